@@ -93,7 +93,7 @@ def _failures(cluster: Recorded, job: str, **params: Any) -> dict[str, Any]:
     return found
 
 
-def test_ray_data_is_told_by_operator(cluster: Recorded, data_job: str) -> None:
+def test_ray_data_is_shown_by_operator(cluster: Recorded, data_job: str) -> None:
     nodes = _nodes(cluster, data_job)
     pool = next(name for name in nodes if "MapBatches(Embed)" in name)
     assert {"Data: internals", "Data: Write", "Data: shuffle"} <= nodes.keys()
@@ -112,7 +112,7 @@ def test_ray_data_is_told_by_operator(cluster: Recorded, data_job: str) -> None:
     assert "_map_task" not in {link["name"] for link in path["links"]}
 
 
-def test_what_ray_data_stops_is_no_failure(cluster: Recorded, data_job: str) -> None:
+def test_tasks_that_ray_data_stops_are_no_failures(cluster: Recorded, data_job: str) -> None:
     wait_until(lambda: _failures(cluster, data_job)["items"] == [], "the ends of the actors")
     asked = _failures(cluster, data_job, stopped=True)
     assert sum(group["attempts"] for group in asked["items"]) == asked["stopped_by_libraries"]
@@ -146,7 +146,7 @@ def test_a_clean_shutdown_of_ray_serve_leaves_no_failures(cluster: Recorded, ser
     wait_until(ends_are_reported, "the ends of the actors")
 
 
-def test_the_pages_tell_operators(cluster: Recorded, data_job: str, serve_job: str, page: Page) -> None:
+def test_the_pages_show_operators(cluster: Recorded, data_job: str, serve_job: str, page: Page) -> None:
     url = f"{cluster.url}/s/{cluster.session}"
     page.goto(f"{url}/logical?job_id={serve_job}&only=mine")
     node = page.get_by_test_id("logical-node-l:Serve: shop/Model")

@@ -127,7 +127,7 @@ def test_an_alert_from_firing_to_resolved(alerting: Alerting, page: Page) -> Non
     expect(events.first.locator("svg")).to_have_count(2)  # an arrow, and the series that led to it
 
 
-def test_a_page_without_a_socket_is_told_by_http(alerting: Alerting, page: Page) -> None:
+def test_a_page_without_a_socket_is_updated_over_http(alerting: Alerting, page: Page) -> None:
     page.add_init_script(
         "window.WebSocket = class { static OPEN = 1; readyState = 3; close() {} "
         "constructor() { setTimeout(() => this.onclose()) } }"

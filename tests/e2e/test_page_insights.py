@@ -46,7 +46,7 @@ def base(server: Server) -> str:
     return f"{server.url}/s/{SESSION}"
 
 
-def test_what_bound_the_job_and_what_was_found(base: str, page: Page) -> None:
+def test_the_verdict_about_a_job_and_its_findings(base: str, page: Page) -> None:
     page.goto(f"{base}/overview?lang=en")
     panel = page.get_by_test_id("panel-insights")
     expect(panel).to_contain_text("Bound by one function: step ran for 1.60 s of 1.80 s.")

@@ -13,7 +13,7 @@ from tests.e2e.conftest import Recorded
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
 
-def test_a_job_tells_how_far_each_function_is(recorded: Recorded, page: Page) -> None:
+def test_a_job_shows_the_progress_of_each_function(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     session = recorded.session
     page.goto(f"{recorded.url}/s/{session}/jobs")

@@ -76,7 +76,7 @@ def driver(cluster: Recorded) -> Iterator[subprocess.Popen[str]]:
         cluster.processes.remove(process)
 
 
-def test_an_actor_tells_of_its_restart_and_why_another_waits(
+def test_an_actor_shows_its_restart_and_why_another_waits(
     cluster: Recorded, driver: subprocess.Popen[str], page: Page
 ) -> None:
     def restart_is_shown() -> bool:
@@ -97,7 +97,7 @@ def test_an_actor_tells_of_its_restart_and_why_another_waits(
     expect(drawer.get_by_test_id("item-pending")).to_contain_text("moonstone")
 
 
-def test_a_task_that_no_node_can_run_tells_why(
+def test_a_task_that_no_node_can_run_shows_why(
     cluster: Recorded, driver: subprocess.Popen[str], page: Page
 ) -> None:
     def explained() -> bool:
@@ -112,7 +112,7 @@ def test_a_task_that_no_node_can_run_tells_why(
     expect(page.get_by_test_id("pending-item").filter(has_text="polish")).to_contain_text("moonstone")
 
 
-def test_a_placement_group_tells_which_bundle_has_no_place(
+def test_a_placement_group_shows_which_bundle_has_no_place(
     cluster: Recorded, driver: subprocess.Popen[str], page: Page
 ) -> None:
     page.goto(f"{cluster.url}/s/{cluster.session}/placement-groups?q=never")

@@ -147,7 +147,7 @@ def test_a_crosshair_is_that_of_all_charts(measured: Measured, page: Page) -> No
     path.unlink()
 
 
-def test_any_expression_is_drawn_or_told_what_is_wrong(measured: Measured, page: Page) -> None:
+def test_any_expression_is_drawn_or_its_error_shown(measured: Measured, page: Page) -> None:
     page.goto(measured.url("board=explore"))
     page.get_by_test_id("metric-name").fill("my_que")
     page.get_by_role("option", name="my_queue").click()

@@ -45,7 +45,7 @@ def test_a_live_job_is_watched(recorded: Recorded, page: Page) -> None:
     expect(page.get_by_test_id("state-chip-FAILED")).to_contain_text("6")
 
 
-def test_what_the_page_counts_is_what_ran(recorded: Recorded, page: Page) -> None:
+def test_the_counts_of_the_page_equal_the_tasks_that_ran(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     page.goto(f"{recorded.url}/s/{recorded.session}")
     page.get_by_test_id("task-row").first.wait_for()
@@ -101,7 +101,7 @@ def test_family_is_linked(recorded: Recorded, page: Page) -> None:
     expect(page.get_by_test_id("item-drawer")).to_contain_text(re.compile("Alive|Dead"))
 
 
-def test_a_task_says_whom_it_waited_for_and_which_objects_moved(recorded: Recorded, page: Page) -> None:
+def test_a_task_shows_its_waits_and_moved_objects(recorded: Recorded, page: Page) -> None:
     session = recorded.session
     page.goto(f"{recorded.url}/s/{session}?func_name=branch")
     page.get_by_test_id("task-row").first.click()
@@ -139,7 +139,7 @@ def test_the_slowest_task_is_three_clicks_away(recorded: Recorded, page: Page) -
     expect(page.get_by_test_id("task-drawer")).to_contain_text(name)
 
 
-def test_failures_tell_the_line_that_matters(recorded: Recorded, page: Page) -> None:
+def test_failures_show_the_line_that_matters(recorded: Recorded, page: Page) -> None:
     page.goto(f"{recorded.url}/s/{recorded.session}/failures")
     group = page.locator("[data-testid=failure-row][data-kind='group final']").first
     group.wait_for()
@@ -197,7 +197,7 @@ def test_lost_spans_are_no_alarm(recorded: Recorded, page: Page) -> None:
     expect(page.get_by_test_id("banner-dropped")).to_contain_text("7 task reports were dropped")
 
 
-def test_what_agents_say_of_themselves_is_shown(tmp_path: Path, page: Page) -> None:
+def test_reports_of_agents_are_shown(tmp_path: Path, page: Page) -> None:
     """Two nodes of a session that only their agents speak of: one fast and out of room, one on JSON."""
     session, second = "session_2026-01-01_00-00-00_000000_1", 10**9
     midnight = 1_767_225_600 * second  # in UTC
@@ -236,7 +236,7 @@ def test_what_agents_say_of_themselves_is_shown(tmp_path: Path, page: Page) -> N
     server.stop()
 
 
-def test_a_node_says_how_its_events_come(recorded: Recorded, page: Page) -> None:
+def test_a_node_shows_how_its_events_arrive(recorded: Recorded, page: Page) -> None:
     page.goto(f"{recorded.url}/s/{recorded.session}/nodes?lang=en")
     row = page.get_by_test_id("nodes-row").first
     expect(row).to_contain_text("Fast lane")

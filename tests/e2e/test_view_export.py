@@ -47,7 +47,7 @@ def save(page: Page, name: str, to: Path) -> Path:
     return path
 
 
-def test_what_is_saved_opens_elsewhere(
+def test_saved_files_open_in_other_tools(
     recorded: Recorded, page: Page, tmp_path: Path, speedscope: tuple[str, Path]
 ) -> None:
     recorded.finish() if recorded.job.poll() is None else None

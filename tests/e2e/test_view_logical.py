@@ -14,7 +14,7 @@ from tests.flow_tree import Tree
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
 
-def test_the_logical_graph_tells_who_calls_whom(recorded: Recorded, page: Page) -> None:
+def test_the_logical_graph_shows_who_calls_whom(recorded: Recorded, page: Page) -> None:
     if recorded.job.poll() is None:
         recorded.finish()
     session = recorded.session

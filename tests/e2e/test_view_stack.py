@@ -15,7 +15,7 @@ from tests.e2e.conftest import Recorded
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
 
-def test_the_stack_at_a_time_says_who_waits_for_whom(recorded: Recorded, page: Page) -> None:
+def test_the_stack_at_a_time_shows_who_waits_for_whom(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     session = recorded.session
     asked = httpx.get(f"{recorded.url}/api/tasks", params={"session": session, "func_name": "slow_step"})

@@ -200,7 +200,7 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> Sealed:
     return sealed
 
 
-def test_another_server_gives_the_same_answers(sealed: Sealed, tmp_path: Path) -> None:
+def test_another_server_returns_the_same_answers(sealed: Sealed, tmp_path: Path) -> None:
     first, second = sealed.server(sealed.data), sealed.server(tmp_path / "other")
     try:
         wait_until(lambda: location(second, sealed.session) == "archive", "the archive is listed")
@@ -258,7 +258,7 @@ def test_an_archive_can_be_read_without_rayscope(sealed: Sealed) -> None:
     assert [(row[0], row[4]) for row in rows] == [(sealed.session, 6)]
 
 
-def test_the_command_line_lists_verifies_and_brings_back(sealed: Sealed, tmp_path: Path) -> None:
+def test_the_command_line_lists_verifies_and_restores(sealed: Sealed, tmp_path: Path) -> None:
     rows = json.loads(sealed.command("list", "--format", "json").stdout)
     assert [row["session"] for row in rows] == [sealed.session]
     assert rows[0]["failed"] == 1
@@ -275,7 +275,7 @@ def test_the_command_line_lists_verifies_and_brings_back(sealed: Sealed, tmp_pat
         alone.stop()
 
 
-def test_what_was_damaged_is_told_and_sealed_again(sealed: Sealed, tmp_path: Path) -> None:
+def test_damage_is_reported_and_sealed_again(sealed: Sealed, tmp_path: Path) -> None:
     (path,) = sealed.folder.glob("attempts/*/*/*/attempts.parquet")
     whole = path.read_bytes()
     path.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])

@@ -128,7 +128,7 @@ def test_it_is_dead_with_its_reason_and_what_it_used_last(dead: Dying) -> None:
     assert dead.node_id not in dead.cluster.get("/api/nodes/cells")["nodes"]["id"]
 
 
-def test_what_it_said_is_still_there(dead: Dying) -> None:
+def test_its_lines_are_still_there(dead: Dying) -> None:
     of = {"node_id": dead.node_id}
     nodes = dead.cluster.get("/api/logs", **of)["nodes"]
     assert any(node["node_id"] == dead.node_id and node["state"] == "DEAD" for node in nodes)

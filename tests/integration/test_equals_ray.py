@@ -280,7 +280,7 @@ def test_the_workload_was_worth_comparing(recorded: Recorded) -> None:
     )
 
 
-def test_both_nodes_took_the_lane_that_they_were_told(recorded: Recorded) -> None:
+def test_both_nodes_used_the_configured_lane(recorded: Recorded) -> None:
     lanes = recorded.summary()["lanes"]
     other = "json" if recorded.cluster.lane == "fast" else "fast"
     assert (lanes[recorded.cluster.lane], lanes[other], lanes["none"]) == (2, 0, 0)
@@ -405,7 +405,7 @@ def entity_differences(recorded: Recorded, lists: dict[str, list[Row]]) -> list[
     return found
 
 
-def test_what_events_do_not_carry_comes_from_the_gcs(
+def test_the_gcs_provides_whatever_events_do_not_carry(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the token, the server finds the cluster by itself and completes what events left open. Then

@@ -152,7 +152,7 @@ def cluster(
 @pytest.mark.parametrize(
     "fault", [next(iter(FAULTS)), *(pytest.param(f, marks=pytest.mark.long) for f in list(FAULTS)[1:])]
 )
-def test_whatever_fails_ray_takes_over_and_the_reason_is_told(cluster: Any, fault: str) -> None:
+def test_whatever_fails_ray_takes_over_and_the_reason_is_reported(cluster: Any, fault: str) -> None:
     code, reason = FAULTS[fault]
     summary = cluster(sys.executable, code)
     assert (summary["lanes"]["fast"], summary["lanes"]["json"]) == (0, 1)
@@ -178,7 +178,7 @@ def test_a_node_whose_python_has_no_rayscope_sends_json(cluster: Any, tmp_path: 
 
 
 @pytest.mark.long
-def test_what_an_agent_has_no_room_for_is_told_and_read_again_from_the_gcs(
+def test_events_beyond_an_agents_buffer_are_reported_and_read_again_from_the_gcs(
     serve: Callable[..., Server], driver: Callable[..., None], wait_for: Callable[..., Any]
 ) -> None:
     first = serve()

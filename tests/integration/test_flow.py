@@ -61,7 +61,7 @@ def test_the_critical_path_leads_through_the_bottleneck(tree: Tree) -> None:
     assert path["phases"]["starting_worker"] > 0
 
 
-def test_the_stack_says_what_the_job_waits_for(tree: Tree) -> None:
+def test_the_stack_shows_what_the_job_waits_for(tree: Tree) -> None:
     middle = tree.slow[CALLS // 2]
     when = (middle["start_ns"] + middle["end_ns"]) // 2
     answer = tree.get("/api/flow/stack", at_ns=when)

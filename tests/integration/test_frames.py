@@ -69,7 +69,7 @@ def test_the_whole_has_rays_own_frames_and_threads(live: Live) -> None:
     assert names >= {"MainThread", "Worker.main_loop", "sleeper", "inner"}
 
 
-def test_a_worker_that_dies_meanwhile_is_told(live: Live) -> None:
+def test_a_worker_that_dies_meanwhile_is_reported(live: Live) -> None:
     victim = live.worker_of("victim")
     os.kill(victim["worker_pid"], signal.SIGKILL)
     both = [victim["worker_id"], live.worker_of("sleeper")["worker_id"]]

@@ -61,7 +61,7 @@ def test_a_program_that_does_the_same_without_a_risk(cluster: Any, kind: str) ->
 
 
 @pytest.mark.long
-def test_what_ray_data_reports(cluster: Any) -> None:
+def test_issues_that_ray_data_reports(cluster: Any) -> None:
     found = findings(cluster, RISKS, "data_issue_bad")["data_issue"]
     assert found["is_risk"]
     assert "Map(look_up)" in found["numbers"]["operator"]

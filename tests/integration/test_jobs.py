@@ -97,7 +97,7 @@ GRIND = (
 
 
 @pytest.mark.parametrize("how", ["job-stop", "sigint"])
-def test_what_bound_a_job_is_the_same_before_and_after_it_is_stopped(cluster: Any, how: str) -> None:
+def test_the_verdict_about_a_job_is_the_same_before_and_after_it_is_stopped(cluster: Any, how: str) -> None:
     path = cluster.home / "grind.py"
     path.write_text(GRIND)
     given = act(

@@ -100,7 +100,7 @@ print(json.dumps([told_first, told(second, "asha")], default=str))
 """
 
 
-def test_an_experiment_and_its_restoring_are_on_record_as_ray_tells_them(tmp_path: Path) -> None:
+def test_the_record_of_an_experiment_and_its_restoration_equals_rays_report(tmp_path: Path) -> None:
     server = Server(Settings(data_dir=tmp_path / "data", port=0))
     server.start()
     program = tmp_path / "tune.py"

@@ -182,7 +182,7 @@ input()
 """
 
 
-def test_who_holds_what_others_wait_for(cluster: Recorded) -> None:
+def test_holders_of_resources_that_others_wait_for(cluster: Recorded) -> None:
     driver = cluster.start_driver(HELD)
     try:
         assert driver.stdout is not None

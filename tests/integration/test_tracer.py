@@ -120,7 +120,7 @@ def test_a_fault_in_any_part_leaves_the_users_results_untouched(ran: Ran) -> Non
 
 
 @pytest.mark.long
-def test_workers_that_exit_while_the_tracer_tells_something_do_not_crash(lab: Lab) -> None:
+def test_workers_that_exit_while_the_tracer_reports_do_not_crash(lab: Lab) -> None:
     lab.run(WORKLOADS / "leaving.py", str(lab.ray))
     logs = [path.read_text() for path in lab.ray.glob("session_2*/logs/worker-*")]
     assert sum("LEAVES True" in text for text in logs) == 3
@@ -293,7 +293,7 @@ def test_a_driver_that_leaves_and_comes_back_ends_as_it_would(lab: Lab) -> None:
         assert read_rows(lab.data, tracers, name) == [["on"]]
 
 
-def test_who_waits_for_whom_is_told_while_it_waits(ran: Ran) -> None:
+def test_waits_are_reported_while_they_last(ran: Ran) -> None:
     assert "timeout" in ran.printed.splitlines()
     ((job_id,),) = ran.lab.sql("SELECT DISTINCT job_id FROM tasks WHERE func_name = 'waits'")
     # The driver gave up; its task blocked until it was killed, which was not reported: so it stays open.
@@ -344,7 +344,7 @@ def test_a_generator_that_its_driver_abandoned_did_not_finish(ran: Ran) -> None:
 
 
 @pytest.mark.long
-def test_without_a_tracer_nothing_is_told_of_who_waits(lab: Lab) -> None:
+def test_without_a_tracer_no_waits_are_reported(lab: Lab) -> None:
     init = {"num_cpus": 2, "_temp_dir": str(lab.ray), "include_dashboard": False}
     assert "timeout" in lab.run(WORKLOADS / "waits.py", json.dumps(init), options=["--no-trace"])
     assert lab.sql("SELECT count(*) FROM data_edges") == [[0]]

@@ -134,7 +134,7 @@ def test_the_second_loses_nothing_when_the_first_ends(lab: Lab, how: signal.Sign
 
 
 @pytest.mark.long
-def test_what_agents_drop_while_no_server_runs_is_counted_and_shown(lab: Lab) -> None:
+def test_events_that_agents_drop_without_a_server_are_counted_and_shown(lab: Lab) -> None:
     lab.env["RAYSCOPE_AGENT_BUFFER_BYTES"] = "50000"
     runs = TwoRuns(lab, late=1000)
     os.kill(runs.second.pid, signal.SIGSTOP)  # it cannot take over

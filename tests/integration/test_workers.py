@@ -29,7 +29,7 @@ ray.get(sleepers)
 RUNNING = {"sleeper": 2, "waiter": 1, "Threaded.work": 2}
 
 
-def test_workers_tell_what_they_do_as_the_stack_does(cluster: Recorded) -> None:
+def test_workers_show_the_same_calls_as_the_stack(cluster: Recorded) -> None:
     driver = cluster.start_driver(WORK)
     try:
         assert driver.stdout is not None

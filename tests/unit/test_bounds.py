@@ -90,7 +90,7 @@ def test_each_lock_pool_and_decoder_has_a_stated_bound() -> None:
     assert all(bounds.values())
 
 
-def test_what_is_held_is_found() -> None:
+def test_held_resources_are_found() -> None:
     tree = ast.parse(
         "class A:\n    def b(self):\n        self._c = threading.Lock()\nwith Pool() as d, ThreadPoolExecutor(1) as e:\n    pass"
     )

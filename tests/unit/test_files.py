@@ -28,7 +28,7 @@ def test_an_error_leaves_the_old_file(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_nobody_sees_a_part(tmp_path: Path) -> None:
+def test_partial_files_are_never_visible(tmp_path: Path) -> None:
     path = tmp_path / "file"
     replace_file(path, b"old")
     with replacing(path) as file:

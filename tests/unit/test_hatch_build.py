@@ -103,7 +103,9 @@ def test_a_changed_or_new_source_makes_assets_stale(hook: ModuleType, project: P
 @pytest.mark.parametrize(
     "name", ["node_modules/react/index.js", "dist/index.html", "src/url.test.ts", ".cache/x", "src/main.tsx~"]
 )
-def test_what_no_build_reads_does_not_make_assets_stale(hook: ModuleType, project: Path, name: str) -> None:
+def test_files_that_no_build_reads_do_not_make_assets_stale(
+    hook: ModuleType, project: Path, name: str
+) -> None:
     put_assets(hook, project)
     path = project / "web" / name
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from tests.waiting import TIMEOUT_S, wait_until
 from rayscope.periodic import PeriodicTask
 
 
-def test_an_error_is_logged_and_the_task_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_is_logged_and_the_task_continues(caplog: pytest.LogCaptureFixture) -> None:
     calls = []
 
     def run() -> None:
@@ -42,7 +42,7 @@ def test_the_first_call_waits_unless_it_comes_at_once() -> None:
     assert calls == ["at once"]
 
 
-def test_it_can_be_woken_and_says_itself_when_to_go_on() -> None:
+def test_it_can_be_woken_and_chooses_its_next_run() -> None:
     times: list[float] = []
 
     def run() -> float:

@@ -139,7 +139,7 @@ def test_whatever_goes_wrong_the_agent_starts(settings: pytest.MonkeyPatch) -> N
     entry.install()
 
 
-def test_no_report_tells_the_key() -> None:
+def test_no_report_contains_the_key() -> None:
     said = report.Reporter()
     said.refused("ClientResponseError: 400, url='http://h/api/ingest/s3cret/ray-events'")
     assert "s3cret" not in said.report()["trouble"]
@@ -149,7 +149,7 @@ def test_no_report_tells_the_key() -> None:
     assert said.report()["trouble"] == ""
 
 
-def test_the_report_goes_beside_the_events() -> None:
+def test_the_report_goes_to_a_url_next_to_that_of_events() -> None:
     assert report.report_url("http://h:1/api/ingest/key/ray-events") == "http://h:1/api/ingest/key/agent"
     assert report.report_url("http://h:1/elsewhere") == ""
     assert report.report_url("") == ""

@@ -151,7 +151,7 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.005)
 
 
-def test_events_arrive_as_they_came_and_attempts_that_workers_dropped_are_told() -> None:
+def test_events_arrive_in_order_and_attempts_that_workers_dropped_are_reported() -> None:
     async def story(agent: Any, server: Server, reporter: Reporter) -> None:
         for number in range(5):
             await agent.AddEvents(request(number * 10, 10, dropped=2), None)
@@ -305,7 +305,7 @@ def test_the_oldest_events_go_first_and_are_counted_by_kind_with_their_times(
     assert server.ids == list(range(lost["count"], 100))
 
 
-def test_a_server_elsewhere_gets_packed_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_remote_server_gets_packed_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lane, "_is_local", lambda _: False)
     seen: list[str] = []
 

@@ -55,7 +55,7 @@ def acting(running: Any) -> dict[str, str]:
     return {HEADER: running.server.services.secrets.operator_token}
 
 
-def test_what_fires_with_its_rules_and_its_history(alerting: Any) -> None:
+def test_firing_alerts_with_their_rules_and_history(alerting: Any) -> None:
     alerts = alerting.get("/api/alerts")
     assert (alerts["firing"], alerts["pending"], alerts["live"]) == (1, 1, True)
     first, second = alerts["items"]

@@ -105,7 +105,7 @@ def check(path: Path, rules: Sequence[Rule]) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_we_say_what_the_case_says(path: Path) -> None:
+def test_our_results_equal_the_case(path: Path) -> None:
     check(path, parse_rules((CASES / "rules.yml").read_text(), "rules.yml").rules)
 
 
@@ -172,14 +172,14 @@ def test_the_cases_of_a_shipped_rule_notice_any_other_limit(name: str, shipped: 
     assert not unnoticed
 
 
-def test_promtool_says_the_same() -> None:
+def test_promtool_returns_the_same() -> None:
     promtool = shutil.which("promtool")
     assert promtool, "promtool is missing: run `make system`"
     done = subprocess.run([promtool, "test", "rules", *map(str, FILES)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_what_we_export_is_what_promtool_and_we_read(tmp_path: Path) -> None:
+def test_promtool_and_we_read_our_export_alike(tmp_path: Path) -> None:
     rules = parse_rules((CASES / "rules.yml").read_text(), "rules.yml").rules
     shorthand, *_ = parse_rules(
         "groups: [{name: mine, interval: 1m, rules: [{alert: Full, metric: 'disk{mount=\"/\"}', op: '>', "

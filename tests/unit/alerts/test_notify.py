@@ -136,7 +136,7 @@ def test_silenced_and_acknowledged_alerts(
     assert sent(wait_for, 2)[1] == ([], ["b"])
 
 
-def test_what_was_told_is_known_after_a_restart(
+def test_sent_notifications_are_known_after_a_restart(
     make: Callable[..., Notifier], wait_for: Callable[..., Any]
 ) -> None:
     first = make(CHANNELS)
@@ -149,7 +149,7 @@ def test_what_was_told_is_known_after_a_restart(
     assert sent(wait_for, 2) == [(["a"], []), ([], ["a"])]
 
 
-def test_a_notification_says_what_holds_since_when_in_the_language_asked_for() -> None:
+def test_a_notification_is_in_the_configured_language() -> None:
     ill = replace(
         alert("n1", severity="warning"),
         condition="load > 80 for 1m",
@@ -172,7 +172,7 @@ def test_a_notification_says_what_holds_since_when_in_the_language_asked_for() -
     assert any(line.startswith("结束时间：") for line in chinese.body.splitlines())
 
 
-def test_a_failed_delivery_is_tried_again_then_given_up_and_told_anew(
+def test_a_failed_delivery_is_retried_then_abandoned_and_sent_again_later(
     make: Callable[..., Notifier], wait_for: Callable[..., Any]
 ) -> None:
     notifier = make(CHANNELS, retry_s=(0.05, 0.05))
@@ -191,7 +191,7 @@ def test_a_failed_delivery_is_tried_again_then_given_up_and_told_anew(
     assert sent(wait_for, 2)[1] == (["a", "b"], [])
 
 
-def test_what_waits_survives_a_change_of_the_file(
+def test_waiting_notifications_survive_a_change_of_the_file(
     make: Callable[..., Notifier], wait_for: Callable[..., Any], tmp_path: Path
 ) -> None:
     notifier = make(CHANNELS, retry_s=(60.0,))
@@ -253,7 +253,7 @@ def test_the_file_is_read_again_when_it_changes(make: Callable[..., Notifier], t
         "channels: [7]",
     ],
 )
-def test_what_cannot_be_used_says_so_without_its_secrets(make: Any, tmp_path: Path, text: str) -> None:
+def test_unusable_channels_say_so_without_their_secrets(make: Any, tmp_path: Path, text: str) -> None:
     (tmp_path / "channels.yml").write_text(text)
     config = load_channels(tmp_path / "channels.yml")
     said = [config.problem, config.remedy]

@@ -17,7 +17,7 @@ def rule(body: str) -> str:
     return f"groups: [{{name: g, rules: [{body}]}}]"
 
 
-def test_what_ships() -> None:
+def test_built_in_rules() -> None:
     found = load_rules(Path("nowhere"))
     shipped = {each.name: each for each in (*found.rules, *found.disabled)}
     assert found.disabled == ()
@@ -119,7 +119,7 @@ def test_a_rule_is_switched_on_and_off(tmp_path: Path) -> None:
     assert [each.name for each in load_rules(tmp_path).disabled] == ["NodeCpuHigh"]
 
 
-def test_what_a_threshold_bounds_is_known() -> None:
+def test_the_bounded_value_of_a_threshold_is_known() -> None:
     texts = {
         "(avg by (x) (rate(a[5m])) > 0.5)": ("avg by (x) (rate(a[5m]))", ">", 0.5),
         "a > b": (None, None, None),
@@ -170,7 +170,7 @@ def test_what_a_threshold_bounds_is_known() -> None:
     ],
     ids=lambda text: text[:70],
 )
-def test_what_is_refused_says_what_to_do(text: str) -> None:
+def test_errors_say_what_to_do(text: str) -> None:
     with pytest.raises(BadQuery) as refused:
         parse_rules(text, "f")
     assert refused.value.remedy

@@ -106,7 +106,7 @@ def test_timers_survive_a_restart(world: World, away_s: int, fires_after_s: int)
     assert fires_after_s - 5 <= world.now_s - began <= fires_after_s + 12
 
 
-def test_what_fires_is_firing_after_a_restart(world: World) -> None:
+def test_firing_alerts_still_fire_after_a_restart(world: World) -> None:
     world.pass_time(90, 95)
     world.service.acknowledge("s", world.service.active("s")[0].fingerprint, "me", "on it", T0)
     world.service.stop()
@@ -134,7 +134,7 @@ def test_a_rule_that_cannot_be_evaluated_says_so_and_spoils_no_other(world: Worl
     assert "NodeDead" not in about
 
 
-def test_whatever_a_rule_raises_is_its_own(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_of_a_rule_affects_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     class Panic(BaseException):
         """As native code raises it."""
 
@@ -213,7 +213,7 @@ def test_a_rule_on_what_is_on_record(world: World) -> None:
         backtest(rule, world.store, T0, T0 + 10**6 * S)
 
 
-def test_what_has_no_newer_sample_is_not_evaluated_again(
+def test_rules_without_newer_samples_are_not_evaluated_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
@@ -280,7 +280,7 @@ def test_a_damaged_file_is_set_aside(world: World) -> None:
     assert [path.read_bytes() for path in aside] == [damaged]
 
 
-def test_what_fires_when_the_cluster_ends_is_not_called_resolved(world: World) -> None:
+def test_alerts_that_fire_at_the_end_of_the_cluster_are_not_resolved(world: World) -> None:
     notified: list[dict[str, list[tuple[str, State]]]] = []
     live, lost = ["s"], [False]
     world.service.stop()

@@ -85,7 +85,7 @@ def test_labels_that_make_two_alerts_one_are_an_error_and_change_nothing() -> No
     assert alerts == {}
 
 
-def test_a_value_that_is_no_number_is_none() -> None:
+def test_an_infinite_value_counts_as_no_value() -> None:
     alerts: Alerts = {}
     machine().step(alerts, [({}, float("inf"))], S)
     assert [alert.value for alert in alerts.values()] == [None]

@@ -158,14 +158,14 @@ def test_the_texts_are_those_of_prometheus(service: AlertService, tmp_path: Path
 
 
 @pytest.mark.parametrize("template", REFUSED)
-def test_what_cannot_be_read_is_refused_with_the_rule(template: str, tmp_path: Path) -> None:
+def test_invalid_templates_are_refused_with_the_rule(template: str, tmp_path: Path) -> None:
     with pytest.raises(BadQuery) as refused:
         Template(template)
     assert refused.value.remedy
     assert 'annotation "text": template: ' in promtool(tmp_path, [template], [[]])
 
 
-def test_what_cannot_be_rendered_says_so_in_the_alert(service: AlertService, tmp_path: Path) -> None:
+def test_templates_that_cannot_be_rendered_say_so_in_the_alert(service: AlertService, tmp_path: Path) -> None:
     for template in FAILING:
         ours = rendered(service, template)
         assert ours.problem is not None, template

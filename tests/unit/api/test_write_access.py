@@ -48,7 +48,7 @@ def client(tmp_path: Path) -> Client:
     return Client(tmp_path)
 
 
-def test_only_the_token_of_the_data_directory_lets_act(client: Client, tmp_path: Path) -> None:
+def test_only_the_token_of_the_data_directory_allows_actions(client: Client, tmp_path: Path) -> None:
     for headers in ({}, {HEADER: ""}, {HEADER: "x" * 24}):
         refused = client.post("/act", headers=headers)
         assert (refused.status_code, refused.json()["error"]["code"]) == (403, "needs_operator")
@@ -67,7 +67,7 @@ def test_a_token_can_be_tried_and_no_cookie_does_for_it(client: Client, tmp_path
         assert client.post("/act", headers={"Cookie": f"{name}={token}"}).status_code == 403
 
 
-def test_the_command_prints_what_the_server_takes_and_nobody_else_can_read(tmp_path: Path) -> None:
+def test_the_command_prints_the_operator_token_that_only_its_owner_can_read(tmp_path: Path) -> None:
     printed = CliRunner().invoke(cli, ["operator", "--data-dir", str(tmp_path)])
     assert printed.output.strip() == operator_token(tmp_path)
     assert stat.S_IMODE((tmp_path / "operator").stat().st_mode) == 0o600

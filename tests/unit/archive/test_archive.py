@@ -93,7 +93,7 @@ def test_a_session_comes_back_as_it_was(
     assert all(location.size(made.path(one)) is None for one in made.objects)
 
 
-def test_a_push_that_was_cut_off_goes_on_where_it_stopped(folder: Path, tmp_path: Path) -> None:
+def test_an_interrupted_push_continues_where_it_stopped(folder: Path, tmp_path: Path) -> None:
     location = Location(f"file://{tmp_path / 'archive'}")
     made = push(location, folder)
     paths = [tmp_path / "archive" / made.path(one) for one in made.objects]
@@ -115,7 +115,7 @@ def tasks(server: Server, session: str) -> int:
     return int(answer.raise_for_status().json()["total"])
 
 
-def test_what_left_the_disk_is_read_and_written_on(
+def test_archived_sessions_are_read_and_continued(
     bodies: list[bytes],
     serve: Callable[..., Server],
     record: Callable[..., Path],

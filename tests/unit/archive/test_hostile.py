@@ -147,7 +147,7 @@ def test_a_fifo_is_no_object(pushed: Manifest, archive: Location, tmp_path: Path
         assert server.popen.wait(120) == 0
 
 
-def test_storage_that_never_answers_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storage_that_never_answers_blocks_no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(location_module, "_CALL_S", 0.2)
     monkeypatch.setattr(location_module, "_MAX_STALLED", 3)
     monkeypatch.setattr(location_module, "_stalled", set())

@@ -37,7 +37,7 @@ def test_sigterm_is_passed_on_and_handlers_come_back() -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_what_outlives_two_signals_is_killed(tmp_path: Path) -> None:
+def test_processes_that_outlive_two_signals_are_killed(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     ignore = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     code = f"{ignore}; open(sys.argv[1], 'w'); time.sleep({TIMEOUT_S})"
@@ -100,7 +100,7 @@ def test_a_program_in_a_terminal_is_in_one() -> None:
     assert done.returncode == 0
 
 
-def test_a_program_learns_that_nobody_reads_it() -> None:
+def test_a_program_notices_that_its_output_is_not_read() -> None:
     inner = "import os\nwhile True: os.write(1, b'y' * 1000)"
     code = (
         "import os, sys; from rayscope.cli.child import Child; from rayscope.cli.output import Output\n"

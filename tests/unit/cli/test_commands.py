@@ -193,7 +193,7 @@ def test_env_keeps_one_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '{"pid": 1}', '{"pid": 999999999, "url": "u", "ingest_url": "i"}']
 )
-def test_what_a_killed_server_left_is_no_server(tmp_path: Path, text: str) -> None:
+def test_leftovers_of_a_killed_server_are_no_server(tmp_path: Path, text: str) -> None:
     (tmp_path / "server.json").write_text(text)
     assert running_server(tmp_path) is None
 

@@ -98,7 +98,7 @@ def test_nothing_is_overwritten_unasked(place: Path) -> None:
     run("-o", "tables", "--force", code=1, said="is a directory")
 
 
-def test_what_is_no_file_of_ours_stays(place: Path) -> None:
+def test_files_that_are_not_ours_stay(place: Path) -> None:
     pipe, link, folder = place / "pipe", place / "link", place / "tables"
     os.mkfifo(pipe)
     run("-o", "pipe", "--force", code=1, said="pipe is not a regular file. Choose another --output.")
@@ -132,7 +132,7 @@ def test_what_is_no_file_of_ours_stays(place: Path) -> None:
     assert (place / "to").is_symlink()
 
 
-def test_the_name_that_a_server_gives_leads_nowhere_else(
+def test_a_file_name_from_a_server_cannot_leave_the_folder(
     fresh: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh.record(story()[0])
@@ -151,7 +151,7 @@ def test_the_name_that_a_server_gives_leads_nowhere_else(
     assert [path.name for path in folder.iterdir()] == ["up.perfetto-trace"]
 
 
-def test_what_cannot_be_says_why(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_options_give_a_reason(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("nowhere", code=1, said="Session 'nowhere' not found.")
     run("-o", "no/such/place", code=1, said="Directory not found: no/such.")
     run(
@@ -175,7 +175,7 @@ def test_what_cannot_be_says_why(place: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("kind", [duckdb.OutOfMemoryException, OSError])
-def test_what_breaks_off_leaves_nothing(
+def test_an_interrupted_export_leaves_nothing(
     place: Path, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
 ) -> None:
     def breaks(*_: Any, **__: Any) -> Iterator[bytes]:

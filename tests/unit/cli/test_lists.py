@@ -164,7 +164,7 @@ def test_filters_are_those_of_the_api(here: Running) -> None:
         (["top", "--session", "nope"], "rayscope run"),
     ],
 )
-def test_failures_tell_the_remedy_with_status_2(here: Running, args: list[str], said: str) -> None:
+def test_failures_print_the_remedy_and_exit_with_status_2(here: Running, args: list[str], said: str) -> None:
     assert said in " ".join(run(*args, code=2).split())
 
 
@@ -186,7 +186,7 @@ def test_messages_name_commands_and_methods_not_requests(here: Running, args: li
     assert raised.value.remedy == "`Client.tasks()` lists the tasks."
 
 
-def test_what_makes_changes_needs_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_that_make_changes_need_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(tmp_path))
     monkeypatch.delenv("RAYSCOPE_URL", raising=False)
     assert "rayscope serve" in run("sessions", "rename", "a", "b", code=2)

@@ -69,7 +69,7 @@ def test_a_full_disk_is_named_at_once_and_at_the_end(monkeypatch: pytest.MonkeyP
     )
 
 
-def test_what_the_locale_cannot_show_is_spelled_out() -> None:
+def test_characters_that_the_locale_cannot_show_are_spelled_out() -> None:
     url = "http://漢:1/api/ingest/K/ray-events"
     command = [sys.executable, "-m", "rayscope.cli", "env", "--server", url]
     env = {**os.environ, "PYTHONIOENCODING": "latin-1"}

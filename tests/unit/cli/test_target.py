@@ -47,7 +47,7 @@ def test_a_module_with_and_without_the_separator() -> None:
     assert command_for(["--", "-m", "ray._private.ray_perf", "x"]) == expected
 
 
-def test_a_command_on_the_path_and_one_beside_our_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_on_the_path_and_one_next_to_our_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     assert command_for(["sh", "-c", "exit 3"])[1:] == ["-c", "exit 3"]
     monkeypatch.setenv("PATH", "/nowhere")
     name = Path(sys.executable).name
@@ -72,7 +72,7 @@ def test_a_package_directory(script: Path) -> None:
         (["no-such-command"], "No such file or command"),
     ],
 )
-def test_what_cannot_be_run(args: list[str], said: str) -> None:
+def test_targets_that_cannot_be_run(args: list[str], said: str) -> None:
     with pytest.raises(TargetError, match=said) as caught:
         command_for(args)
     assert caught.value.remedy
@@ -118,5 +118,5 @@ def test_for_a_shell_script_the_pythons_on_the_path_are_asked(
     assert not can_import_hook(["/bin/sh", "-c", "python3 x.py"])
 
 
-def test_what_chooses_its_own_python_gets_no_hook() -> None:
+def test_a_target_that_chooses_its_own_python_gets_no_hook() -> None:
     assert not can_import_hook(["/usr/bin/uv", "run", "x.py"])

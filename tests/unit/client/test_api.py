@@ -368,7 +368,7 @@ class _odd_server:
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"null", b"\xff", b'{"items": 3, "next": null}'])
 @pytest.mark.parametrize("status", [200, 404, 500])
-def test_what_is_no_rayscope_server_is_said_to_be_none(body: bytes, status: int) -> None:
+def test_other_servers_are_recognized_as_such(body: bytes, status: int) -> None:
     with _odd_server(lambda _: None, body, status) as url, rayscope.Client(url) as client:
         with pytest.raises(rayscope.RayscopeError) as refused:
             client.tasks(session="s").to_list()

@@ -59,9 +59,7 @@ def test_the_exit_code_and_the_end_of_the_cluster_are_recorded(fresh: Any) -> No
     assert session["state"] == "live"
 
 
-def test_nobody_misses_the_gcs_of_a_session_that_has_ended(
-    fresh: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_gcs_of_an_ended_session_is_not_missed(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     story = Story()
     story.task("ran", 0, 10)
     fresh.record(story)

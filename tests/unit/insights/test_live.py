@@ -129,7 +129,7 @@ def test_a_finding_off_the_critical_path_is_no_metric(fresh: Running, is_awaited
     assert len(kinds) == is_awaited
 
 
-def test_the_largest_findings_of_a_session_are_told(fresh: Running) -> None:
+def test_the_largest_findings_of_a_session_are_published(fresh: Running) -> None:
     findings = record(fresh, looping(functions=15))
     findings._evaluate_sessions()
     found = share_samples(findings)

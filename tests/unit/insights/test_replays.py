@@ -40,7 +40,7 @@ def test_a_large_job_is_replayed_for_who_asks_for_it(large: Running) -> None:
     assert ask(large, faster("work", 2))["speedup"] > 1.5
 
 
-def test_one_long_answer_is_made_at_a_time_and_says_how_far_it_is(large: Running) -> None:
+def test_long_answers_are_computed_one_at_a_time_and_report_progress(large: Running) -> None:
     assert large.server.services is not None
     answers = large.server.services.replays
     with ThreadPoolExecutor(1) as pool:

@@ -83,7 +83,7 @@ def test_start_and_end_count_where_there_is_nothing_else() -> None:
     ("held_s", "calls", "code"),
     [(30, ["load"], "function"), (31, ["load"], "actor"), (30, [], "function"), (31, [], "cluster")],
 )
-def test_what_others_waited_for_more_than_half_the_time_is_an_actor_or_the_cluster(
+def test_the_cause_of_most_waits_is_an_actor_or_the_cluster(
     held_s: float, calls: list[str], code: str
 ) -> None:
     assert verdict([cause("executing", 60, held_s=held_s)], calls=calls)["code"] == code

@@ -66,7 +66,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterable[Running]:
     server.stop()
 
 
-def test_pages_give_every_series_once_our_own_first(measured: Running) -> None:
+def test_pages_list_every_series_once_our_own_first(measured: Running) -> None:
     whole = measured.get("/api/metrics", limit=1000)
     names = [item["name"] for item in whole["items"]]
     assert names.index("some_number") > names.index("rayscope_task_attempts")
@@ -117,7 +117,7 @@ def test_the_latest_values_by_name_beginning_and_label(measured: Running) -> Non
     measured.error(measured.client.get("/api/metrics", params={"label": "kind"}), 400)
 
 
-def test_collectors_without_a_cluster_say_so_and_the_others_go_on(measured: Running) -> None:
+def test_collectors_without_a_cluster_say_so_and_the_others_continue(measured: Running) -> None:
     collectors = {each["name"]: each for each in measured.get("/api/metrics")["collectors"]}
     assert collectors["numbers"]["ok"] is True
     assert collectors["tasks"]["ok"] is True
@@ -127,7 +127,7 @@ def test_collectors_without_a_cluster_say_so_and_the_others_go_on(measured: Runn
     assert collectors["ray"]["remedy"]
 
 
-def test_names_tell_what_is_measured(measured: Running) -> None:
+def test_names_describe_what_is_measured(measured: Running) -> None:
     items = measured.get("/api/metrics/names", q="some_num")["items"]
     assert items == [
         {
@@ -195,7 +195,7 @@ def test_series_of_an_ended_session_are_read_from_its_file_and_go_with_it(ended:
     ended.error(ended.client.get("/api/metrics", params={"session": ENDED}), 404)
 
 
-def test_a_damaged_metrics_file_is_told_and_the_record_is_still_read(ended: Running) -> None:
+def test_a_damaged_metrics_file_is_reported_and_the_record_is_still_read(ended: Running) -> None:
     services = ended.server.services
     assert services is not None
     folder = services.catalog.path(ENDED).parent

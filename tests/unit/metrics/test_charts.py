@@ -50,7 +50,7 @@ def store() -> SeriesStore:
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
-def test_a_chart_shows_what_ray_tells(store: SeriesStore, chart: Chart) -> None:
+def test_a_chart_shows_the_metrics_of_ray(store: SeriesStore, chart: Chart) -> None:
     job = next(labels["JobId"] for labels in _labels(store, "ray_tasks") if labels.get("JobId"))
     for query in chart.queries:
         expr = query.expr.replace("$node_id", "n1").replace("$job_id", job)

@@ -26,7 +26,7 @@ def test_threads_are_shared_and_bounded() -> None:
     assert not any(thread.ident in used for thread in threading.enumerate())
 
 
-def test_a_stuck_job_costs_nobody_else_a_thread() -> None:
+def test_a_stuck_job_costs_no_other_job_a_thread() -> None:
     pool = CollectorPool(1)
     stuck, released, done = threading.Event(), threading.Event(), threading.Event()
 

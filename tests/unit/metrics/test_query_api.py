@@ -106,7 +106,9 @@ def test_times_are_multiples_of_the_step_but_for_one_alone(recorded: Running) ->
         ({"expr": "load", "session": "no_such"}, ""),
     ],
 )
-def test_what_cannot_be_answered_has_a_remedy(recorded: Running, params: dict[str, Any], said: str) -> None:
+def test_queries_without_an_answer_have_a_remedy(
+    recorded: Running, params: dict[str, Any], said: str
+) -> None:
     answer = recorded.client.get("/api/metrics/query", params=params)
     error = recorded.error(answer, 404 if params.get("session") else 400)
     assert said in error["message"]
@@ -246,7 +248,7 @@ def test_the_operator_makes_dashboards_and_everyone_reads_them(fresh: Running) -
     fresh.error(fresh.client.get(path), 404)
 
 
-def test_what_is_no_dashboard_is_refused(fresh: Running) -> None:
+def test_invalid_dashboards_are_refused(fresh: Running) -> None:
     operator = {HEADER: operator_token(fresh.folder)}
 
     def put(name: str, body: Any) -> httpx.Response:

@@ -127,7 +127,7 @@ def test_secrets_in_queries(text: str, shown: str) -> None:
     assert redact_text(text) == shown
 
 
-def test_what_is_long_is_not_remembered() -> None:
+def test_long_texts_are_not_cached() -> None:
     asked: list[str] = []
 
     @cached_if_short(10, max_length=5)

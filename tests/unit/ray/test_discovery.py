@@ -54,7 +54,7 @@ def test_looking_at_the_real_processes_does_not_fail() -> None:
 
 
 @pytest.mark.parametrize("user", [None, "nobody"])
-def test_what_another_user_runs_is_not_ours(user: str | None) -> None:
+def test_clusters_of_another_user_are_not_ours(user: str | None) -> None:
     """Our own token would go wherever such a process says that its cluster is."""
     if user is not None and os.getuid() != 0:
         pytest.skip("only root can run a process as somebody else")

@@ -77,7 +77,7 @@ def test_the_submissions_outcome_is_the_drivers() -> None:
     assert joined[0].current()["state"] == "SUCCEEDED"
 
 
-def test_of_several_drivers_the_last_one_stands_for_the_submission() -> None:
+def test_the_last_of_several_drivers_represents_the_submission() -> None:
     joined = join_jobs([driver("03000000", "sub"), driver("02000000", "sub")], [submission(ROW, 9)])
     assert {job.id: job.current()["state"] for job in joined} == {
         "03000000": "FAILED",
@@ -91,7 +91,7 @@ def test_a_waiting_submission_and_one_whose_driver_just_came() -> None:
     assert join_jobs([], [submission(ROW, 9)])[0].id == "02000000"
 
 
-def test_aliases_tell_what_stands_for_a_submission() -> None:
+def test_aliases_name_the_driver_of_a_submission() -> None:
     joined = join_jobs([driver("01000000"), driver("02000000", "sub")], [submission(ROW, 9)])
     (alias,) = aliases(joined)
     assert alias.id == "sub"
@@ -187,12 +187,12 @@ def test_errors_are_named(
     assert error.value.remedy
 
 
-def test_nobody_there() -> None:
+def test_no_server_at_the_address() -> None:
     with pytest.raises(DashboardError, match="Could not reach"):
         JobApi("http://127.0.0.1:1", "secret").submissions()
 
 
-def test_what_becomes_of_a_record_does_not_come_back_into_the_next_one() -> None:
+def test_changes_to_a_record_do_not_leak_into_the_next_one() -> None:
     """A job that was handed on is merged with its alias; the job API's answer is joined again meanwhile."""
     waiting = submission({**ROW, "job_id": None}, 9)
     handed_on = join_jobs([], [waiting])[0]

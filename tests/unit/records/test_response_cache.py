@@ -35,7 +35,7 @@ def test_an_answer_holds_until_what_it_was_made_of_changes() -> None:
     assert len(made) == 5
 
 
-def test_who_asks_the_same_at_a_time_shares_one_answer() -> None:
+def test_equal_requests_at_the_same_time_share_one_answer() -> None:
     cache = ResponseCache()
     started, go = threading.Event(), threading.Event()
     made: list[int] = []
@@ -71,7 +71,7 @@ def test_an_answer_about_a_live_session_expires_with_what_it_cost(monkeypatch: p
     assert cache.get("session", "question", None, make) == (b"made at 2.5", 0.0)
 
 
-def test_what_is_forgotten_is_made_again() -> None:
+def test_evicted_answers_are_computed_again() -> None:
     cache = ResponseCache()
     assert cache.get("session", "question", 1, lambda: b"old") == (b"old", 0.0)
     cache.get("other", "question", 1, lambda: b"other")
@@ -91,9 +91,7 @@ def test_a_failure_is_not_kept() -> None:
     assert cache.get("session", "question", 1, lambda: b"yes") == (b"yes", 0.0)
 
 
-def test_what_is_recorded_later_is_in_the_next_answer(
-    fresh: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_later_records_are_in_the_next_answer(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clusters, "LIVE_NS", 0)  # every session counts as ended: its answers hold for good
     story = Story()
     for number in range(1, 4):

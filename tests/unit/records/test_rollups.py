@@ -87,7 +87,7 @@ def test_a_live_session_has_none(fresh: Running, monkeypatch: pytest.MonkeyPatch
     assert _current_rollups(fresh) == set()
 
 
-def test_one_that_was_asked_for_or_has_just_ended_is_made_beside(
+def test_requested_and_just_ended_sessions_get_rollups_in_the_background(
     fresh: Running, monkeypatch: pytest.MonkeyPatch, wait_for: Any
 ) -> None:
     monkeypatch.setattr(rollups, "LARGE", 0)

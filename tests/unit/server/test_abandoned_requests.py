@@ -38,7 +38,7 @@ def test_a_query_ends_with_the_last_client_that_waits_for_it(
     assert fresh.get("/api/flow/flame", **ask)["total"] == 1
 
 
-def test_who_still_waits_gets_the_answer_when_another_leaves() -> None:
+def test_waiting_clients_get_the_answer_when_another_one_leaves() -> None:
     class Joining(Work):
         def __init__(self) -> None:
             super().__init__()

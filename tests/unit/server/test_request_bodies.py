@@ -93,7 +93,7 @@ def test_a_large_body_is_refused(running: Any, path: str, declared: bool) -> Non
         assert running.error(answer, 413)["code"] == "too_large"
 
 
-def test_what_anybody_may_send_is_small(serve: Callable[..., Server]) -> None:
+def test_bodies_of_a_login_are_limited(serve: Callable[..., Server]) -> None:
     server = serve(token="a-long-token-of-the-tests")
     rest = len(b'{"token":""}')
     for size, status in ((16 << 10, 422), ((16 << 10) + 1, 413)):  # (No token is that long.)
@@ -113,7 +113,7 @@ def test_the_folder_of_a_job_has_a_bound(running: Any, size: int, status: int) -
     "content", [b"[" * 100_000, b'{"sql": "\xff"}', b"\xff\xfe", b'{"sql":', b"1e999999"]
 )
 @pytest.mark.parametrize("path", ["/api/sql", "/api/alerts/test", "/api/operator"])
-def test_a_body_that_cannot_be_decoded_is_told(running: Any, path: str, content: bytes) -> None:
+def test_a_body_that_cannot_be_decoded_is_reported(running: Any, path: str, content: bytes) -> None:
     answer = running.client.post(path, content=content[:16_000], headers={"Content-Type": "application/json"})
     assert answer.status_code in (400, 422)
     running.error(answer, answer.status_code)

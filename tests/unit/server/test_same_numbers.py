@@ -148,7 +148,7 @@ def everywhere(server: Running) -> dict[str, Numbers]:
 FIELDS = ("attempts", "total_ns", "waiting_ns", "duration_ns", "executing_ns", "awaiting_ns", "blocked_ns")
 
 
-def test_every_page_tells_the_same_numbers(recorded: Running) -> None:
+def test_every_page_shows_the_same_numbers(recorded: Running) -> None:
     wanted = {
         name: dict(zip(FIELDS, (numbers[0], *(ms * MS for ms in numbers[1:])), strict=True))
         for name, numbers in EXPECTED.items()
@@ -188,7 +188,7 @@ def test_the_same_quantiles_of_durations(recorded: Running) -> None:
         }
 
 
-def test_what_waits_for_a_node_tells_for_how_long(recorded: Running) -> None:
+def test_tasks_that_wait_for_a_node_show_how_long(recorded: Running) -> None:
     waiting = recorded.get("/api/tasks", state="PENDING_NODE_ASSIGNMENT", sort="-waiting_ns")["items"]
     assert [(task["waiting_ns"], task["duration_ns"]) for task in waiting] == [(900 * MS, None)]
     (scheduled,) = recorded.get(f"/api/tasks/{waiting[0]['task_id']}")["scheduling"]

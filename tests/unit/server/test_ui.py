@@ -73,7 +73,7 @@ def test_kept_where_the_name_says_what_is_in_it(app: FastAPI) -> None:
     assert _ask(app, "first-paint.js", {"if-none-match": headers["etag"]})[0] == 304
 
 
-def test_another_content_is_packed_anew(app: FastAPI, tmp_path: Path) -> None:
+def test_changed_content_is_packed_again(app: FastAPI, tmp_path: Path) -> None:
     _raw(app, "first-paint.js", **{"accept-encoding": "gzip"})
     (tmp_path / "assets/first-paint.js").write_bytes(b"other")
     body, _ = _raw(app, "first-paint.js", **{"accept-encoding": "gzip"})

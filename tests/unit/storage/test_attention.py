@@ -13,7 +13,7 @@ from rayscope.ray.events.batch import SessionEvents
 from rayscope.storage.sql import sessions as sessions_sql
 
 
-def test_who_reads_after_a_quiet_time_sees_all_that_was_submitted(
+def test_a_reader_after_a_quiet_time_sees_everything_submitted(
     bodies: list[bytes], start_writer: Any, wait_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "UNREAD_FLUSH_S", 3600.0)

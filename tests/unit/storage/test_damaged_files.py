@@ -114,7 +114,7 @@ def test_counts_of_a_session_without_its_about_are_made_again(
     assert catalog.about("session_one").states == catalog.about("session_two").states
 
 
-def test_a_record_that_is_missing_is_begun_anew_with_a_note(
+def test_a_missing_record_is_replaced_with_a_note(
     recorded: Path, tmp_path: Path, serve: Callable[..., Server], bodies: list[bytes]
 ) -> None:
     home = tmp_path / "data"
@@ -129,7 +129,7 @@ def test_a_record_that_is_missing_is_begun_anew_with_a_note(
     assert rows["session_two"]["error"] is None
 
 
-def test_damaged_metrics_are_told(recorded: Path, tmp_path: Path, serve: Callable[..., Server]) -> None:
+def test_damaged_metrics_are_reported(recorded: Path, tmp_path: Path, serve: Callable[..., Server]) -> None:
     home = tmp_path / "data"
     shutil.copytree(recorded, home)
     (home / "sessions" / "session_one" / "metrics.duckdb").write_bytes(b"\xa5" * 20_000)
@@ -139,7 +139,7 @@ def test_damaged_metrics_are_told(recorded: Path, tmp_path: Path, serve: Callabl
 
 
 @pytest.mark.parametrize("name", ["sessions", "spool", "rejected"])
-def test_a_file_where_a_folder_belongs_is_told(
+def test_a_file_in_place_of_a_folder_is_reported(
     name: str, tmp_path: Path, serve: Callable[..., Server]
 ) -> None:
     (tmp_path / name).write_text("")
@@ -148,7 +148,7 @@ def test_a_file_where_a_folder_belongs_is_told(
     assert "--data-dir" in refused.value.remedy
 
 
-def test_health_tells_of_a_full_disk(serve: Callable[..., Server], bodies: list[bytes]) -> None:
+def test_health_reports_a_full_disk(serve: Callable[..., Server], bodies: list[bytes]) -> None:
     server = serve(min_free_bytes=1 << 60)
     answer = httpx.get(f"{server.url}/api/health").json()
     assert answer["status"] == "degraded"
@@ -158,7 +158,7 @@ def test_health_tells_of_a_full_disk(serve: Callable[..., Server], bodies: list[
 
 
 @pytest.mark.parametrize("damage", [cut, empty, folder, dangling_link])
-def test_a_record_that_is_none_is_named_and_what_comes_is_recorded_anew(
+def test_an_invalid_record_is_named_and_later_events_get_a_new_record(
     damage: Callable[[Path], None],
     recorded: Path,
     tmp_path: Path,

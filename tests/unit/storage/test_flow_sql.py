@@ -211,7 +211,7 @@ def test_whether_an_attempt_ran_where_it_was_submitted() -> None:
     st.lists(attempts(), min_size=1, max_size=5, unique_by=lambda stories: stories[0].task_id),
     st.lists(times, max_size=4, unique=True),
 )
-def test_what_lies_in_the_parts_of_a_time_adds_up_to_the_whole(
+def test_parts_of_a_time_range_add_up_to_the_whole(
     stories: list[tuple[Attempt, list[Span]]], cuts: list[int]
 ) -> None:
     connection = connect([one for one, _ in stories], [span for _, spans in stories for span in spans])

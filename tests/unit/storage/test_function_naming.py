@@ -120,7 +120,7 @@ def test_a_name_gets_longer_when_a_second_function_has_it(growing: Growing) -> N
         assert reader.execute("SELECT path_id FROM attempts ORDER BY task_hi").fetchall()[:2] == before
 
 
-def test_what_the_tracer_reports_first_names_the_function(growing: Growing) -> None:
+def test_the_tracers_first_report_names_the_function(growing: Growing) -> None:
     growing.define("aa", name="clean", module="app", wrapper="wrapper in tools.py")
     growing.define("bb", name="<lambda>", module="app", place="app.py:3", column="9")
     growing.call("wrapper", "app", "aa")
@@ -139,7 +139,7 @@ def test_what_the_tracer_reports_first_names_the_function(growing: Growing) -> N
     }
 
 
-def test_what_the_tracer_reports_late_renames_what_is_on_record(growing: Growing) -> None:
+def test_a_late_report_of_the_tracer_renames_recorded_functions(growing: Growing) -> None:
     caller = growing.call("wrapper", "app", "aa")
     growing.call("inner", "app", parent=caller)
     growing.call("wrapper", "app", "bb")

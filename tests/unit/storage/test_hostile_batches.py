@@ -36,7 +36,7 @@ def record_of(writer: Writer) -> Path:
 
 
 @pytest.mark.parametrize("form", list(Format))
-def test_what_no_decoder_foresaw_costs_one_event(
+def test_an_unforeseen_decoder_error_costs_one_event(
     form: Format,
     make_batches: Any,
     to_binary: Any,
@@ -85,7 +85,7 @@ def test_a_batch_of_many_sessions_is_refused(bodies: list[bytes], start_writer: 
     assert made.catalog.names() == []
 
 
-def test_a_flood_of_sessions_is_bounded_and_the_honest_one_goes_on(
+def test_a_flood_of_sessions_is_bounded_and_the_honest_one_continues(
     bodies: list[bytes], start_writer: Any
 ) -> None:
     made = start_writer()
@@ -132,7 +132,7 @@ def test_sessions_that_are_recorded_come_before_new_ones(
     assert len(set(order)) == 9
 
 
-def test_want_of_memory_is_told_and_passes(
+def test_lack_of_memory_is_reported_and_passes(
     make_batches: Any, start_writer: Any, dump: Dump, monkeypatch: pytest.MonkeyPatch, wait_for: Any
 ) -> None:
     written: list[int] = []
@@ -159,7 +159,7 @@ def test_want_of_memory_is_told_and_passes(
     assert len(dump(record_of(made))["attempts"]) == 3000
 
 
-def test_what_duckdb_has_no_memory_for_is_merged_in_parts(
+def test_batches_too_large_for_the_memory_of_duckdb_are_merged_in_parts(
     make_batches: Any, start_writer: Any, dump: Dump, monkeypatch: pytest.MonkeyPatch, wait_for: Any
 ) -> None:
     """After the store could not be written for a while, more waits than DuckDB can merge at a time."""

@@ -53,7 +53,7 @@ def worker_died(until: float, identity: str = WORKER) -> Entity:
     return Entity("worker", identity, {}, {(at(until), "DEAD"): {"end_ns": at(until)}})
 
 
-def test_what_is_in_flight_ends_with_its_worker_or_its_job(writer: SessionWriter) -> None:
+def test_calls_in_flight_end_with_their_worker_or_job(writer: SessionWriter) -> None:
     story = Story()
     story.task("ended", 0, 10, 20)
     story.task("ran", 0, 30)
@@ -86,7 +86,7 @@ def test_it_does_not_matter_in_which_order_the_ends_come(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("state", ["SUCCEEDED", "FAILED"])
-def test_what_the_end_of_the_job_cut_off_has_not_failed(writer: SessionWriter, state: str) -> None:
+def test_calls_cut_off_by_the_end_of_the_job_have_not_failed(writer: SessionWriter, state: str) -> None:
     """The GCS declares it failed; a task whose worker crashed before, or raised an error, has failed."""
     story = Story()
     for name, ended, kind, message in (

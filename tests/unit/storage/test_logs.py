@@ -15,7 +15,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "logs.sqlite"
 
 
-def test_what_was_appended_comes_back_after_a_restart(folder: Path) -> None:
+def test_appended_lines_are_there_after_a_restart(folder: Path) -> None:
     rng = random.Random(1)
     whole = b"".join(b"line %d %s\n" % (i, b"x" * rng.randrange(200)) for i in range(20_000))
     store = LogStore(folder)
@@ -77,7 +77,7 @@ def test_at_the_limit_rays_own_logs_go_first_and_one_file_takes_its_share(folder
     assert store.read("node", "greedy", 0, 2_000_000)[-1][0] > 1_000_000
 
 
-def test_a_crash_report_is_found_however_it_came_and_forgotten_with_its_file(folder: Path) -> None:
+def test_a_crash_report_is_found_in_any_pieces_and_forgotten_with_its_file(folder: Path) -> None:
     report = b"RAW: Mutex corrupt: both reader and writer lock held: 0x28\n*** SIGABRT received at time=1 on cpu 0\n"
     whole = b"before\n" * 1000 + b"[mutex.cc : 2487] " + report
     store = LogStore(folder)

@@ -52,7 +52,7 @@ def test_starts_that_died_with_their_worker_and_errors_that_ray_cut(tmp_path: Pa
     assert found[whole]["error_summary"] == "ValueError: no"
 
 
-def test_what_was_never_placed_is_told_after_the_end(tmp_path: Path) -> None:
+def test_tasks_that_were_never_placed_are_reported_after_the_end(tmp_path: Path) -> None:
     story = Story()
     story.entity("node", "a" * 56, 0, resources_total='{"CPU": 4.0}', labels="{}")
     story.task("placed", 0, 10, resources='{"CPU": 1.0}')
@@ -77,7 +77,7 @@ def test_what_was_never_placed_is_told_after_the_end(tmp_path: Path) -> None:
     ]
 
 
-def test_what_ray_itself_runs_is_not_among_the_counts(tmp_path: Path) -> None:
+def test_rays_own_tasks_are_not_counted(tmp_path: Path) -> None:
     story = Story()
     story.entity("actor", "d" * 32, 0, class_name="Mine", ray_namespace="mine", job_id="01000000")
     own = {"job_id": "09000000", "ray_namespace": "SUPERVISOR_ACTOR_RAY_NAMESPACE"}

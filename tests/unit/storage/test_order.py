@@ -137,7 +137,7 @@ def _calls_of_a_coroutine() -> list[RecordBatch]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_whoever_really_called_is_the_caller_whenever_that_is_told(
+def test_the_real_caller_wins_whenever_it_is_reported(
     seed: int, start_writer: Callable[..., Any], tmp_path: Path
 ) -> None:
     rng = random.Random(seed)

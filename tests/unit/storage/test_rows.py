@@ -6,7 +6,7 @@ from rayscope.model import Entity
 from rayscope.storage import rows
 
 
-def test_a_number_that_is_none_is_unknown() -> None:
+def test_an_invalid_number_is_unknown() -> None:
     trials = [
         Entity("tune_trial", str(at), {}, {}, 1, {"state": "RUNNING", "time_total_s": value})
         for at, value in enumerate((1.5, 2, "0.5", "soon", True))

@@ -74,7 +74,7 @@ def overwrite(path: Path, offset: int, count: int) -> None:
 
 
 @pytest.mark.parametrize(("offset", "count"), [(0, 20_000), (4096, 8192), (12_288, 1 << 20)])
-def test_a_damaged_record_is_set_aside_and_recording_goes_on(
+def test_a_damaged_record_is_set_aside_and_recording_continues(
     offset: int, count: int, bodies: list[bytes], start_writer: Any, dump: Dump, tmp_path: Path
 ) -> None:
     first = start_writer(tmp_path)

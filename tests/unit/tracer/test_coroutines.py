@@ -129,7 +129,7 @@ def test_generators_are_closed_and_finally_blocks_run(drive: Drive) -> None:
     assert ended == [True]
 
 
-def test_a_coroutine_that_nobody_runs_is_closed() -> None:
+def test_a_coroutine_that_is_never_run_is_closed() -> None:
     async def method() -> None:
         ended.append("never")
 

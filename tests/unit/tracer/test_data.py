@@ -64,7 +64,7 @@ def issue(operator: str, kind: Any, message: str, dataset: str = "train_1") -> A
     return Issue(dataset, operator, message, kind)
 
 
-def test_issues_of_ray_data_are_told_once_for_each_dataset_and_operator(
+def test_issues_of_ray_data_are_reported_once_for_each_dataset_and_operator(
     messages: list[tuple[Any, ...]], manager: Any
 ) -> None:
     from ray.data._internal.issue_detection.issue_detector import IssueType
@@ -98,7 +98,9 @@ def test_issues_have_an_end_and_cost_ray_data_nothing(
 
 
 @pytest.mark.parametrize("is_static", [True, False], ids=["a function", "a method, as in older versions"])
-def test_plans_are_told_as_ray_data_registers_them(messages: list[tuple[Any, ...]], is_static: bool) -> None:
+def test_plans_are_reported_as_ray_data_registers_them(
+    messages: list[tuple[Any, ...]], is_static: bool
+) -> None:
     def register(*args: Any) -> int:
         return len(args)
 

@@ -28,7 +28,7 @@ LOOK = (
         ("ray/_private/log_monitor.py", "1", "not traced"),
     ],
 )
-def test_who_is_traced(tmp_path: Path, program: str, setting: str | None, expected: str) -> None:
+def test_which_processes_are_traced(tmp_path: Path, program: str, setting: str | None, expected: str) -> None:
     script = tmp_path / program
     script.parent.mkdir(parents=True, exist_ok=True)
     script.write_text(LOOK)

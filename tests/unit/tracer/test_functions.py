@@ -84,6 +84,6 @@ def test_two_lambdas_of_a_line_have_their_columns(of_module: dict[str, Any]) -> 
         assert first["column"] != second["column"]
 
 
-def test_what_is_no_function_is_left_alone() -> None:
+def test_objects_that_are_no_functions_are_left_alone() -> None:
     method: Callable[..., Any] = "".join
     assert describe(method, "app") is None

@@ -136,7 +136,7 @@ def test_a_driver_asks_a_busy_server_again(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(server.requests) == 1
 
 
-def test_a_driver_does_not_wait_for_a_server_that_nobody_brings_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_does_not_wait_for_a_server_that_never_returns(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     monkeypatch.setattr(drain, "_RETRY_S", 1e9)  # waiting would never end

@@ -35,7 +35,7 @@ def note_of(kind: str) -> Callable[[], None]:
     return call_note
 
 
-def test_the_first_the_tenth_and_the_hundredth_time_are_told(reported: list[tuple[Any, ...]]) -> None:
+def test_the_first_the_tenth_and_the_hundredth_time_are_reported(reported: list[tuple[Any, ...]]) -> None:
     app = module("app", "/home/me/app.py")
     for _ in range(150):
         app(note_of("fork"))
@@ -52,7 +52,9 @@ def test_the_first_the_tenth_and_the_hundredth_time_are_told(reported: list[tupl
         ("ray.data._internal.plan", False),
     ],
 )
-def test_whose_code_it_is(reported: list[tuple[Any, ...]], doer: str, is_reported: bool) -> None:
+def test_only_calls_from_user_code_are_reported(
+    reported: list[tuple[Any, ...]], doer: str, is_reported: bool
+) -> None:
     names = {"__name__": "app", "doer": module(doer), "note": note_of("fork")}
     exec(compile("def load():\n    doer(note)\nload()", "/home/me/app.py", "exec"), names)
     assert reported == ([("fork", "app.py:2 (load)", 1)] if is_reported else [])

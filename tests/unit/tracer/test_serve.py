@@ -125,7 +125,7 @@ def payload(process: serve._Process) -> dict[str, Any]:
     return serve._payload(process.slowest, process.failed, process.notable, process.edges)
 
 
-def test_a_replica_tells_of_a_request_and_of_the_calls_that_it_made(process: serve._Process) -> None:
+def test_a_replica_reports_a_request_and_its_calls(process: serve._Process) -> None:
     async def answer() -> None:
         front, model = replica("Front"), router("Model", takes_s=0.02)
         assert front._wrap_request(request("i")) == "wrapped"
@@ -166,7 +166,7 @@ def test_a_replica_tells_of_a_request_and_of_the_calls_that_it_made(process: ser
     assert [sum(one["l"][1::2]) for one in found["edges"]] == [4, 1]
 
 
-def test_a_proxy_passes_on_what_there_is_and_tells_of_its_requests(
+def test_a_proxy_passes_messages_on_and_reports_its_requests(
     process: serve._Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[bool] = []
@@ -231,7 +231,7 @@ def test_a_proxy_passes_on_what_there_is_and_tells_of_its_requests(
     assert payload(process) == {}
 
 
-def test_only_the_slowest_are_told_and_the_rest_is_counted(process: serve._Process) -> None:
+def test_only_the_slowest_are_reported_and_the_rest_is_counted(process: serve._Process) -> None:
     def end(took_ns: int) -> None:
         hop = serve._Hop("shop#Front")
         hop.end_ns = hop.begin_ns + took_ns

@@ -75,7 +75,7 @@ def test_waiting_for_data_is_counted_once_and_iterators_behave_as_before(
     assert closed == [False, True] or closed == [True, False]
 
 
-def test_what_a_version_of_ray_lacks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_missing_in_a_version_of_ray_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "missing", ())
     wrap_methods("TrainContext", {"report": lambda original: original})(SimpleNamespace())
     assert state.missing == ("TrainContext.report",)

@@ -172,7 +172,7 @@ def test_a_trial_from_its_start_over_a_failure_to_its_end(
     assert over["end"] >= over["start"]
 
 
-def test_what_reaches_a_limit_was_not_stopped_early(controller: Any) -> None:
+def test_trials_that_reach_a_limit_were_not_stopped_early(controller: Any) -> None:
     one = trial(0)
     one.stopping_criterion = {"nested/acc": 0.9}
     assert not tune._is_at_limit(controller, one, {"nested": {"acc": 0.8}})
@@ -188,7 +188,7 @@ def test_nothing_is_added_to_what_ray_tune_saves(reported: Any, controller: Any)
     assert set(vars(controller)) == before
 
 
-def test_what_a_version_of_ray_lacks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_missing_in_a_version_of_ray_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "missing", ())
     wrap_methods("TuneController", tune.hooks(_safe))(SimpleNamespace(TuneController=object))
     assert len(state.missing) == len(tune.hooks(_safe))

@@ -122,11 +122,11 @@ def test_refused_with_a_reason_and_without_effect(
 
 
 @pytest.mark.parametrize("sql", ["", " \n", "-- nothing"], ids=["empty", "blank", "comment"])
-def test_a_query_without_a_statement_is_told_so(running: Any, sql: str) -> None:
+def test_a_query_without_a_statement_is_refused(running: Any, sql: str) -> None:
     assert "Only a single SELECT" in running.error(ask(running, sql), 400)["message"]
 
 
-def test_what_it_is_for(running: Any) -> None:
+def test_typical_queries(running: Any) -> None:
     answer = ask(
         running,
         "WITH f AS (SELECT * FROM tasks WHERE state = 'FAILED') SELECT name, attempt FROM f ORDER BY ALL",
@@ -141,7 +141,7 @@ def test_what_it_is_for(running: Any) -> None:
     assert kinds.status_code == 200
 
 
-def test_rows_beyond_the_limit_are_told(running: Any) -> None:
+def test_rows_beyond_the_limit_are_reported(running: Any) -> None:
     answer = ask(running, "FROM range(100)", limit=7).json()
     assert len(answer["rows"]) == 7
     assert answer["truncated"] is True
@@ -203,7 +203,7 @@ def test_an_answer_that_is_too_large_is_refused(running: Any) -> None:
     assert len(ask(running, "SELECT repeat('x', 10000) FROM range(1000)").content) > 10_000_000
 
 
-def test_a_third_query_at_a_time_is_told_to_come_again(running: Any) -> None:
+def test_a_third_query_at_a_time_is_refused_with_a_retry(running: Any) -> None:
     with ThreadPoolExecutor(2) as pool:
         long = [pool.submit(ask, running, BOMBS["cross join"]) for _ in range(2)]
         wait_until(
@@ -218,7 +218,7 @@ def test_a_third_query_at_a_time_is_told_to_come_again(running: Any) -> None:
     assert ask(running, "SELECT 1").status_code == 200
 
 
-def test_a_query_is_stopped_when_nobody_waits_for_it(fresh: Any) -> None:
+def test_a_query_is_stopped_when_its_client_is_gone(fresh: Any) -> None:
     fresh.record(Story())
     sql = fresh.server.services.sql
     assert ask(fresh, "SELECT 1").status_code == 200
@@ -229,7 +229,7 @@ def test_a_query_is_stopped_when_nobody_waits_for_it(fresh: Any) -> None:
     assert ask(fresh, "SELECT 1").json()["rows"] == [[1]]
 
 
-def test_a_process_that_dies_is_told_and_replaced(running: Any) -> None:
+def test_a_process_that_dies_is_reported_and_replaced(running: Any) -> None:
     with ThreadPoolExecutor(1) as pool:
         long = pool.submit(ask, running, BOMBS["cross join"])
         wait_until(
@@ -386,7 +386,7 @@ def test_copies_of_a_record_that_is_written_are_whole(tmp_path: Path) -> None:
     assert seen == sorted(set(seen))
 
 
-def test_a_record_of_nobody_is_read_in_place(runner: SqlRunner, tmp_path: Path) -> None:
+def test_a_record_without_a_server_is_read_in_place(runner: SqlRunner, tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "record.duckdb")) as connection:
         connection.execute("CREATE TABLE one AS FROM range(5)")
         with pytest.raises(StoreError) as locked:
@@ -398,7 +398,7 @@ def test_a_record_of_nobody_is_read_in_place(runner: SqlRunner, tmp_path: Path) 
         runner.query(tmp_path / "record.duckdb", "FROM read_text('/etc/passwd')", version=1, copy=False)
 
 
-def test_a_disk_without_room_for_the_copy_is_told(tmp_path: Path) -> None:
+def test_a_disk_without_room_for_the_copy_is_reported(tmp_path: Path) -> None:
     duckdb.connect(str(tmp_path / "record.duckdb")).close()
     runner = SqlRunner(tmp_path / "sql", min_free_bytes=1 << 60)
     with pytest.raises(StoreError) as full:
@@ -407,7 +407,7 @@ def test_a_disk_without_room_for_the_copy_is_told(tmp_path: Path) -> None:
     runner.close()
 
 
-def test_it_leaves_no_file_beside_the_record(running: Any) -> None:
+def test_it_leaves_no_file_next_to_the_record(running: Any) -> None:
     session = running.server.services.records.resolve(None)
     names = {name for name in os.listdir(running.folder / "sessions" / session) if not name.endswith(".tmp")}
     databases = {f"{name}.duckdb{end}" for name in ("record", "metrics") for end in ("", ".wal")}

@@ -29,7 +29,7 @@ def note(waiting: Changes, about: About, attempts: int = 0, entities: int = 0) -
     return waiting.note(about, batch, batch_tables(batch))
 
 
-def test_it_is_known_whether_all_of_a_session_was_told() -> None:
+def test_a_session_knows_whether_it_is_fully_published() -> None:
     waiting, about = Changes(), About("s")
     assert note(waiting, about, attempts=1)
     assert not note(waiting, about, attempts=1)
@@ -46,7 +46,7 @@ def test_it_is_known_whether_all_of_a_session_was_told() -> None:
     assert not about.has_unpublished
 
 
-def test_the_session_with_the_most_is_told_whole_when_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_largest_session_is_published_whole_when_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, "_MAX_ROWS", 100)
     waiting, small, large = Changes(), About("small"), About("large")
     note(waiting, large, entities=60)
@@ -66,7 +66,7 @@ def rows(number: int) -> pa.Table:
     return pa.table({"session": ["session_2026-01-01_x"], "path_id": [number], "name": [f"n{number}"]})
 
 
-def test_who_has_not_spoken_tells_nothing(warehouse: Warehouse) -> None:
+def test_a_server_without_a_heartbeat_cannot_publish(warehouse: Warehouse) -> None:
     publisher = Publisher("mute", "http://mute")
     with pytest.raises(StoreError, match="not heard from"):
         publisher.insert(warehouse, "raw_paths", rows(1))

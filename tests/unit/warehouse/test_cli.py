@@ -58,7 +58,7 @@ def runner(engine: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CliR
     return CliRunner()
 
 
-def test_what_the_commands_say(runner: CliRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_of_the_commands(runner: CliRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def said(*arguments: str, status: int = 0) -> str:
         result = runner.invoke(app, arguments)
         assert result.exit_code == status, result.output

@@ -31,7 +31,7 @@ def test_the_parts_of_a_url() -> None:
     ["", "x", "http://u:secret@h/", "clickhouse://", "clickhouse://u:secret@h:port/", "chdb://", "chdb:///",
      "chdb://memory", "clickhouse://u:secret@[/"],
 )  # fmt: skip
-def test_what_is_no_url_is_refused(url: str) -> None:
+def test_invalid_urls_are_refused(url: str) -> None:
     with pytest.raises(StoreError, match="Give a URL such as") as error:
         parse_url(url)
     assert "secret" not in str(error.value)
@@ -74,7 +74,7 @@ def server() -> Iterator[HTTPServer]:
         (497, "Not enough privileges", "Not enough privileges .*reads only", "bad_query"),
     ],
 )
-def test_what_a_server_says_comes_with_a_remedy(
+def test_server_errors_have_a_remedy(
     code: int, text: str, expected: str, kind: str, server: HTTPServer
 ) -> None:
     handler = server.RequestHandlerClass

@@ -92,7 +92,7 @@ def test_one_of_another_cluster_is_refused(empty: Warehouse) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_what_is_too_old_is_deleted(empty: Warehouse) -> None:
+def test_data_that_is_too_old_is_deleted(empty: Warehouse) -> None:
     migrate.init(empty, Layout())
     for session in ("session_2020-01-01_1", "session_2099-01-01_2", "no-date"):
         empty.run(f"INSERT INTO raw_drops (session, source, reason) VALUES ('{session}', 'a', 'b')")

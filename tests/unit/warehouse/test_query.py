@@ -83,7 +83,7 @@ def test_a_question_that_takes_too_long_is_stopped(ask: Callable[..., Answer]) -
         "SELECT * APPLY(max) FROM (SELECT number AS `file(` FROM numbers(3))",
     ],
 )
-def test_what_reads_is_allowed(sql: str, ask: Callable[..., Answer]) -> None:
+def test_reading_queries_are_allowed(sql: str, ask: Callable[..., Answer]) -> None:
     assert ask(sql).rows
 
 

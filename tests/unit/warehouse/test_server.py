@@ -59,7 +59,7 @@ def test_a_user_who_may_change_no_settings_can_ask(engine: str, server: tuple[st
 @pytest.mark.parametrize(
     "sql", ["SELECT file('/etc/passwd')", "DROP TABLE raw_spans", "SELECT * FROM url('http://127.0.0.1:9/')"]
 )
-def test_what_does_not_only_read_is_refused(sql: str, server: tuple[str, Any]) -> None:
+def test_queries_that_do_not_only_read_are_refused(sql: str, server: tuple[str, Any]) -> None:
     with connect(server[0]) as warehouse:
         with pytest.raises(BadQuery):
             run_sql(warehouse, sql, limit=5, timeout_s=5)

@@ -172,7 +172,7 @@ signal.pause()
 """
 
 
-def test_what_a_killed_server_acknowledged_is_told_once_it_is_back(
+def test_a_killed_server_publishes_acknowledged_events_after_its_restart(
     tmp_path: Path, warehouse: str, bodies: list[bytes]
 ) -> None:
     with running(tmp_path / "b", warehouse) as b:
@@ -198,7 +198,7 @@ def test_what_a_killed_server_acknowledged_is_told_once_it_is_back(
             )
 
 
-def test_a_warehouse_that_is_away_is_told_all_later(
+def test_an_unreachable_warehouse_gets_everything_later(
     tmp_path: Path, engine: str, warehouse: str, bodies: list[bytes]
 ) -> None:
     with socket.socket() as free:
@@ -241,7 +241,7 @@ def health(server: Server) -> Any:
     return get(server, "/api/health")["warehouse"]
 
 
-def test_what_is_not_told_is_not_dropped(
+def test_unpublished_events_are_not_dropped(
     tmp_path: Path, warehouse: str, bodies: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """This also holds if another server has published its whole part of the session."""
@@ -266,7 +266,7 @@ def test_what_is_not_told_is_not_dropped(
     assert catalog.path(session).exists()
 
 
-def test_what_is_deleted_on_one_server_is_gone_from_all(
+def test_sessions_deleted_on_one_server_disappear_from_all(
     tmp_path: Path, warehouse: str, bodies: list[bytes]
 ) -> None:
     """This includes a server that was down meanwhile. Later events begin a new record."""
@@ -293,7 +293,7 @@ def test_what_is_deleted_on_one_server_is_gone_from_all(
             assert attempts(b) == some
 
 
-def test_a_name_that_one_server_gives_a_session_is_its_name_on_all(
+def test_a_session_name_set_on_one_server_applies_on_all(
     tmp_path: Path, warehouse: str, bodies: list[bytes]
 ) -> None:
     def name(server: Server, session: str, text: str) -> None:

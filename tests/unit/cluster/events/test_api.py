@@ -74,7 +74,7 @@ def seeded(fresh: Any) -> Any:
     return fresh
 
 
-def test_events_are_told_newest_first_with_their_severity(seeded: Any) -> None:
+def test_events_are_listed_newest_first_with_their_severity(seeded: Any) -> None:
     found = seeded.get("/api/events", severity="ERROR,WARNING")
     assert [(row["event"], row["title"], row["count"]) for row in found["items"]] == [
         ("TASK_FAILED", "broken", 1),  # another minute
@@ -111,7 +111,7 @@ def test_an_attempt_that_was_retried_is_a_warning(fresh: Any) -> None:
     ]
 
 
-def test_pages_filters_and_a_search_give_the_same_events(seeded: Any) -> None:
+def test_pages_filters_and_a_search_return_the_same_events(seeded: Any) -> None:
     whole = seeded.get("/api/events")
     assert whole["total"] == len(whole["items"]) == 12
     paged, cursor = [], None
@@ -166,7 +166,7 @@ def test_a_submissions_progress_is_that_of_all_its_drivers(seeded: Any) -> None:
     assert seeded.get(f"/api/jobs/{JOB}/progress")["states"] == states
 
 
-def test_a_placement_group_is_told_of_when_it_changed(fresh: Any) -> None:
+def test_a_change_of_a_placement_group_is_an_event(fresh: Any) -> None:
     asked = ORIGIN_NS + 5 * MS
     story = Story()
     story.batch.entities += [

@@ -40,7 +40,7 @@ def test_a_folder_of_plain_files() -> None:
         *(_zip("a.py", name) for name in ("", ".", "a/../..")),
     ],
 )
-def test_what_would_lie_elsewhere_is_refused(package: bytes) -> None:
+def test_paths_outside_the_folder_are_refused(package: bytes) -> None:
     with pytest.raises(BadQuery):
         check_folder(package)
 

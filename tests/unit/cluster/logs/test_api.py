@@ -170,7 +170,7 @@ HOSTILE = (
 )
 
 
-def test_a_name_that_is_none_reaches_nothing(archived: Running) -> None:
+def test_invalid_names_reach_no_file(archived: Running) -> None:
     for name in HOSTILE:
         for path in ("file", "download"):
             answer = archived.client.get(f"/api/logs/{path}", params={"node_id": NODE, "name": name})
@@ -221,7 +221,7 @@ def test_pages_put_together_are_the_file(tmp_path: Path) -> None:
     assert back == whole
 
 
-def test_what_is_missing_is_told(tmp_path: Path) -> None:
+def test_missing_parts_are_reported(tmp_path: Path) -> None:
     store = LogStore(tmp_path / "logs.sqlite")
     store.append("n", "f", 0, b"one\ntwo\n", 1)
     store.append("n", "f", 500, b"half\nlast\n", 2)
@@ -232,7 +232,7 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("repeats", [1, 400])
-def test_what_has_no_time_counts_as_what_comes_before_it(tmp_path: Path, repeats: int) -> None:
+def test_lines_without_a_time_have_the_time_of_the_line_before(tmp_path: Path, repeats: int) -> None:
     """A dump without times, as Ray's GCS prints them, that stands before the time asked for, is older."""
     dump = [f"a figure of the dump: {number}" for number in range(300)]
     lines = ["a banner"]
@@ -251,7 +251,7 @@ def test_what_has_no_time_counts_as_what_comes_before_it(tmp_path: Path, repeats
     assert [line["text"] for line in page["lines"]] == lines[:2]
 
 
-def test_what_a_program_printed_is_the_log_of_its_driver(fresh: Running) -> None:
+def test_output_of_a_program_is_the_log_of_its_driver(fresh: Running) -> None:
     story = Story()
     story.entity("node", NODE, 0, 5, node_ip="10.0.0.1", is_head=True)
     story.entity("job", JOB, 0, 5, driver_pid=77, type="DRIVER")

@@ -162,7 +162,7 @@ class Rotated(Files):
 
 
 @pytest.mark.parametrize("looks", [1, 2])
-def test_what_is_kept_of_a_rotated_log_moves_with_its_pieces(tmp_path: Path, looks: int) -> None:
+def test_kept_parts_of_a_rotated_log_move_with_its_pieces(tmp_path: Path, looks: int) -> None:
     """``looks``: after how many lines the file is looked at. It is rotated after three lines."""
     agent, store = Rotated(), LogStore(tmp_path / "logs.sqlite")
     made, node = archiver_of(agent, store), archiver._Node()
@@ -190,7 +190,7 @@ def test_what_is_kept_of_a_rotated_log_moves_with_its_pieces(tmp_path: Path, loo
     store.close()
 
 
-def test_what_costs_more_than_its_share_is_looked_at_less_often() -> None:
+def test_files_that_cost_more_than_their_share_are_read_less_often() -> None:
     made = LogArchiver(SETTINGS, NOTHING, NOTHING, NOTHING, NOTHING)
 
     def after(share: float) -> float:

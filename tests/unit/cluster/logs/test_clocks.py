@@ -20,7 +20,7 @@ def written(offset_h: float, *after_s: float) -> list[datetime]:
 
 
 @pytest.mark.parametrize("offset_h", [9, -8, 5.5, 5.75, 14, -12])
-def test_the_life_of_a_worker_tells_its_time_zone(offset_h: float) -> None:
+def test_the_lifetime_of_a_worker_reveals_its_time_zone(offset_h: float) -> None:
     clock = clock_of(written(offset_h, 1, 599), LIFE)
     assert clock(written(offset_h, 30)[0]) == BEGIN.timestamp() + 30
 

@@ -39,7 +39,7 @@ def test_a_time_with_a_zone_is_of_that_zone() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "INFOX: no", "an ERROR: inside", "2026-99-99 07:13:29 x", "12:00 x"])
-def test_what_is_no_head_tells_nothing(text: str) -> None:
+def test_lines_without_a_head_have_no_time(text: str) -> None:
     assert read_head(text) == (None, None)
 
 
@@ -89,7 +89,7 @@ def test_a_coloured_time_is_read() -> None:
     assert (line.time_ns, line.level, line.text) == (LOCAL, "info", "2026-11-22 07:13:29,123 INFO coloured")
 
 
-def test_colors_are_kept_beside_the_text() -> None:
+def test_colors_are_kept_separately_from_the_text() -> None:
     raw = (
         "\x1b[1;31mERROR\x1b[0m 雪😀 \x1b[38;5;82mok\x1b[39m \x1b[48;2;1;2;3mon\x1b[m "
         "\x1b[93mbright\x1b[2Jer\n"

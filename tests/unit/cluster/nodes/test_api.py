@@ -159,7 +159,7 @@ def test_a_large_cluster_in_little_room(fresh: Running) -> None:
     assert [node["id"] for node in picture["dead"]] == ["d" * 56]
 
 
-def test_of_an_ended_session_the_metrics_say_the_last(fresh: Running) -> None:
+def test_the_metrics_of_an_ended_session_show_the_last_usage(fresh: Running) -> None:
     story = Story()
     story.entity("node", NODES[0], 0, hostname="old")
     story.entity("node", NODES[1], 0, hostname="untold")

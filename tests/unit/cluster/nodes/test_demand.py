@@ -76,7 +76,7 @@ def test_placement_groups(strategy: str, bundles: Any, code: str, never: bool) -
     assert (reason.code, reason.never) == (code, never)
 
 
-def test_what_would_let_it_run() -> None:
+def test_remedies_that_let_a_task_run() -> None:
     assert remedy(explain({"GPU": 3.0}, NODES)) == "Ask for at most 2 GPU, or add a larger node."
     assert remedy(explain({"CPU": 3.0}, NODES)) == (
         "It runs when enough CPU is free on one node: when a holder ends, or a node is added."
@@ -103,7 +103,7 @@ def test_a_worker_that_does_not_start(seconds: int, holders: Any, started: set[s
     assert (reason["code"], reason["node_id"], reason["nodes"]) == (code, "a", 1)
 
 
-def test_who_holds_what_is_short() -> None:
+def test_holders_of_scarce_resources() -> None:
     places = [Place("a", {"GPU": 8.0}, {"GPU": 0.0}), Place("b", {"GPU": 1.0}, {"GPU": 0.0})]
     row = {"state": "PENDING", "job_id": None, "since_ns": 9, "count": 1, "runtime_env": None, "id": None}
     asked = {"required_resources": '{"GPU":2}', "label_selector": None, "placement_group_id": None}

@@ -88,7 +88,7 @@ def test_an_account_is_kept_while_somebody_looks(
         assert objects._readers[SESSION] is not reader
 
 
-def test_a_gcs_that_cannot_be_read_is_told(attached: Callable[[Any], Any]) -> None:
+def test_a_gcs_that_cannot_be_read_is_reported(attached: Callable[[Any], Any]) -> None:
     class Broken:
         metadata = ()
 

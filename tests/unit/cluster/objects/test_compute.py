@@ -49,7 +49,7 @@ def test_an_object_counts_once_however_many_hold_it() -> None:
     assert by_process["objects"][0]["holders_total"] == 2
 
 
-def test_what_a_variable_keeps_for_long_is_suspected() -> None:
+def test_objects_kept_long_by_a_variable_are_suspected() -> None:
     old, young = NOW - 20 * MINUTE, NOW - MINUTE
     makers = {f"old{n}": Producer("leaky", False, old) for n in range(10)}
     makers |= {f"young{n}": Producer("fine", False, young) for n in range(10)}

@@ -23,7 +23,7 @@ def test_a_reservation_in_a_placement_group_has_its_plain_names() -> None:
     assert total_of('{"CPU":' + "[" * 5000) == {}
 
 
-def test_a_placement_group_is_where_it_was_told_to_be_by_then() -> None:
+def test_a_placement_group_is_at_its_last_reported_place() -> None:
     observed = {"state": "REMOVED", "bundles": '[{"index":0,"node_id":"b","resources":{"CPU":1}}]'}
     moves = [
         [10, "CREATED", {"placements": '[{"index":0,"node_id":"a"}]'}],
@@ -75,7 +75,7 @@ def test_sums_are_of_all_whatever_is_cut(
     assert again == placement
 
 
-def test_who_asked_for_no_bundle_is_in_the_first_of_the_group() -> None:
+def test_workers_without_a_bundle_are_in_the_first_of_their_group() -> None:
     group = Group(GROUP, "g", ((0, "n", None), (1, "n", None)))
     text = f'{{"CPU_group_{GROUP}":1}}'
     placement = build_placement([], [WorkerRow("0" * 56, "n", actor_resources=text)], [group])

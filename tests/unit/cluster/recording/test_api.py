@@ -65,7 +65,7 @@ def test_both_forms_leave_the_same_record(
         (BINARY | {"Content-Encoding": "deflate"}, zlib.compress(bytes(1 << 30), 9), 413, "too_large"),
     ],
 )
-def test_what_is_no_batch_is_refused(
+def test_bodies_that_are_no_batch_are_refused(
     running: Any, headers: dict[str, str], content: bytes, status: int, code: str
 ) -> None:
     answer = running.client.post(running.server.ingest_url, content=content, headers=headers)
@@ -148,7 +148,7 @@ def test_versions_that_do_not_fit_the_server_are_noted(fresh: Any) -> None:
     assert fresh.get("/api/recording", session="session_y")["lanes"]["versions"] == []
 
 
-def test_a_loss_is_told_once_with_its_kind_and_times(
+def test_a_loss_is_reported_once_with_its_kind_and_times(
     fresh: Any, bodies: list[bytes], wait_for: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh.ingest(*bodies)
@@ -193,7 +193,7 @@ def test_beyond_the_limit_the_agent_that_was_silent_longest_is_forgotten(
     assert kept == [2, 3, 4]
 
 
-def test_a_session_of_before_is_not_said_to_be_silent(fresh: Any, bodies: list[bytes]) -> None:
+def test_an_earlier_session_is_not_reported_as_silent(fresh: Any, bodies: list[bytes]) -> None:
     fresh.ingest(*bodies)
     about = fresh.server.services.catalog.about(fresh.get("/api/summary")["session"])
     about.agents.clear()
@@ -219,7 +219,7 @@ def test_ids_and_files_that_are_none_cost_nothing_else(
     assert httpx.get(f"{again.url}/api/summary").json()["tasks"] == tasks > 0
 
 
-def test_what_agents_said_outlives_the_server(serve: Callable[..., Server], bodies: list[bytes]) -> None:
+def test_reports_of_agents_outlive_the_server(serve: Callable[..., Server], bodies: list[bytes]) -> None:
     server = serve()
     for body in bodies:
         httpx.post(server.ingest_url, content=body).raise_for_status()

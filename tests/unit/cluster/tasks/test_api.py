@@ -295,7 +295,7 @@ def test_made_up_cursors_are_refused(running: Any, values: Any) -> None:
     running.error(running.client.get("/api/actors", params={"cursor": cursor}), 400)
 
 
-def test_errors_tell_the_way_out(running: Any) -> None:
+def test_errors_have_a_remedy(running: Any) -> None:
     for path, status in (
         ("/api/tasks?sort=secret", 400),
         ("/api/tasks?limit=0", 422),

@@ -34,7 +34,7 @@ def _answers(running: Running) -> dict[str, Any]:
     return {path: {**running.get(path), "at_ns": None, "ingest": None} for path in paths}
 
 
-def test_every_view_says_the_same_with_odd_spans_and_without(fresh: Running) -> None:
+def test_every_view_is_the_same_with_and_without_odd_spans(fresh: Running) -> None:
     story = _story()
     fresh.record(story)
     expected = _answers(fresh)

@@ -225,7 +225,7 @@ def test_references_that_cost_no_time_are_a_risk_and_come_last(fresh: Running) -
     assert [one["kind"] for one in all_of_them if one["is_risk"]] == [all_of_them[-1]["kind"]]
 
 
-def test_what_is_put_by_a_task_and_handed_out_by_another(fresh: Running) -> None:
+def test_objects_put_by_one_task_and_returned_by_another(fresh: Running) -> None:
     """A task that returns None gave nobody the reference."""
     assert find(fresh, puts(15), "return_put") is None
 
@@ -288,7 +288,7 @@ def test_more_than_the_object_store_holds(fresh: Running) -> None:
     }
 
 
-def test_what_the_object_store_holds(fresh: Running) -> None:
+def test_values_in_the_object_store(fresh: Running) -> None:
     assert find(fresh, large_get(store=2e8), "many_objects_get") is None
 
 

@@ -166,7 +166,7 @@ def test_more_cpus_are_reserved_than_used(
         assert found["saving_ns"] == pytest.approx(4 * S * MS, rel=0.01)
 
 
-def test_without_metrics_nobody_knows_whether_cpus_were_idle(fresh: Running) -> None:
+def test_without_metrics_idle_cpus_are_unknown(fresh: Running) -> None:
     found, skipped = insights(fresh, sleepers(100), "over_asked_cpus")
     assert not found
     assert "no samples of ray_node_cpu_utilization" in skipped
@@ -383,7 +383,7 @@ def test_the_object_store_spills(fresh: Running, spilled: int) -> None:
 @pytest.mark.parametrize(
     ("used_s", "in_memory", "is_found"), [(5, 100, True), (50, 100, False), (5, 40, False)]
 )
-def test_objects_that_nobody_uses(fresh: Running, used_s: int, in_memory: int, is_found: bool) -> None:
+def test_unused_objects(fresh: Running, used_s: int, in_memory: int, is_found: bool) -> None:
     story = Story()
     load = story.task("load", 0, 10, 1000, resources=CPU)
     total = story.task("total", 1000, 1010, 58 * S, resources=CPU)

@@ -16,7 +16,7 @@ from rayscope.model import Entity
 
 
 @pytest.mark.parametrize("detector", load(), ids=lambda detector: detector.kind)
-def test_a_detector_says_what_it_finds_from_which_sizes_on_and_of_what(detector: Detector) -> None:
+def test_a_detector_describes_its_finding_threshold_and_scope(detector: Detector) -> None:
     paragraphs = inspect.cleandoc(type(detector).__doc__ or "").split("\n\n")
     assert [text.partition(":")[0] for text in paragraphs[1:]] == ["Limits", "Needs"]
     assert all(text.endswith(".") for text in paragraphs)
@@ -124,7 +124,7 @@ def nested(inner: str, *, room: float) -> Story:
     return story
 
 
-def test_who_waits_holds_what_is_waited_for(fresh: Running) -> None:
+def test_waiting_tasks_hold_the_resource_that_they_wait_for(fresh: Running) -> None:
     finding = find(fresh, nested('{"GPU":1.0}', room=2))["deadlock"]
     assert (finding["function"], finding["caller"], finding["severity"]) == ("inner", "outer", "critical")
     assert finding["numbers"]["tasks"] == finding["numbers"]["holders"] == 2

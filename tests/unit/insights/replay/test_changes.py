@@ -119,7 +119,7 @@ def test_one_get_for_all() -> None:
     assert took(job, Change("one_get", "work")) == 3 + 10 + 1
 
 
-def test_what_others_wait_for_in_between_stays() -> None:
+def test_tasks_that_others_wait_for_in_between_stay() -> None:
     job = JobBuilder(4)
     tasks = [job.task("work", 10) for _ in range(4)]
     between = job.task("between", 10)
@@ -168,7 +168,7 @@ def test_batches_save_submissions() -> None:
         Change("one_get", "none"),
     ],
 )
-def test_what_there_is_not_cannot_change(change: Change) -> None:
+def test_changes_of_missing_parts_are_refused(change: Change) -> None:
     with pytest.raises(BadChange) as raised:
         apply_changes(fan_out().programs, [change])
     assert raised.value.remedy

@@ -75,7 +75,7 @@ def test_a_blocked_task_gives_its_cpus_back() -> None:
     assert job.ms() == 12
 
 
-def test_a_task_that_goes_on_does_not_wait_for_cpus() -> None:
+def test_a_task_that_resumes_does_not_wait_for_cpus() -> None:
     job = JobBuilder(1)
     actor, creation = job.actor("Free")
     call, other = job.call("Free.work", 10, actor), job.task("other", 50)
@@ -174,7 +174,7 @@ def test_a_wait_gives_up() -> None:
     assert job.ms() == 15
 
 
-def test_what_a_generator_yields_is_there_before_its_end() -> None:
+def test_values_of_a_generator_are_available_before_its_end() -> None:
     job = JobBuilder(2)
     value = job.programs.add_signal()
     generator = job.task("generate", [(COMPUTE, 10), (YIELD, value), (COMPUTE, 90)])
@@ -214,14 +214,14 @@ def test_nodes_come_and_go() -> None:
     assert job.ms() == 40
 
 
-def test_what_cannot_go_on_is_told() -> None:
+def test_a_replay_that_cannot_continue_is_reported() -> None:
     job = JobBuilder(1)
     never = job.task("never", 1)
     job.driver([job.get(never)])
     assert job.replay().is_stuck
 
 
-def test_threads_run_beside_everything() -> None:
+def test_threads_run_in_parallel_with_everything() -> None:
     job = JobBuilder(1)
     thread = job.programs.add_run(FREE, 0)
     job.program(thread, [(COMPUTE, 50)])
@@ -237,7 +237,7 @@ def test_reserved_cpus_are_added_up() -> None:
     assert job.replay().reserved_ns == 20 * MS
 
 
-def test_workers_start_and_then_run_whoever_comes_first() -> None:
+def test_workers_start_and_then_run_the_first_in_the_queue() -> None:
     job = JobBuilder(2)
     job.programs.worker_starts = [[(10 * MS, 5 * MS), (20 * MS, 0)]]
     job.programs.start_slots = [1]
@@ -260,7 +260,7 @@ def test_idle_workers_are_used_again() -> None:
     assert job.ms() == 20
 
 
-def test_who_asks_no_more_is_not_answered() -> None:
+def test_a_replay_stops_when_its_client_is_gone() -> None:
     job = JobBuilder(1)
     job.submit_and_get(*(job.task("work", 1) for _ in range(20_000)))
 

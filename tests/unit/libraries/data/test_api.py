@@ -54,7 +54,7 @@ def server(fresh: Any) -> Any:
     return fresh
 
 
-def test_an_operator_has_the_ids_of_those_that_give_it_blocks(server: Any) -> None:
+def test_an_operator_has_the_ids_of_its_inputs(server: Any) -> None:
     (item,) = server.get("/api/data")["items"]
     assert [one["operator_id"] for one in item["operators"]] == [f"{DATASET}/{name}" for name in OPERATORS]
     assert [one["inputs"] for one in item["operators"]] == [
@@ -65,7 +65,7 @@ def test_an_operator_has_the_ids_of_those_that_give_it_blocks(server: Any) -> No
     ]
 
 
-def test_warnings_of_ray_data_are_told_of_their_dataset_and_among_the_events(server: Any) -> None:
+def test_warnings_of_ray_data_are_shown_with_their_dataset_and_among_the_events(server: Any) -> None:
     found = server.get(f"/api/data/{DATASET}")["warnings"]
     assert [(one["operator"], one["issue"], one["message"]) for one in found] == [
         ("Read", "high memory", "A task hangs."),

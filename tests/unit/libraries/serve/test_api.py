@@ -203,7 +203,7 @@ def test_an_application_may_be_called_anything(fresh: Any, story: Story) -> None
             assert found == ([] if name == "shop" else [f"of {name}"])
 
 
-def test_a_state_that_is_told_again_is_no_change(fresh: Any, story: Story) -> None:
+def test_a_repeated_state_is_no_change(fresh: Any, story: Story) -> None:
     application = story.batch.entities[0]
     reported_states = ("DEPLOYING", "RUNNING", "RUNNING", "UNHEALTHY", "RUNNING", "RUNNING")
     for at, state in enumerate(reported_states):

@@ -94,7 +94,7 @@ def test_a_search_finds_experiments_and_trials(server: Any) -> None:
     assert [one["id"] for one in found["tune_trial"]] == ["e1/t2"]
 
 
-def test_what_runs_is_cut_off_with_its_job(server: Any) -> None:
+def test_running_trials_are_cut_off_with_their_job(server: Any) -> None:
     story = Story()
     end = ORIGIN_NS + 9 * S
     story.batch.entities.append(Entity("job", JOB, {}, {(end, "FINISHED"): {"end_ns": end}}))
@@ -106,7 +106,7 @@ def test_what_runs_is_cut_off_with_its_job(server: Any) -> None:
     assert (running["end_ns"], pending["end_ns"]) == (end, None)
 
 
-def test_what_runs_when_an_experiment_is_interrupted_is_cut_off(server: Any) -> None:
+def test_running_trials_of_an_interrupted_experiment_are_cut_off(server: Any) -> None:
     story = Story()
     end = ORIGIN_NS + 9 * S
     observed = {"state": "INTERRUPTED", "start_ns": ORIGIN_NS, "end_ns": end}
@@ -158,7 +158,7 @@ def test_trials_without_the_tracer_are_a_problem(fresh: Any) -> None:
     assert "tune" in fresh.get("/api/cluster")["libraries"]
 
 
-def test_a_session_without_ray_tune_says_nothing_of_it(fresh: Any) -> None:
+def test_a_session_without_ray_tune_does_not_mention_it(fresh: Any) -> None:
     story = Story()
     story.task("f", 0, 1, 2)
     fresh.record(story)

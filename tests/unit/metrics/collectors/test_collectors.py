@@ -81,7 +81,7 @@ class Warned:
         return []
 
 
-def test_failing_slow_and_wrong_collectors_are_told_and_stop_no_other() -> None:
+def test_failing_slow_and_wrong_collectors_are_reported_and_stop_no_other() -> None:
     store = SeriesStore()
     released = threading.Event()
 
@@ -258,7 +258,7 @@ def test_endpoints_are_told_apart_and_bad_ones_say_why(agents: Callable[[str], i
     impatient.close()
 
 
-def test_a_text_of_which_there_is_room_for_little_tells_the_same_each_time(
+def test_a_truncated_text_has_the_same_samples_each_time(
     agents: Callable[[str], int],
 ) -> None:
     text = (
@@ -279,7 +279,7 @@ def test_a_text_of_which_there_is_room_for_little_tells_the_same_each_time(
     scraper.close()
 
 
-def test_each_text_collector_tells_its_part_of_one_reading(agents: Callable[[str], int]) -> None:
+def test_each_text_collector_returns_its_part_of_one_reading(agents: Callable[[str], int]) -> None:
     port = agents(
         "ray_node_mem_used 5\nray_node_network_sent 6\nray_object_store_used_memory 7\nray_tasks 8\n"
     )

@@ -26,7 +26,7 @@ S = 10**9
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_expressions_give_what_is_written(file: Path) -> None:
+def test_expressions_return_the_expected_values(file: Path) -> None:
     for group in promqltest.read(file):
         store = loaded(group)
         for case in group.cases:
@@ -51,7 +51,7 @@ def test_a_range_query_ends_with_the_value_of_an_instant_query(file: Path) -> No
             assert same(answer(result, 3), dict(case.expected)), case
 
 
-def test_prometheus_says_the_same(tmp_path: Path) -> None:
+def test_prometheus_returns_the_same(tmp_path: Path) -> None:
     groups = [group for file in FILES for group in promqltest.read(file)]
     for group, answers in zip(groups, theirs(groups, tmp_path), strict=True):
         for case, said in zip(group.cases, answers, strict=True):
@@ -127,7 +127,7 @@ def test_series_that_are_not_recorded_on_purpose_are_not_absent(expr: str) -> No
     assert evaluate(SeriesStore(), "absent(ray_gcs_latency_ms_sum)", 60 * S, 60 * S, 0).series
 
 
-def test_what_is_left_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_left_out_series_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rayscope.metrics.promql.select.MAX_SERIES", 3)
     store = SeriesStore()
     counted(store, 5, 60)
@@ -192,7 +192,7 @@ def test_where_a_long_expression_goes_wrong_is_looked_for_in_a_bounded_number_of
         "sum(load @ -1)",
     ],
 )
-def test_what_is_not_supported_is_refused_with_a_remedy(expr: str) -> None:
+def test_unsupported_expressions_are_refused_with_a_remedy(expr: str) -> None:
     with pytest.raises(BadQuery) as error:
         evaluate(SeriesStore(), expr, 0, 0, 0)
     assert error.value.remedy
@@ -346,7 +346,7 @@ GROUPS = st.builds(
     suppress_health_check=list(HealthCheck),
 )
 @given(group=GROUPS)
-def test_random_expressions_give_what_prometheus_gives(
+def test_random_expressions_return_the_same_as_prometheus(
     tmp_path_factory: pytest.TempPathFactory, group: Group
 ) -> None:
     """Each at four times: evaluated one by one, and as one range."""

@@ -36,7 +36,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_what_is_completed_can_be_evaluated(word: str) -> None:
+def test_completed_expressions_can_be_evaluated(word: str) -> None:
     for form in FORMS:
         with contextlib.suppress(BadQuery):
             check(form.format(word))

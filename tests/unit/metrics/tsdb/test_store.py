@@ -57,7 +57,7 @@ def points(ring: Ring, index: int, start: int, end: int) -> list[tuple[int, floa
     return list(zip(times[there[0]].tolist(), values[0, there[0]].tolist(), strict=True))
 
 
-def test_a_ring_tells_an_end_from_nothing_and_gives_room_back() -> None:
+def test_a_ring_distinguishes_an_end_from_nothing_and_frees_room() -> None:
     ring = Ring(3)
     one, two = ring.add(), ring.add()
     ring.put(1, np.array([one, two]), np.array([1.0, 2.0]))
@@ -88,7 +88,7 @@ def fill(store: SeriesStore, steps: int, *, first: int = 0, flush_every: int = 0
             assert store.flush()
 
 
-def test_matchers_choose_and_say_what_they_left_out() -> None:
+def test_matchers_choose_series_and_count_the_others() -> None:
     store = SeriesStore()
     fill(store, 4)
     end = T0 + HOUR
@@ -119,7 +119,7 @@ def test_matchers_choose_and_say_what_they_left_out() -> None:
     assert store.families()["load"] == Family("load", "gauge", "Load.", "percent", "test")
 
 
-def test_a_series_that_its_source_does_not_tell_any_more_has_ended() -> None:
+def test_a_series_that_its_source_no_longer_reports_has_ended() -> None:
     store = SeriesStore()
     store.append(T0, [sample("up", 1, node="a"), sample("up", 1, node="b")], source="s")
     store.append(T0, [sample("other", 1)], source="t")
@@ -145,7 +145,7 @@ def test_more_series_than_there_is_room_for_are_counted_and_room_comes_back() ->
     assert [series.labels["pid"] for series in found] == ["0", "7", "8"]
 
 
-def test_what_is_older_than_memory_comes_from_disk_and_a_reader_sees_one_series(tmp_path: Path) -> None:
+def test_older_samples_come_from_disk_and_a_reader_sees_one_series(tmp_path: Path) -> None:
     path = tmp_path / "metrics.duckdb"
     store = SeriesStore(path, full_s=300)
     fill(store, 200, flush_every=7)
@@ -235,7 +235,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     again.close()
 
 
-def test_a_damaged_file_is_set_aside_and_told(tmp_path: Path) -> None:
+def test_a_damaged_file_is_set_aside_and_reported(tmp_path: Path) -> None:
     path = tmp_path / "metrics.duckdb"
     path.write_bytes(os.urandom(50_000))
     ended = SeriesStore(path, read_only=True)
@@ -320,9 +320,7 @@ def test_more_samples_are_read_than_duckdb_may_sort(tmp_path: Path, monkeypatch:
     file.close()
 
 
-def test_what_is_too_much_in_minutes_comes_in_longer_steps(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_minutes_come_in_longer_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, begin = SeriesStore(tmp_path / "metrics.duckdb", step_s=60, full_s=600), T0 // HOUR * HOUR
     end = begin + 13 * HOUR
     for minute in range(13 * 60):
@@ -364,7 +362,7 @@ def test_what_is_too_much_in_minutes_comes_in_longer_steps(
     st.integers(0, 12),
     st.integers(0, 12),
 )
-def test_memory_and_file_together_tell_every_sample(
+def test_memory_and_file_together_have_every_sample(
     tmp_path_factory: pytest.TempPathFactory,
     steps: list[tuple[int, dict[int, float], bool]],
     begin: int,

@@ -9,7 +9,7 @@ from rayscope.ray.agents.logs import is_name, read_name
 WORKER = "a1" * 28
 
 
-def test_a_name_tells_whose_file_it_is() -> None:
+def test_a_name_identifies_the_owner_of_a_file() -> None:
     out = read_name(f"worker-{WORKER}-01000000-123.out")
     assert out == ("worker_out", WORKER, "01000000", 123, None)
     assert read_name(f"old/worker-{WORKER}-ffffffff-7.err.1").kind == "worker_err"
@@ -50,5 +50,5 @@ def test_a_name_tells_whose_file_it_is() -> None:
         "a\u202eb",
     ],
 )
-def test_what_leaves_the_folder_or_cannot_be_printed_is_no_name(name: str) -> None:
+def test_names_that_leave_the_folder_or_cannot_be_printed_are_invalid(name: str) -> None:
     assert not is_name(name)

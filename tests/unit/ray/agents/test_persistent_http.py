@@ -62,7 +62,7 @@ def serve() -> Iterable[Callable[[Answer], Scripted]]:
         server.close()
 
 
-def test_every_way_to_say_where_a_body_ends_and_one_connection_for_all(
+def test_every_framing_of_a_body_over_one_connection(
     serve: Callable[[Answer], Scripted],
 ) -> None:
     def answer(request: bytes) -> Iterator[bytes]:
@@ -98,7 +98,9 @@ def test_a_connection_closed_while_idle_is_opened_again(serve: Callable[[Answer]
 
 
 @pytest.mark.parametrize("head", [OK, OK + b"Content-Length: 999999\r\n\r\n"])
-def test_who_drips_is_given_up_in_time(serve: Callable[[Answer], Scripted], head: bytes) -> None:
+def test_an_endless_slow_answer_is_abandoned_in_time(
+    serve: Callable[[Answer], Scripted], head: bytes
+) -> None:
     server = serve(lambda request: itertools.chain([head], itertools.repeat(b"X-More: 1\r\n")))
     http = PersistentHttp("127.0.0.1", server.port)
     with pytest.raises(OSError, match=r"longer than 0.3 s"):
@@ -115,7 +117,7 @@ def test_who_drips_is_given_up_in_time(serve: Callable[[Answer], Scripted], head
         ([OK + b"Content-Length: 100\r\n\r\n/last"], "closed the connection"),
     ],
 )
-def test_what_is_no_answer_is_an_error(
+def test_invalid_answers_are_errors(
     serve: Callable[[Answer], Scripted], pieces: list[bytes], said: str
 ) -> None:
     server = serve(lambda request: iter(pieces))
@@ -125,7 +127,7 @@ def test_what_is_no_answer_is_an_error(
     http.close()
 
 
-def test_nobody_there_is_an_error() -> None:
+def test_an_unused_port_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(ConnectionRefusedError):

@@ -64,7 +64,7 @@ def gcs(*ports: int, token: str = "token", state: int = 0) -> Any:
     return SimpleNamespace(nodes=lambda: nodes, metadata=(("authorization", f"Bearer {token}"),))
 
 
-def test_what_agents_say_without_secrets(port: int) -> None:
+def test_reports_of_agents_without_secrets(port: int) -> None:
     assert read_runtime_envs(gcs(port, 1)) == [  # nobody listens at port 1
         RuntimeEnv(NODE, '{"pip":["slow"]}', None),
         RuntimeEnv(NODE, '{"env_vars":{"A":"<redacted>"}}', True),

@@ -80,7 +80,7 @@ def test_gpus_by_rays_own_types() -> None:
     assert (worker.gpu_memory_bytes, worker.gpu_percent) == (30720 * MIB, 90)
 
 
-def test_what_cannot_be_read_leaves_the_last_account() -> None:
+def test_an_unreadable_report_keeps_the_last_one() -> None:
     feed = UsageFeed(GcsClient("127.0.0.1:1"))
     feed.take("n", '{"now": 1, "cpu": 5.0, "gpus": []}', 7)
     feed.take("n", '{"now": 2, "cpu": "much", "mem": 3}', 8)
@@ -102,7 +102,7 @@ def test_secrets_stay_in_the_command_line() -> None:
     assert (usage.rss_bytes, usage.num_fds) == (None, None)
 
 
-def test_nobody_there_is_told_and_ends_at_once() -> None:
+def test_an_unreachable_agent_is_reported_at_once() -> None:
     feed = UsageFeed(GcsClient("127.0.0.1:1", timeout_s=1)).start()
     try:
         for _ in range(60):

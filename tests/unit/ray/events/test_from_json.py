@@ -189,7 +189,7 @@ def test_snake_case_is_the_same(sample: Sample) -> None:
     assert snaked.entities == plain.entities
 
 
-def test_what_a_later_ray_adds_is_counted_and_the_rest_kept(sample: Sample) -> None:
+def test_additions_of_a_later_ray_are_counted_and_the_rest_kept(sample: Sample) -> None:
     batch = sample("2.60")[0]
     event = next(e for b in sample("2.60") for e in b if e["eventType"] == "TASK_LIFECYCLE_EVENT")
     event["taskLifecycleEvent"] |= {"brandNew": 1}
@@ -216,7 +216,7 @@ def test_what_a_later_ray_adds_is_counted_and_the_rest_kept(sample: Sample) -> N
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"7", b"[7]", b"[", b'["a"]', b"\xff"])
-def test_what_is_no_batch_is_refused(body: bytes) -> None:
+def test_bodies_that_are_no_batch_are_refused(body: bytes) -> None:
     with pytest.raises(MalformedBatch):
         decode(body)
 
@@ -239,7 +239,7 @@ def test_two_sessions_in_one_batch_stay_apart(sample: Sample) -> None:
 
 
 @both_formats
-def test_what_a_batch_says_of_itself(sample: Sample, recorded: Recorded, form: Format) -> None:
+def test_metadata_of_a_batch(sample: Sample, recorded: Recorded, form: Format) -> None:
     events = sample("2.60")[0]
     body = recorded("2.60", form)[0]
     batch = check(body, form)
@@ -251,7 +251,7 @@ def test_what_a_batch_says_of_itself(sample: Sample, recorded: Recorded, form: F
 @pytest.mark.parametrize(
     "change", [{"nodeId": ""}, {"nodeId": "/" * 37 + "w=="}, {"nodeId": 7}, {"nodeId": "?"}, {"nodeIp": "a"}]
 )
-def test_a_sender_that_does_not_say_its_node(sample: Sample, change: dict[str, Any]) -> None:
+def test_a_sender_without_a_node(sample: Sample, change: dict[str, Any]) -> None:
     event = {key: value for key, value in sample("2.60")[0][0].items() if key != "nodeId"} | change
     assert node_id(json.dumps([event]).encode(), Format.JSON) is None
     assert node_id(b"[]", Format.JSON) is None
@@ -327,6 +327,6 @@ def test_a_runtime_env_that_is_nested_deep_is_not_shown(bodies: list[bytes], dep
     "body",
     [DEEP[:-1], b"[" + DEEP, b'[{"a":"' + b"\\" * 99_999, b"[{}" * 40_000, b"{}" * 10, b"[1] x", b"x [1]"],
 )
-def test_what_does_not_end_is_no_batch(body: bytes) -> None:
+def test_an_unterminated_body_is_no_batch(body: bytes) -> None:
     with pytest.raises(MalformedBatch):
         check(body, Format.JSON)

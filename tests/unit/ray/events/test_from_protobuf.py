@@ -95,7 +95,7 @@ def test_records_equal_those_of_json(recorded: Recorded, version: str) -> None:
         assert no_binary == no_json == []
 
 
-def test_what_the_tracer_tells_is_the_same_in_both_forms(
+def test_reports_of_the_tracer_are_the_same_in_both_forms(
     sample: Callable[[str], Any], to_binary: Callable[[bytes], bytes]
 ) -> None:
     edges, annotations = [], []
@@ -114,7 +114,7 @@ def test_what_the_tracer_tells_is_the_same_in_both_forms(
 
 
 @both_forms
-def test_bodies_that_are_read_together_tell_what_each_tells(recorded: Recorded, form: Format) -> None:
+def test_bodies_read_together_have_the_records_of_each(recorded: Recorded, form: Format) -> None:
     bodies = recorded("2.60", form)
     (session,) = check(bodies[0], form).sessions
     together = [records(events_batch.decode(bodies, form, session))]
@@ -165,7 +165,7 @@ def test_a_body_without_events() -> None:
 @pytest.mark.parametrize(
     "body", [b"{}", b"[]", b'[{"eventId": ""}]', b"\xff", b"\0", b"\x0a\x05abc", b"\x20\x01"]
 )
-def test_what_is_no_batch_is_refused(body: bytes) -> None:
+def test_bodies_that_are_no_batch_are_refused(body: bytes) -> None:
     with pytest.raises(MalformedBatch, match="RayEventsData"):
         check(body, Format.BINARY)
 
@@ -252,7 +252,7 @@ def test_a_failure_without_its_time_has_that_of_the_event() -> None:
     assert error == (1_800_000_000_400_000_000, "WORKER_DIED", "")
 
 
-def test_what_a_later_ray_adds_is_counted_and_the_rest_kept() -> None:
+def test_additions_of_a_later_ray_are_counted_and_the_rest_kept() -> None:
     moment = field(2, timestamp())
     late = lifecycle(
         field(1, 99) + moment + field(9, b"new \xff"),
@@ -543,7 +543,7 @@ def profile(task: bytes, number: int, *names: str) -> bytes:
     return envelope(4, 11, fields + field(4, inside))
 
 
-def test_of_a_restart_of_an_actor_its_profile_tells_the_end() -> None:
+def test_the_profile_of_a_restarted_actor_has_the_end() -> None:
     creation, driver = b"\xff" * 8 + TASK[8:], b"\xff" * 20 + TASK[20:]
     assert only_attempt(profile(creation, 1, *USUAL)).states == {"FINISHED": 23}
     for other in (profile(creation, 0, *USUAL), profile(driver, 1, *USUAL), profile(creation, 1, *USUAL[:3])):

@@ -255,7 +255,7 @@ def test_a_get_is_a_span_and_an_edge_for_each_object() -> None:
     assert batch.spans == [Span(TASK, 2, "ray.get", 5, 9, '{"objects":300,"unnamed":298,"bytes":9000}')]
 
 
-def test_what_was_waited_for_in_vain_is_no_get() -> None:
+def test_an_unsuccessful_wait_is_no_get() -> None:
     batch = records(
         entry_of("ray.get", o=objects(OBJECT)),
         entry_of("ray.wait", o=objects(OBJECT), ready=0),
@@ -265,7 +265,7 @@ def test_what_was_waited_for_in_vain_is_no_get() -> None:
     assert [span.extra for span in batch.spans] == ["", '{"ready":0}', ""]
 
 
-def test_a_call_that_was_told_while_it_blocked_begins_when_that_said() -> None:
+def test_a_call_reported_while_it_blocked_keeps_that_begin() -> None:
     blocked = entry_of("rayscope.blocked", 1000, 1001, name="ray.get", k=7, o=objects(OBJECT), t=OTHER, a=1)
     ended = entry_of("ray.get", 1999, 2000, o=objects(OBJECT), s=[1], k=7, t=OTHER, a=1)
     batch = records(blocked, ended)
@@ -319,7 +319,7 @@ def test_returns_are_part_of_the_attempt() -> None:
     assert coroutine.attempts == [Attempt(OTHER, 0, returned=(5, 15, 15))]
 
 
-def test_arguments_may_be_told_along_with_the_returns() -> None:
+def test_arguments_may_be_reported_along_with_the_returns() -> None:
     given = records(
         entry_of("rayscope.returned", 50, 60, s=[15], k=40, o=objects(OBJECT, PUT), f=[7, 8], h=30)
     )
@@ -334,7 +334,7 @@ def test_arguments_may_be_told_along_with_the_returns() -> None:
     assert [span.name for span in wrong.spans] == ["rayscope.returned"]
 
 
-def test_what_it_used_of_cpus_comes_with_the_returns() -> None:
+def test_cpu_time_comes_with_the_returns() -> None:
     assert records(entry_of("rayscope.returned", s=[15], u=1_234_567)).attempts[0].cpu_ns == 1_234_567
     nothing = records(entry_of("rayscope.returned", s=[], u=0))
     assert (nothing.attempts[0].cpu_ns, nothing.attempts[0].returned) == (0, None)
@@ -383,7 +383,7 @@ def test_sums_annotations_counters_and_spans_of_the_user() -> None:
     ]
 
 
-def test_a_tracer_says_of_its_worker_whether_it_is_on() -> None:
+def test_a_tracer_reports_for_its_worker_whether_it_is_on() -> None:
     batch = records(
         entry_of("rayscope.tracer", on=1, missing=["worker.wait"]), entry_of("rayscope.tracer", off="a: b")
     )
@@ -511,7 +511,7 @@ def test_places_in_the_code_that_are_a_risk() -> None:
     assert [span.name for span in odd.spans] == ["rayscope.risk"]
 
 
-def test_operators_and_what_gives_them_their_blocks() -> None:
+def test_operators_and_their_inputs() -> None:
     plan = {"name": "train_1", "operators": ["Read_0", "Read_1", "Union_2"], "inputs": [[], [], [1, 0, 1]]}
     ids = [f"train_1/{name}" for name in plan["operators"]]
     *operators, dataset = records(entry_of("rayscope.plan", **plan)).entities
@@ -538,7 +538,7 @@ def test_the_end_of_a_dataset() -> None:
     assert records(entry_of("rayscope.dataset_end", name="dataset_a_1", text="RUNNING")).entities == []
 
 
-def test_callers_are_told_in_pairs() -> None:
+def test_callers_are_reported_in_pairs() -> None:
     pairs = base64.b64encode(bytes.fromhex(TASK + OTHER + OTHER + "cc" * 24)).decode()
     assert records(entry_of("rayscope.callers", d=pairs)).edges == [
         Edge(OTHER, -1, "caller", TASK, 0, None, 5, 5),

@@ -112,7 +112,7 @@ def test_failure_inside(server: tuple[Kv, str, Any]) -> None:
     assert "oops" in error.message
 
 
-def test_nobody_there() -> None:
+def test_no_server_at_the_address() -> None:
     error = error_of(GcsClient("127.0.0.1:1", timeout_s=5).cluster_info)
     assert error.code == "unreachable"
     assert "127.0.0.1:1" in error.message

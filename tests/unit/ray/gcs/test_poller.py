@@ -161,7 +161,7 @@ def test_outage_and_return(gcs: Any) -> None:
     poller.stop()
 
 
-def test_a_new_session_is_told_in_full(gcs: Any) -> None:
+def test_a_new_session_is_read_in_full(gcs: Any) -> None:
     batches: list[RecordBatch] = []
     poller = Poller(gcs, batches.append)
     poller.poll_now()

@@ -109,7 +109,7 @@ def test_losses_are_handed_on_when_they_grow(gcs: Any) -> None:
     assert len(list(changes.tasks())) == 1
 
 
-def test_what_was_not_taken_comes_again(gcs: Any) -> None:
+def test_changes_that_were_not_taken_come_again(gcs: Any) -> None:
     gcs.add_tasks(2)
     changes = snapshot.Changes(gcs, "s")
     next(changes.tasks())  # and the consumer fails

@@ -59,7 +59,7 @@ def test_groups_of_one_operator_are_added_up() -> None:
     assert lanes([{**one, "running": [1.0, 0.5]} for one in groups], SHUFFLED) == {SHUFFLED[1]: [2.0, 1.0]}
 
 
-def test_the_pace_is_set_by_what_takes_longest_however_many_run_at_a_time() -> None:
+def test_the_slowest_operator_sets_the_pace_at_any_concurrency() -> None:
     wide, narrow = task("wide", time_ns=400, at_once=8), task("narrow", time_ns=100, at_once=1)
     assert bottleneck({"wide": wide, "narrow": narrow}) == "narrow"
     assert bottleneck({"one": narrow, "other": narrow}) is None
@@ -77,7 +77,7 @@ def test_a_hostile_answer_makes_no_more_than_a_poor_row() -> None:
     assert _dataset({"dataset": "e"}, "01000000", 7)[0].fields == {"name": "e", "job_id": "01000000"}
 
 
-def test_what_changes_is_handed_on_with_its_time_and_what_is_gone_is_told_once() -> None:
+def test_changes_are_passed_on_with_their_time_and_removals_once() -> None:
     states = _States(Library(("", ""), lambda *_: [], removed_states={"dataset": "FAILED"}))
 
     def changes(*entities: tuple[str, str], now_ns: int) -> list[tuple[str, Any, list[tuple[int, str]]]]:

@@ -82,7 +82,7 @@ def test_secrets_are_left_out(sample: Any) -> None:
     assert json.loads(config)["ray_actor_options"]["runtime_env"] == {"env_vars": {"TOKEN": "<redacted>"}}
 
 
-def test_what_older_versions_do_not_tell_is_unknown(sample: Any) -> None:
+def test_values_missing_in_older_versions_are_unknown(sample: Any) -> None:
     del sample["controller_health_metrics"]
     del sample["applications"]["shop"]["deployment_topology"]
     for deployment in sample["applications"]["shop"]["deployments"].values():
@@ -149,7 +149,7 @@ def test_huge_answers_stay_small(sample: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", [None, [], {}, {"applications": []}, {"applications": {}}])
-def test_an_answer_that_is_none_is_an_error(answer: Any) -> None:
+def test_an_invalid_answer_is_an_error(answer: Any) -> None:
     with pytest.raises(DashboardError):
         read(answer)
 
@@ -171,7 +171,7 @@ class FakeClient:
         return self.actors
 
 
-def test_what_is_gone_is_deleted_and_may_come_back(sample: Any) -> None:
+def test_removed_entities_are_deleted_and_may_come_back(sample: Any) -> None:
     dashboard, client = FakeDashboard(sample), FakeClient()
     record: dict[tuple[str, str], Entity] = {}
 

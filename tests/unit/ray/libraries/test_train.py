@@ -51,7 +51,7 @@ def test_a_run_its_attempt_and_its_workers() -> None:
     assert first.observed == {"state": "DEAD", "end_ns": attempt.observed["end_ns"]}
 
 
-def test_an_older_ray_tells_no_settings() -> None:
+def test_an_older_ray_has_no_settings() -> None:
     old = json.loads(json.dumps(SAMPLE))
     del old["train_runs"][0]["run_settings"], old["train_runs"][0]["framework_versions"]
     assert "run_config" not in read(old)[0].fields
@@ -71,7 +71,7 @@ def test_secrets_stay_out_of_the_settings() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, [], "text", {}, {"train_runs": {}}])
-def test_what_is_no_answer_is_a_problem(answer: Any) -> None:
+def test_an_invalid_answer_is_a_problem(answer: Any) -> None:
     with pytest.raises(DashboardError, match="no list of training runs"):
         read(answer)
 

@@ -132,7 +132,7 @@ def test_many_clients_cost_one_look_and_get_the_same_text(
     assert services.realtime.looks - looks <= 3
 
 
-def test_what_nobody_watches_is_not_looked_at(
+def test_topics_without_subscribers_are_not_evaluated(
     fresh: Any, watch: Callable[..., Watcher], probe: list[int], wait_for: Callable[..., Any]
 ) -> None:
     services = fresh.server.services
@@ -150,7 +150,7 @@ def test_what_nobody_watches_is_not_looked_at(
     wait_for(lambda: services.realtime.stats()["clients"] == 0, "the client goes")
 
 
-def test_a_slow_client_finds_the_newest_and_holds_nobody_up(
+def test_a_slow_client_gets_the_newest_state_and_delays_no_other(
     fresh: Any, watch: Callable[..., Watcher], probe: list[int], wait_for: Callable[..., Any]
 ) -> None:
     slow, quick = watch(), watch()
@@ -196,7 +196,9 @@ def test_a_client_may_want_less(fresh: Any, watch: Callable[..., Watcher], probe
         ({"Cookie": f"rayscope_token={cookie_value(TOKEN)}"}, 101, ""),
     ],
 )
-def test_who_is_let_in(serve: Callable[..., Server], headers: dict[str, str], status: int, code: str) -> None:
+def test_which_clients_are_accepted(
+    serve: Callable[..., Server], headers: dict[str, str], status: int, code: str
+) -> None:
     server = serve(token=TOKEN)
     port = int(server.url.rpartition(":")[2])
     given = {"Host": f"127.0.0.1:{port}", **headers}
@@ -212,7 +214,7 @@ def test_who_is_let_in(serve: Callable[..., Server], headers: dict[str, str], st
     assert code in answer
 
 
-def test_a_client_that_says_nothing_gets_the_newest_session(
+def test_a_client_without_a_choice_gets_the_newest_session(
     fresh: Any, watch: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(realtime, "_GREET_S", 0.1)
@@ -288,7 +290,7 @@ def test_by_http_a_bad_question_is_answered(fresh: Any) -> None:
     assert "cluster" in error["remedy"]
 
 
-def test_who_answers_no_ping_is_forgotten(
+def test_clients_that_answer_no_ping_are_dropped(
     serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch, wait_for: Callable[..., Any]
 ) -> None:
     monkeypatch.setattr(runner, "_PING_S", 0.3)
@@ -337,7 +339,7 @@ def connections(server: Server) -> list[Any]:
     return list(server._server.server_state.connections)
 
 
-def test_who_reads_nothing_is_closed_with_a_reason(
+def test_clients_that_do_not_read_are_closed_with_a_reason(
     serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch, wait_for: Callable[..., Any]
 ) -> None:
     monkeypatch.setattr(runner, "_PING_S", 2.0)
@@ -352,7 +354,7 @@ def test_who_reads_nothing_is_closed_with_a_reason(
         assert last.endswith(b"\x03\xf3keepalive ping timeout")  # code 1011
 
 
-def test_who_goes_on_reading_nothing_is_cut_and_costs_one_message(
+def test_clients_that_never_read_are_cut_off_and_cost_one_message(
     serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch, wait_for: Callable[..., Any]
 ) -> None:
     monkeypatch.setattr(http_protocol, "STALLED_S", 1.0)

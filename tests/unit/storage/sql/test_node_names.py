@@ -90,7 +90,7 @@ def test_tasks_whose_events_are_switched_off_are_counted_by_class(fresh: Running
         ]
 
 
-def test_what_begins_several_ids_is_refused_and_a_whole_id_is_not(fresh: Running) -> None:
+def test_an_ambiguous_prefix_of_ids_is_refused_and_a_whole_id_is_not(fresh: Running) -> None:
     story = Story()
     story.task("work", 0, 1, 2)
     for last in "abc":

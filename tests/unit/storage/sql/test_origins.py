@@ -134,7 +134,7 @@ def test_tasks_of_dask_are_called_after_the_function_in_their_key(fresh: Running
     assert mine == set(functions) - {"dask_task_wrapper"}
 
 
-def test_what_a_library_stops_of_its_own_is_no_failure(fresh: Running) -> None:
+def test_tasks_that_a_library_stops_itself_are_no_failures(fresh: Running) -> None:
     fresh.record(_stopped())
     whole = fresh.get("/api/failures", stopped=True)
     left = fresh.get("/api/failures")
@@ -213,7 +213,7 @@ def test_functions_have_an_origin_and_those_of_libraries_can_be_left_out(fresh: 
     fresh.error(fresh.client.get("/api/functions", params={"only": "yours"}), 422)
 
 
-def test_a_users_function_is_told_from_a_librarys_of_the_same_name(fresh: Running) -> None:
+def test_a_users_function_is_told_apart_from_a_librarys_of_the_same_name(fresh: Running) -> None:
     story = Story()
     story.task("load", 0, 10, 20)
     story.task("load", 0, 10, 20)

@@ -161,7 +161,7 @@ def test_time_after_the_end_of_the_known_submitter_is_not_its_own() -> None:
     ]
 
 
-def test_time_for_which_the_next_one_waited_for_the_slot_is_told() -> None:
+def test_time_that_the_next_task_waited_for_the_slot_is_reported() -> None:
     first = Task("first", [("waiting_node", 0), ("executing", 10)], 40, "driver")
     second = Task("second", [("waiting_node", 20), ("executing", 42)], 60, "driver")
     other = Task("other", [("waiting_node", 30), ("executing", 62)], 90, "driver")

@@ -114,7 +114,7 @@ def test_widths_add_up(fresh: Running) -> None:
     assert frames[("train", "load")]["own"] == frames[("train",)]["value"] == returned["total"] == 300
 
 
-def test_what_runs_has_run_until_the_last_sign_of_life(fresh: Running) -> None:
+def test_running_tasks_count_until_the_last_sign_of_life(fresh: Running) -> None:
     story = Story()
     runs = story.task("runs", 0, 0)
     waits = story.task("waits", 0, 10)
@@ -145,7 +145,7 @@ def test_a_range_clips(fresh: Running) -> None:
     assert sum(halves) == _flame(fresh)[0]["total"]
 
 
-def test_a_range_takes_its_share_of_waits_told_as_one_sum(fresh: Running) -> None:
+def test_a_range_gets_its_share_of_waits_reported_as_one_sum(fresh: Running) -> None:
     story = Story()
     task = story.task("many", 0, 0, 100)
     story.batch.spans.append(
@@ -250,7 +250,7 @@ def test_difference_between_jobs(fresh: Running) -> None:
     assert _flame(fresh)[1][()]["baseline_value"] is None
 
 
-def test_a_range_beside_another_and_beside_the_rest(fresh: Running) -> None:
+def test_a_range_compared_with_another_and_with_the_rest(fresh: Running) -> None:
     story = Story()
     story.task("f", 0, 0, 100)
     story.task("g", 50, 60, 90)
@@ -273,7 +273,7 @@ def test_an_empty_session_has_an_empty_graph(fresh: Running) -> None:
     assert (found["total"], found["attempts"], len(found["frames"])) == (0, 0, 1)
 
 
-def test_who_dies_while_blocked_was_blocked_until_then(fresh: Any) -> None:
+def test_tasks_that_die_while_blocked_were_blocked_until_then(fresh: Any) -> None:
     story = Story()
     parent = story.task("parent", 0, 0, 100, failed=True)
     story.blocks(parent, story.task("child", 5, 10), since=10)

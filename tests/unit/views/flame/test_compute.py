@@ -83,7 +83,7 @@ def test_a_sandwich_counts_every_attempt_once(known: tuple[list[Own], list[Path]
         assert frame.kind == "driver" or frame.value == sum(one.value for one in above)
 
 
-def test_of_very_many_calls_callers_are_told_fewer_levels_up() -> None:
+def test_very_many_calls_show_fewer_levels_of_callers() -> None:
     deep = 3000
     paths = [Path(str(level), str(level - 1), "f") for level in range(1, deep + 1)]
     rows = [Own(path.path, attempts=1, executing_ns=1) for path in paths]

@@ -76,7 +76,7 @@ def test_bars_are_where_the_attempts_held_their_workers(fresh: Running, two_work
     assert (picture["attempts"], picture["in_window"], picture["merged"], picture["left_out"]) == (5, 5, 0, 0)
 
 
-def test_long_bars_tell_their_phases(fresh: Running) -> None:
+def test_long_bars_show_their_phases(fresh: Running) -> None:
     story = Story()
     story.task("first", 0, 10, 110)
     task_id = story.task("second", 20, 120, 320, queued=100)
@@ -122,7 +122,7 @@ def test_other_lanes(fresh: Running, two_workers: Story, by: str, lanes: dict[st
     assert picture["lanes_total"] == len(lanes) + 1
 
 
-def test_what_waits_for_an_actor_is_on_its_lane_and_calls_take_the_time_in_which_they_execute(
+def test_waiting_calls_are_on_the_lane_of_their_actor_and_last_while_they_execute(
     fresh: Running,
 ) -> None:
     story, actor = Story(), "c" * 24
@@ -171,7 +171,7 @@ def test_a_window_and_filters_narrow_it_but_not_the_lanes_or_the_extent(
     assert (none["attempts"], none["lanes"], none["bars"]["lane"]) == (0, [], [])
 
 
-def test_what_is_too_small_to_see_is_merged_and_counted(fresh: Running) -> None:
+def test_bars_too_small_to_see_are_merged_and_counted(fresh: Running) -> None:
     story = Story()
     story.task("long", 0, 0, 1000, worker=B)
     longest = ""
@@ -208,7 +208,7 @@ def test_utilisation_is_the_mean_number_of_running_attempts(fresh: Running) -> N
     assert fresh.get("/api/flow/gantt", overview=False)["utilisation"] is None
 
 
-def test_what_has_happened_since_the_lanes_were_laid_out_does_not_show_as_use(fresh: Running) -> None:
+def test_events_after_the_layout_of_lanes_do_not_count_as_use(fresh: Running) -> None:
     story = Story()
     story.task("whole", 0, 0, 400)
     story.task("runs", 0, 100, worker=C)
@@ -320,7 +320,7 @@ def test_the_critical_path_goes_through_retries_and_nested_waits(fresh: Running)
     ]
 
 
-def test_a_long_path_tells_its_longest_links(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_path_shows_its_longest_links(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rayscope.views.critical_path.api.MAX_LINKS", 5)
     story = Story()
     for number in range(12):
@@ -377,7 +377,7 @@ def test_the_path_of_a_job_whose_driver_runs_ends_at_the_driver(fresh: Running) 
     assert path["so_far"]
 
 
-def test_what_never_ended_takes_nothing_of_the_path(fresh: Running) -> None:
+def test_tasks_that_never_ended_take_nothing_of_the_path(fresh: Running) -> None:
     """One was awaited for a while in vain, of another only the begin is known, and neither ever ended."""
     story = Story()
     load = story.task("load", 0, 5, 50)
@@ -446,7 +446,7 @@ def test_the_start_of_a_worker_and_the_loading_of_code_are_phases_of_their_own(f
     }
 
 
-def test_what_a_generator_yields_is_waited_for_while_it_runs(fresh: Running) -> None:
+def test_values_of_a_generator_are_waited_for_while_it_runs(fresh: Running) -> None:
     story = Story()
     stream = story.task("stream", 0, 10, 200)
     for number in range(3):
@@ -531,9 +531,7 @@ def test_lanes_by_call_path_are_the_call_tree_and_fold(fresh: Running) -> None:
     fresh.error(fresh.client.get("/api/flow/gantt", params={"by": "path", "levels": 99}), 422)
 
 
-def test_what_has_come_since_the_lanes_were_laid_out_is_told(
-    fresh: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lanes_added_after_the_layout_are_reported(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.story.ORIGIN_NS", time.time_ns())  # a live session
     monkeypatch.setattr("rayscope.records.response_cache._MIN_TTL_S", 60.0)
     story = Story()

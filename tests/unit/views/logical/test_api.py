@@ -103,7 +103,7 @@ def test_the_graph_is_what_ran(fresh: Running) -> None:
     }
 
 
-def test_what_a_coroutine_calls_is_its_own_though_ray_names_the_creation_of_its_actor(fresh: Running) -> None:
+def test_calls_of_a_coroutine_are_its_own_though_ray_names_the_creation_of_its_actor(fresh: Running) -> None:
     story = Story()
     init = story.task("Control.__init__", 0, 1, 2, actor="d" * 24)
     run = story.task("Control.run", 3, 4, 100, actor="d" * 24)
@@ -305,7 +305,7 @@ def test_open_waits_and_running_attempts_count(fresh: Running) -> None:
     assert node["p50_ns"] == pytest.approx(node["duration_ns"])
 
 
-def test_waits_that_overlap_count_once_whether_their_end_was_told_or_not(
+def test_waits_that_overlap_count_once_with_or_without_a_reported_end(
     fresh: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     story = Story()
@@ -322,7 +322,7 @@ def test_waits_that_overlap_count_once_whether_their_end_was_told_or_not(
     assert frame["blocked_ns"] == 80 * MS
 
 
-def test_many_instances_and_functions_are_folded_and_told(fresh: Running) -> None:
+def test_many_instances_and_functions_are_folded_and_counted(fresh: Running) -> None:
     story = Story()
     for number in range(60):
         actor = f"{number:024x}"

@@ -131,7 +131,7 @@ def test_each_worker_is_where_it_was_with_what_it_ran_and_held(fresh: Any) -> No
     assert picture["workers_left_out"] == 0
 
 
-def test_what_was_not_yet_or_no_more_there_is_not_told(fresh: Any) -> None:
+def test_entities_outside_their_lifetime_are_not_shown(fresh: Any) -> None:
     fresh.record(_story())
     early = _placement(fresh, at_ns=at(40))
     assert [node["name"] for node in early["nodes"]] == ["head"]
@@ -154,7 +154,7 @@ def test_what_was_not_yet_or_no_more_there_is_not_told(fresh: Any) -> None:
     assert [n["name"] for n in _placement(fresh, at_ns=at(850))["nodes"]] == ["head"]
 
 
-def test_a_bundle_does_not_bring_a_node_back_that_has_ended(fresh: Any) -> None:
+def test_a_bundle_does_not_revive_a_node_that_has_ended(fresh: Any) -> None:
     story = _story()
     (side,) = (one for one in story.batch.entities if one.id == SIDE)
     side.transitions[(at(650), "DEAD")] = {"end_ns": at(650)}
@@ -241,7 +241,7 @@ def test_objects_count_once_for_each_node_that_took_them(fresh: Any) -> None:
     fresh.error(fresh.client.get("/api/flow/transfers", params={"span_ns": 0}), 422)
 
 
-def test_what_an_attempt_took_stays_where_that_ran(fresh: Any) -> None:
+def test_values_that_an_attempt_took_stay_where_it_ran(fresh: Any) -> None:
     story = Story()
     story.entity("job", JOB, 0, driver_node_id=SIDE)
     made = story.task("made", 0, 10, 20, node=HEAD, worker=WORKER_1)
@@ -325,7 +325,7 @@ def test_the_snapshot_of_now_is_made_once_and_equals_the_single_answers(
     assert shared["workers"]["pid"] == [1, 2]
 
 
-def test_what_ray_itself_runs_is_told_apart_and_not_counted(fresh: Any) -> None:
+def test_rays_own_tasks_are_told_apart_and_not_counted(fresh: Any) -> None:
     story = _story()
     own, agent = "09000000", "f4" * 28
     supervisor = "cd" * 12 + own

@@ -82,7 +82,7 @@ def test_times_are_cut_to_the_range(fresh: Running, story: Story) -> None:
     ]
 
 
-def test_of_waits_told_as_one_sum_a_range_takes_its_share(fresh: Running) -> None:
+def test_a_range_gets_its_share_of_waits_reported_as_one_sum(fresh: Running) -> None:
     story = Story()
     task = story.task("many", 0, 0, 100)
     extra = f'{{"calls":5000,"blocked_ns":{20 * MS}}}'
@@ -126,7 +126,7 @@ def test_parts_of_a_time_add_up_to_it(fresh: Running, story: Story) -> None:
         assert found["functions_left_out_ns"] == found["lanes_left_out_ns"] == 0
 
 
-def test_what_never_came_to_a_worker_holds_none(fresh: Running) -> None:
+def test_tasks_that_never_reached_a_worker_keep_none_busy(fresh: Running) -> None:
     story = Story()
     story.task("runs", 0, 10, 200, worker=A, node=N)
     for _ in range(5):
@@ -145,7 +145,7 @@ def test_a_range_may_have_one_end(fresh: Running, story: Story) -> None:
     assert (found["attempts"], found["until_ns"]) == (0, at(-50))
 
 
-def test_what_runs_still_belongs_to_the_range_up_to_now(fresh: Running, story: Story) -> None:
+def test_running_tasks_belong_to_the_range_up_to_now(fresh: Running, story: Story) -> None:
     fresh.record(story)
     services = fresh.server.services
     assert services is not None
@@ -165,7 +165,7 @@ def test_nothing_in_the_range_and_what_is_no_range(fresh: Running, story: Story)
         fresh.error(fresh.client.get("/api/flow/range", params=params), 400)
 
 
-def test_of_too_many_attempts_nobody_counts_how_many_ran_at_a_time(
+def test_concurrency_of_too_many_attempts_is_not_counted(
     fresh: Running, story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh.record(story)

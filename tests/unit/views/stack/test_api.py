@@ -211,9 +211,7 @@ def test_a_story_of_one_job_is_a_stack_of_that_driver(fresh: Any) -> None:
     ]
 
 
-def test_callers_that_have_ended_are_looked_for_however_many_there_are(
-    fresh: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_number_of_ended_callers_is_looked_up(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     story = Story()
     levels = 70
     above = story.task("f0", 0, 0, 50)

@@ -74,7 +74,7 @@ def test_values_that_a_dump_carries_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "Thread 1 (idle)\n    f (x.py:1)", "\0", "Process x: y"])
-def test_what_is_no_dump_is_refused(text) -> None:
+def test_texts_that_are_no_dump_are_refused(text) -> None:
     with pytest.raises(ValueError):
         parse_dump(text)
 
@@ -98,7 +98,7 @@ def test_names_with_brackets_and_colours() -> None:
 
 
 @pytest.mark.parametrize("end", ["", ")", " ()"])
-def test_a_line_without_end_costs_nobody_the_rest(end: str) -> None:
+def test_an_endless_line_does_not_lose_the_rest(end: str) -> None:
     dump = parse_dump(
         f'Process 7: python {"x" * 200_000}\nThread 1 (idle): "a"\n    inner (x.py:1)\n'
         f"    a{' (a' * 66_666}{end}\n    outer (x.py:2)\n"
@@ -185,11 +185,11 @@ def test_of_an_actor_at_two_nodes_each_has_its_own_calls() -> None:
         ("ray::other", False, False),
     ],
 )
-def test_a_worker_that_does_something_else_is_told_by_its_title(title, only, moved) -> None:
+def test_a_worker_that_does_something_else_is_recognized_by_its_title(title, only, moved) -> None:
     assert has_moved_on(Place("n", "w", ("work", "module.work"), only), title) == moved
 
 
-def test_what_the_job_waits_for_is_looked_at_first_and_each_line_has_its_turn() -> None:
+def test_workers_that_the_job_waits_for_are_sampled_first_and_each_line_has_its_turn() -> None:
     units = [
         Unit(1, "d", None, "driver", "DRIVER_TASK", "running", 0, 1),
         Unit(2, None, "d", "many", "NORMAL_TASK", "running", 90),

@@ -213,7 +213,7 @@ def test_another_process_with_that_id_is_not_shown(fresh: Any, cluster: Cluster)
     assert "secret" not in json.dumps(stacks)
 
 
-def test_a_worker_that_has_gone_on_is_told_as_that(fresh: Any, cluster: Cluster) -> None:
+def test_a_worker_that_has_moved_on_is_reported_as_such(fresh: Any, cluster: Cluster) -> None:
     fresh.record(_story(1))
     cluster.reply = lambda pid, _: (True, dump(pid, "idle"))
     stacks = _ask(fresh)
@@ -235,7 +235,7 @@ PERMISSION = (
         ("Error: Failed to find python version from target process\n", "failed", "again"),
     ],
 )
-def test_what_py_spy_cannot_do_has_a_remedy_and_fails_no_other(
+def test_failures_of_py_spy_have_a_remedy_and_affect_no_other_worker(
     fresh: Any, cluster: Cluster, output: str, code: str, remedy: str
 ) -> None:
     fresh.record(_story(2))
@@ -250,7 +250,7 @@ def test_what_py_spy_cannot_do_has_a_remedy_and_fails_no_other(
     assert problem["count"] + len(stacks["workers"]) == 2
 
 
-def test_a_dead_agent_is_asked_once_and_told_for_its_node_alone(
+def test_a_dead_agent_is_asked_once_and_reported_only_for_its_node(
     fresh: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sampling, "_MAX_DUMPS_PER_NODE", 1)
@@ -287,7 +287,7 @@ def test_an_agent_that_serves_no_http_is_found_by_its_node(fresh: Any, cluster: 
     assert (stacks["problems"], len(stacks["workers"])) == ([], 1)
 
 
-def test_a_slow_agent_and_a_wrong_token_are_told(
+def test_a_slow_agent_and_a_wrong_token_are_reported(
     fresh: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sampling, "_HOLD_S", 0)
