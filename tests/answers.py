@@ -16,7 +16,7 @@ compared: dict[str, int] = {}
 
 
 class _Compared:
-    """A route's application, whose JSON answers are looked at on their way."""
+    """A route's application whose JSON answers are checked on their way."""
 
     def __init__(self, path: str, app: ASGIApp, shapes: dict[int, Any]) -> None:
         self._path, self._app, self._shapes = path, app, shapes

@@ -36,7 +36,7 @@ RAY_ENV = {"RAY_worker_niceness": "0", "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": 
 
 
 def env_without_ray() -> dict[str, str]:
-    """This environment without what it says to Ray, Rayscope or Python."""
+    """This environment without settings for Ray, Rayscope or Python."""
     said = ("RAY", "PYTHON", "VIRTUAL")
     return {key: value for key, value in os.environ.items() if not key.startswith(said)} | RAY_ENV
 

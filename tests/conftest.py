@@ -71,7 +71,7 @@ def _group(item: pytest.Item) -> str:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Let `make test-py` run what shares a cluster in one process."""
+    """Make `make test-py` run tests that share a cluster in one process."""
     item.add_marker(pytest.mark.xdist_group(_group(item)))
 
 
@@ -93,7 +93,7 @@ _LONGEST = [
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Groups in the order in which the processes are to take them."""
+    """Sort groups into the order in which the processes take them."""
     place = {group: number for number, group in enumerate(_LONGEST)}
     items.sort(key=lambda item: place.get(_group(item), len(place)))
 

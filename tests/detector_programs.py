@@ -1,4 +1,4 @@
-"""Runs the programs of the benchmarks that have something to find, and asks what slowed them down."""
+"""Runs the benchmark programs with known problems and requests their insights."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def findings(cluster: Recorded, programs: Path, name: str) -> dict[str, dict[str
     said = dict(line.split() for line in done.stdout.splitlines() if line.startswith(("JOB ", "SESSION ")))
 
     def final_answer() -> Any:
-        answer = cluster.ask(
+        answer = cluster.request(
             "/api/insights", session=said.get("SESSION", cluster.session), job_id=said["JOB"]
         )
         return answer.status_code == 200 and not answer.json()["so_far"] and answer.json()

@@ -23,9 +23,9 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "flow_tree.py"
 
 @dataclass
 class Tree:
-    """The run of the example: what it said, and a server that has it on record."""
+    """The run of the example: its printed numbers, and a server that has recorded it."""
 
-    said: dict[str, Any]
+    printed: dict[str, Any]
     client: httpx.Client
 
     def get(self, path: str, **params: Any) -> Any:
@@ -40,7 +40,7 @@ class Tree:
     @property
     def slow(self) -> list[dict[str, Any]]:
         """The calls of the bottleneck, in order."""
-        (name,) = self.said["bottlenecks"]
+        (name,) = self.printed["bottlenecks"]
         found = [task for task in self.tasks("Worker.process") if task["name"] == f"Worker({name}).process"]
         return sorted(found, key=lambda task: task["start_ns"])
 
@@ -55,9 +55,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
     done = run_in_turn(command, Path(ray_dir), env=env)
     shutil.rmtree(ray_dir, ignore_errors=True)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
-    said = next(json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"workers"'))
+    printed = next(json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"workers"'))
     server = Server(Settings(data_dir=folder / "data", port=0))
     server.start()
     with httpx.Client(base_url=server.url) as client:
-        yield Tree(said, client)
+        yield Tree(printed, client)
     server.stop()

@@ -1,4 +1,4 @@
-"""A live job of which it is known in which functions its workers are, and a server that records it."""
+"""A live job whose workers are in known functions, and a server that records it."""
 
 from __future__ import annotations
 

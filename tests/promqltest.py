@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
 
 class Case(NamedTuple):
-    """An expression at a time, s, and what it should give."""
+    """An expression at a time, s, and its expected result."""
 
     expr: str
     at_s: float
@@ -122,14 +122,14 @@ def loaded(group: Group) -> SeriesStore:
 
 
 def put(store: SeriesStore, time_ns: int, samples: Iterable[Sample]) -> None:
-    """Append, also ends of series: what a source does not tell any more."""
+    """Append, also ends of series: series that their source no longer reports."""
     for sample in samples:
         source = f"{sample.name} {sample.labels}"
         current = [] if math.isnan(sample.value) else [sample]
         store.append(time_ns, current, source=source)
 
 
-def ours(store: SeriesStore, case: Case) -> Result | None:
+def our_result(store: SeriesStore, case: Case) -> Result | None:
     at_ns = round(case.at_s * 1e9)
     try:
         return evaluate(store, case.expr, at_ns, at_ns, 0)
@@ -148,7 +148,7 @@ def answer(result: Result | None, step: int = 0) -> Answer:
     }
 
 
-def theirs(groups: Sequence[Group], folder: Path) -> list[list[Answer]]:
+def prometheus_answers(groups: Sequence[Group], folder: Path) -> list[list[Answer]]:
     """Prometheus's answers to each group's cases, read from its errors about impossible expectations.
 
     Prometheus loads samples only up to the latest time of a query, so one query is at the end of all samples.
@@ -192,7 +192,7 @@ def _read(said: str) -> Answer:
     return {labels_of(labels): float(value) for labels, value in _SAMPLE.findall(got)}
 
 
-def same(first: Answer, second: Answer) -> bool:
+def are_equal(first: Answer, second: Answer) -> bool:
     """Equal but for rounding."""
     if first is None or second is None:
         return first is second

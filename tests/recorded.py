@@ -45,13 +45,13 @@ class Recorded(RayCluster):
     def dashboard_url(self) -> str:
         return f"http://{self.dashboard}"
 
-    def ask(self, path: str, **params: Any) -> httpx.Response:
+    def request(self, path: str, **params: Any) -> httpx.Response:
         """Our server's answer about the cluster's session, whatever it is."""
         return httpx.get(f"{self.url}{path}", params={"session": self.session, **params})
 
     def get(self, path: str, **params: Any) -> Any:
         """Our server's answer, which must be a good one, decoded."""
-        answer = self.ask(path, **params)
+        answer = self.request(path, **params)
         assert answer.status_code == 200, answer.text
         return answer.json()
 

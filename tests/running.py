@@ -76,7 +76,7 @@ def fresh(tmp_path: Path) -> Iterator[Running]:
 
 
 @pytest.fixture
-def whole(running: Running, dump: Callable[[Path], Any]) -> Callable[[], dict[str, int]]:
+def table_sums(running: Running, dump: Callable[[Path], Any]) -> Callable[[], dict[str, int]]:
     """Rows of each table, and a check sum of all attempts: what must not change."""
 
     def read() -> dict[str, int]:

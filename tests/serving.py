@@ -216,7 +216,7 @@ class Serving(Recorded):
         wait_until(agree, f"{counter} of {deployment}")
 
     def wait_for_counts(self) -> None:
-        """Wait for what the applications counted, as far as Ray counts it: failures, batches, and models."""
+        """Wait for the counts of the applications that Ray has: failures, batches, and models."""
         self.wait_for_count("ray_serve_deployment_error_counter", "Front")
         self.wait_for_count("ray_serve_actual_batch_size_count", "Library")
         self.wait_for_count("ray_serve_multiplexed_get_model_requests_counter", "Library")

@@ -1,4 +1,4 @@
-"""How Ray's state API tells times, for those who compare ours with them."""
+"""Conversion of times to the format of Ray's state API, to compare them with ours."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ def state_ms(time_ns: int) -> int:
 
 
 def sane_ms(value: Any) -> int | None:
-    """Ray's lists give 0, -1 and -1 as 64 bits for a time that they do not know."""
+    """Ray's lists contain 0, -1 and -1 as 64 bits for an unknown time."""
     return None if value in (None, 0, -1, 2**64 - 1) else int(value)

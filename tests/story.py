@@ -81,7 +81,7 @@ class Story:
             self.batch.edges.append(Edge(by, attempt, "get", task_id, 1, 100, at(begin), at(end)))
 
     def times_out(self, by: str, of: str, begin: float, end: float) -> None:
-        """``by`` is blocked in ray.get on ``of``, and gives up at ``end``."""
+        """``by`` is blocked in ray.get on ``of``, and stops waiting at ``end``."""
         self.batch.spans.append(Span(by, 0, "ray.get", at(begin), at(end)))
         self.batch.edges.append(Edge(by, 0, "wait", of, 1, None, at(begin), at(end)))
 

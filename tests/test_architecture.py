@@ -1,4 +1,4 @@
-"""The rules of the house that a tool can check: imports run one way, and the reference tells all there is."""
+"""The rules of the house that a tool can check: imports run one way, and the reference is complete."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ def test_every_page_of_the_ui_is_documented() -> None:
 
 
 def test_the_page_of_every_command_is_up_to_date() -> None:
-    """`make docs` writes it anew."""
+    """`make docs` regenerates it."""
     script = runpy.run_path(str(ROOT / "tools" / "cli_reference.py"))
     assert script["PAGE"].read_text() == script["page"]()
 
 
 def test_the_page_of_every_detector_is_up_to_date() -> None:
-    """`make docs` writes it anew."""
+    """`make docs` regenerates it."""
     script = runpy.run_path(str(ROOT / "tools" / "detectors_reference.py"))
     text = script["page"]()
     assert script["PAGE"].read_text() == text
@@ -168,7 +168,7 @@ def test_every_path_is_documented(served: Server) -> None:
 
 
 def test_the_examples_of_the_api_have_the_fields_of_real_answers() -> None:
-    """`make docs` writes them anew."""
+    """`make docs` regenerates them."""
     script = runpy.run_path(str(ROOT / "tools" / "api_examples.py"))
     shapes = script["shapes"]
     written = shapes(script["PAGE"].read_text())
@@ -214,7 +214,7 @@ def test_every_column_is_documented(data_dir: Path, view: str) -> None:
 
 
 def test_the_page_of_sql_has_the_tables_of_the_record() -> None:
-    """`make types` writes them anew."""
+    """`make types` regenerates them."""
     script = runpy.run_path(str(ROOT / "tools" / "sql_reference.py"))
     assert script["FILE"].read_text() == script["reference"]()
 

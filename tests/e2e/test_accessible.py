@@ -1,4 +1,4 @@
-"""Every page as axe-core sees it: nothing serious that keeps somebody from using it."""
+"""Every page as axe-core sees it: no serious obstacle for any user."""
 
 from __future__ import annotations
 

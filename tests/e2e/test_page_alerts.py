@@ -1,4 +1,4 @@
-"""The page of alerts in Chromium: what fires comes and goes by itself, and what an operator does about it."""
+"""The page of alerts in Chromium: alerts come and go by themselves, and the operator acts on them."""
 
 from __future__ import annotations
 

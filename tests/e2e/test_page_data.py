@@ -1,4 +1,4 @@
-"""Datasets of a real program as Ray Data itself tells them, in the answers and in Chromium, live and afterwards."""
+"""Datasets of a real program equal Ray Data's own report, over HTTP and in Chromium, live and afterwards."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _edges(plan: str) -> list[tuple[str, str]]:
 
 
 def _check_union(dataset: dict[str, Any], results: dict[str, Any]) -> None:
-    """Which operator gives which its blocks is what Ray Data planned."""
+    """The edges between operators equal the plan of Ray Data."""
     operators = dataset["operators"]
     names = {one["operator_id"]: one["name"] for one in operators}
     edges = [(names[given], one["name"]) for one in operators for given in one["inputs"]]

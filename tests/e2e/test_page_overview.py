@@ -1,4 +1,4 @@
-"""The overview of a recorded job in Chromium: how it is, what it did, and where to look."""
+"""The overview of a recorded job in Chromium: its state, its work, and links to the details."""
 
 from __future__ import annotations
 

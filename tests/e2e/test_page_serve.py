@@ -1,4 +1,4 @@
-"""The Serve page of a live cluster in Chromium, and what is left of it once Serve and the cluster are gone."""
+"""The Serve page of a live cluster in Chromium, and the page after Serve and the cluster have ended."""
 
 from __future__ import annotations
 

@@ -96,20 +96,20 @@ def test_a_run_from_its_restart_to_the_end_of_its_cluster(server: Server, page: 
         _attempt(1, now - 18 * S, now - 10 * S, 3),
         RecordBatch(SESSION, entities=[_run(now + S, "FINISHED")]),
     )
-    _over(page)
+    _check_finished(page)
 
     assert server.services is not None
     server.services.writer.end_session(SESSION, now + 2 * S)
     server.services.writer.flush()
     page.reload()
-    _over(page)
+    _check_finished(page)
 
     page.get_by_test_id("train-attempt").first.click()
     expect(page.get_by_test_id("train-attempt").first).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_test_id("train-stragglers")).to_have_text("No rank straggled.")
 
 
-def _over(page: Page) -> None:
+def _check_finished(page: Page) -> None:
     """Check the page of the finished run."""
     expect(page.get_by_test_id("train-run")).to_contain_text("Finished")
     expect(page.get_by_test_id("train-run")).to_contain_text("1 of 2 failed")

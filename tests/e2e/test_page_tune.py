@@ -98,11 +98,11 @@ def test_an_experiment_while_it_runs_and_after_its_cluster(
     assert process.returncode == 0, err[-4000:]
     theirs = json.loads(out.strip().splitlines()[-1])
     # The page that was open all the time, and the same anew.
-    _over(page, theirs)
+    _check_finished(page, theirs)
     page.goto(f"{server.url}/s/{session}/overview")
     expect(page.get_by_test_id("panel-libraries")).to_contain_text("Finished: 1")
     page.get_by_test_id("nav-tune").click()
-    _over(page, theirs)
+    _check_finished(page, theirs)
     _one_trial(page, theirs)
 
 
@@ -126,7 +126,7 @@ def _results(server: Server) -> int:
     return int(items[0]["results"]) if items else 0
 
 
-def _over(page: Page, theirs: dict[str, Any]) -> None:
+def _check_finished(page: Page, theirs: dict[str, Any]) -> None:
     expect(page.get_by_test_id("tune-experiment")).to_contain_text("Finished")
     expect(page.get_by_test_id("tune-experiment")).to_contain_text("20 of 20")
     expect(page.get_by_test_id("tune-summary")).to_contain_text("20 of 20 trials created: 19 terminated")
@@ -154,7 +154,7 @@ def _one_trial(page: Page, theirs: dict[str, Any]) -> None:
     page.go_back()
     expect(drawer).to_be_visible()
     drawer.get_by_test_id("drawer-close").click()
-    # By another metric it is not known what is better, until somebody says so.
+    # For another metric the better direction is unknown until the user chooses it.
     page.get_by_test_id("tune-metric").select_option("step")
     expect(page.get_by_test_id("tune-best")).to_have_count(0)
     page.get_by_test_id("tune-mode").get_by_text("Higher is better").click()

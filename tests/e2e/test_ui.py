@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
 
 def _count(page: Page) -> int:
-    """The total that the table tells."""
+    """The total that the table shows."""
     text = page.get_by_test_id("table-count").first.inner_text()
     return int(re.findall(r"[\d,]+", text)[-1].replace(",", ""))
 
@@ -112,7 +112,7 @@ def test_a_task_shows_its_waits_and_moved_objects(recorded: Recorded, page: Page
     expect(data.get_by_text("leaf")).to_have_count(3)
     expect(data).to_contain_text("ray.get")
     expect(data).to_contain_text(re.compile(r"\d (B|KiB)"))
-    # From who waits to whom it waits for, and to whom that gave its value.
+    # From a waiting task to the one it waits for, and on to the tasks that got its value.
     page.get_by_test_id("task-waits").get_by_role("link", name="leaf").first.click()
     expect(page.get_by_test_id("call-path")).to_contain_text("leaf")
     expect(page.get_by_test_id("task-data-out")).to_contain_text("branch")

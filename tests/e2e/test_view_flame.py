@@ -30,7 +30,7 @@ def test_the_flame_graph_shows_who_called_whom(recorded: Recorded, page: Page) -
     for name in ("branch", "leaf", "slow_step", "broken"):
         expect(below.get_by_text(name, exact=True)).to_be_visible()
 
-    # Pointing at the top tells its numbers; a search marks the leaves of both callers.
+    # Pointing at the top shows its numbers; a search marks the leaves of both callers.
     box = graph.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 40, box["y"] + 10)

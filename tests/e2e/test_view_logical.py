@@ -96,9 +96,9 @@ def test_a_tree_of_actors_opens_as_a_tree_on_which_nothing_overlaps(tree: Tree, 
         page.set_viewport_size({"width": width, "height": 900})
         page.goto(f"{tree.client.base_url}/s/{session}/logical")
         instances = page.locator("[data-testid^='logical-node-i:Worker@']")
-        expect(instances).to_have_count(tree.said["workers"])
+        expect(instances).to_have_count(tree.printed["workers"])
         called = page.get_by_test_id("logical-label").filter(has_text=re.compile("^10×$"))
-        expect(called).to_have_count(tree.said["workers"] - 1)
+        expect(called).to_have_count(tree.printed["workers"] - 1)
         assert _overlaps(page) == []
     # Small as they are, the objects that workers get from each other are there.
     expect(page.locator(".react-flow__edge[data-id^='data:']")).not_to_have_count(0)
@@ -110,5 +110,5 @@ def test_a_tree_of_actors_opens_as_a_tree_on_which_nothing_overlaps(tree: Tree, 
     expect(page.get_by_test_id("logical-label").first).to_be_visible()
     assert _overlaps(page) == []
     page.get_by_test_id("logical-unfold-Worker").click()
-    expect(instances).to_have_count(tree.said["workers"])
+    expect(instances).to_have_count(tree.printed["workers"])
     expect(page).not_to_have_url(re.compile("fold="))

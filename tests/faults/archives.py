@@ -1,4 +1,4 @@
-"""An archive while servers are killed, share it, or have no room to bring a session back: no session is lost."""
+"""An archive while servers are killed, share it, or have no room to restore a session: no session is lost."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def two_pushers(rounds: int) -> list[str]:
 
 
 def full_disk_at_restore(_: int) -> list[str]:
-    """No room to bring a session back: the question says so, nothing half is left, and later it works."""
+    """No room to restore a session: the question says so, nothing half is left, and later it works."""
     faults = []
     with _recorded() as (home, load), mounted("64m") as disk:
         archive = home / "archive"

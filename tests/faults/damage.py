@@ -63,7 +63,7 @@ def damaged_files(rounds: int) -> list[str]:
             for way in WAYS:
                 shutil.copytree(template, folder)
                 damaged = _damage(folder, load.session, WAYS[way], random.Random(seed))
-                found = [f"{way}, round {seed}: {fault}" for fault in _after(folder, load, damaged)]
+                found = [f"{way}, round {seed}: {fault}" for fault in _faults_after(folder, load, damaged)]
                 print(f"  {way}: {'; '.join(found) or 'well'}", flush=True)
                 faults += found
                 damages += len(damaged)
@@ -90,7 +90,7 @@ def _damage(folder: Path, session: str, way: Damage, chance: random.Random) -> d
     return damaged
 
 
-def _after(folder: Path, load: Load, damaged: dict[str, str | None]) -> list[str]:
+def _faults_after(folder: Path, load: Load, damaged: dict[str, str | None]) -> list[str]:
     """Return the faults of a server that starts on a damaged folder."""
 
     def check(server: Server) -> list[str]:
@@ -101,13 +101,13 @@ def _after(folder: Path, load: Load, damaged: dict[str, str | None]) -> list[str
                 faults.append(f"{path} is answered {status}: {answer}")
         for file, session in damaged.items():
             if session is not None:
-                faults += [f"{file}: {fault}" for fault in _of_session(server, session, file, load.tasks)]
+                faults += [f"{file}: {fault}" for fault in _session_faults(server, session, file, load.tasks)]
         return faults
 
     return faults_of_restart(folder, load, check)
 
 
-def _of_session(server: Server, session: str, file: str, tasks: int) -> list[str]:
+def _session_faults(server: Server, session: str, file: str, tasks: int) -> list[str]:
     """Return the faults of a session with a damaged file: it is whole, or the server names its record."""
     status, answer = server.get(f"/api/tasks?session={session}&limit=1")
     row = row_of(server, session)

@@ -126,7 +126,7 @@ def _health(server: Server, seconds: int) -> Iterator[float]:
     """How long `/api/health` takes, asked each 100 ms however long the last answer took."""
     took: list[float] = []
 
-    def ask() -> None:
+    def measure() -> None:
         began = time.monotonic()
         with suppress(OSError, http.client.HTTPException):
             server.send("GET", "/api/health", None)
@@ -134,7 +134,7 @@ def _health(server: Server, seconds: int) -> Iterator[float]:
 
     threads = []
     for _ in range(int(seconds / _EVERY_S)):
-        threads.append(threading.Thread(target=ask, daemon=True))
+        threads.append(threading.Thread(target=measure, daemon=True))
         threads[-1].start()
         time.sleep(_EVERY_S)
     for thread in threads:

@@ -99,9 +99,9 @@ class Server:
 
     def get(self, path: str) -> tuple[int, Any]:
         """Status and JSON of an answer."""
-        return self.ask("GET", path)
+        return self.request("GET", path)
 
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         """The same for any method."""
         status, content = self.send(method, path, None if body is None else json.dumps(body).encode())
         with suppress(ValueError):
@@ -120,7 +120,7 @@ class Server:
 
     def rows(self, sql: str, session: str) -> list[list[Any]]:
         """The rows of a query. Raises RuntimeError."""
-        status, answer = self.ask("POST", "/api/sql", {"sql": sql, "session": session, "limit": 100_000})
+        status, answer = self.request("POST", "/api/sql", {"sql": sql, "session": session, "limit": 100_000})
         if status != 200:
             raise RuntimeError(f"SQL on {session}: {status} {answer}")
         rows: list[list[Any]] = answer["rows"]

@@ -4,7 +4,7 @@
 
 Each body has one mutated event of a real Ray between two good ones, whose tasks must be on record in the end
 if the body was taken. A body may be refused only if the mutation broke the array itself. Prints counts, and
-ends with 1 on a loss, an exception or a fault that the log tells.
+ends with 1 on a loss, an exception or a fault in the log.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ VALUES: tuple[bytes, ...] = (
         b"9223372036854775807",
     ),
 )
-#: Large values take most of the time, and a few thousand of them tell as much as a million.
+#: Large values take most of the time, and a few thousand of them find as much as a million.
 _WEIGHTS = [1 if len(value) > 2000 else 100 for value in VALUES]
 
 
 class Faults(logging.Handler):
-    """Counts what the log tells with a traceback: a fault that nobody foresaw."""
+    """Counts the tracebacks in the log: an unforeseen fault."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

@@ -26,7 +26,7 @@ from limits import few_descriptors, little_memory
 from power_cut import other_versions, power_cuts
 from slow_readers import slow_readers
 
-#: Name -> (the campaign, what it is given in full, and in its short form).
+#: Name -> (the campaign, its argument in full, and in the short form).
 CAMPAIGNS: dict[str, tuple[Callable[[int], list[str]], int, int]] = {
     "kills": (kills, 100, 4),
     "terminations": (terminations, 20, 2),
@@ -50,7 +50,7 @@ CAMPAIGNS: dict[str, tuple[Callable[[int], list[str]], int, int]] = {
 
 
 def main() -> int:
-    """Run what is asked for, print a table."""
+    """Run the requested campaigns, print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--short", action="store_true", help="each campaign in its short form")
     parser.add_argument("--only", default=",".join(CAMPAIGNS), help="names of campaigns, by comma")

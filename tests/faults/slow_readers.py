@@ -1,4 +1,4 @@
-"""Clients that ask for much and read nothing: they are cut, and meanwhile they cost little and hold nobody up."""
+"""Clients that request much and read nothing: they are cut off, cost little until then, and delay no one else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real session sealed into an archive: another server gives the same answers, and damage is noticed."""
+"""A real session sealed into an archive: another server returns the same answers, and damage is noticed."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_another_server_returns_the_same_answers(sealed: Sealed, tmp_path: Path)
     try:
         wait_until(lambda: location(second, sealed.session) == "archive", "the archive is listed")
         here, there = (get(server, "/api/sessions").json()["items"][0] for server in (first, second))
-        assert plain(here) == plain(there)
+        assert without_server_fields(here) == without_server_fields(there)
         assert not list((tmp_path / "other").glob("sessions/*/record.duckdb"))
         known = ids(first, here)
         different = {}
@@ -228,14 +228,18 @@ def test_another_server_returns_the_same_answers(sealed: Sealed, tmp_path: Path)
 
 
 def content(answer: httpx.Response) -> Any:
-    return plain(answer.json()) if answer.headers["content-type"] == "application/json" else answer.content
+    return (
+        without_server_fields(answer.json())
+        if answer.headers["content-type"] == "application/json"
+        else answer.content
+    )
 
 
-def plain(value: Any) -> Any:
-    """An answer without what belongs to the server that gives it."""
+def without_server_fields(value: Any) -> Any:
+    """An answer without the fields in ``_OTHERWISE``."""
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items() if key not in _OTHERWISE}
-    return [plain(item) for item in value] if isinstance(value, list) else value
+        return {key: without_server_fields(item) for key, item in value.items() if key not in _OTHERWISE}
+    return [without_server_fields(item) for item in value] if isinstance(value, list) else value
 
 
 def ids(server: Server, session: dict[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def test_tasks_actors_and_nodes_are_those_of_rays_state_api(cluster: Any, client
         return sorted([row[field] for field in fields] for row in rows)  # type: ignore[literal-required]
 
     wait_until(lambda: [row[3] for row in tasks()].count("FINISHED") == 10, "all events of the tasks")
-    # Ray's API does not tell where the task ran that made an actor; its events do.
+    # Ray's API does not say where an actor's creation task ran; its events do.
     pairs = zip(tasks(), by_ray["tasks"], strict=True)
     assert [
         [ours if ray is not None else None for ours, ray in zip(*pair, strict=True)] for pair in pairs

@@ -1,4 +1,4 @@
-"""A node whose raylet is killed: what Rayscope says of it, what is kept, and which alert fires."""
+"""A node whose raylet is killed: its pages, the kept data, and the alert that fires."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def dead(cluster: Recorded) -> Dying:
         """The file with the task's lines, once all of them are kept."""
         found = [
             part
-            for part in cluster.ask("/api/logs/of", task_id=task).json().get("parts")
+            for part in cluster.request("/api/logs/of", task_id=task).json().get("parts")
             or []  # once it is known
             if part["stream"] == "out" and len(texts(part)) == 5
         ]
@@ -140,6 +140,6 @@ def test_its_lines_are_still_there(dead: Dying) -> None:
     parts = dead.cluster.get("/api/logs/of", task_id=dead.task)["parts"]
     assert texts(parts[0]) == lines
     assert dead.cluster.get("/api/logs/search", q="omega line 4", **of)["items"]
-    gone = dead.cluster.ask("/api/logs/file", name="raylet.out", **of)
+    gone = dead.cluster.request("/api/logs/file", name="raylet.out", **of)
     assert gone.status_code == 404
     assert gone.json()["error"]["remedy"]

@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.long]
 
 WORKLOAD = Path(__file__).parent / "workloads" / "everything.py"
 TOKEN = "token-of-this-tests-cluster-00000000"
-#: More than Ray's lists give (10,000).
+#: More than Ray's lists return (10,000).
 SHORT_TASKS = 11_000
 Row = dict[str, Any]
 Key = tuple[str, int]
@@ -150,7 +150,7 @@ def our_task(row: Row) -> Row:
         "runtime_env": row["runtime_env"],
         "required_resources": parsed(row["required_resources"]),
         "label_selector": parsed(row["label_selector"]),
-        # Ray tells an error only where the attempt failed in the end.
+        # Ray reports an error only if the attempt failed in the end.
         "error_type": row["error_type"] if failed else None,
         "error_message": row["error_message"] if failed else None,
         "creation_time_ms": ms(row["pending_args_avail_ns"]),
@@ -234,7 +234,7 @@ def test_every_attempt_equals_what_ray_says(recorded: Recorded) -> None:
         ("RUNNING", "FAILED"),
         ("FAILED", "FAILED"),
     )
-    # The GCS leaves out what nobody defined: restarts of actors.
+    # The GCS omits attempts without a definition: restarts of actors.
     extra = [row for key, row in ours.items() if key not in theirs]
     print(f"attempts that only we have: {[(row['func_name'], row['attempt']) for row in extra]}")
     assert all(row["type"] == "ACTOR_CREATION_TASK" and row["attempt"] > 0 for row in extra)

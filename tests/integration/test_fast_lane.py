@@ -128,7 +128,7 @@ def driver() -> Iterator[Callable[..., None]]:
             process.communicate(timeout=TIMEOUT_S)
 
 
-def whole(server: Server) -> dict[str, Any] | None:
+def complete_summary(server: Server) -> dict[str, Any] | None:
     """The summary once every task is on record."""
     summary: dict[str, Any] = httpx.get(f"{server.url}/api/summary").json()
     return summary if summary.get("states", {}).get("FINISHED") == TASKS else None
@@ -143,7 +143,7 @@ def cluster(
     def run(python: str | Path, fault: str = "") -> dict[str, Any]:
         server = serve()
         driver(python, server.ingest_url, fault)
-        found: dict[str, Any] = wait_for(lambda: whole(server), "every task on record")
+        found: dict[str, Any] = wait_for(lambda: complete_summary(server), "every task on record")
         return found
 
     return run
@@ -190,7 +190,7 @@ def test_events_beyond_an_agents_buffer_are_reported_and_read_again_from_the_gcs
     server = serve(port=port)
 
     def repaired() -> dict[str, Any] | None:
-        summary = whole(server)
+        summary = complete_summary(server)
         return (
             summary
             if summary and 0 < summary["dropped"]["total"] <= summary["dropped"]["repaired_total"]

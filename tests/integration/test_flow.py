@@ -22,8 +22,8 @@ def test_the_flame_graph_adds_up_to_what_ray_says(tree: Tree) -> None:
     by_name: dict[str, int] = defaultdict(int)
     for frame in answer["frames"]:
         by_name[frame["name"]] += frame["own"]
-    assert by_name["Worker.process"] == tree.said["calls"]
-    assert by_name["Worker.run"] == by_name["Worker.__init__"] == tree.said["workers"]
+    assert by_name["Worker.process"] == tree.printed["calls"]
+    assert by_name["Worker.run"] == by_name["Worker.__init__"] == tree.printed["workers"]
     assert answer["total"] == tree.get("/api/summary")["tasks"]
     total = tree.get("/api/flow/flame", weight="duration")["total"]
     lasted = [task["duration_ns"] for task in tree.get("/api/tasks", limit=1000)["items"]]
@@ -32,11 +32,11 @@ def test_the_flame_graph_adds_up_to_what_ray_says(tree: Tree) -> None:
     own: dict[str, int] = defaultdict(int)
     for frame in tree.get("/api/flow/flame", weight="executing")["frames"]:
         own[frame["name"]] += frame["own"]
-    asleep = ((tree.said["calls"] - CALLS) * USUAL_MS + CALLS * BOTTLENECK_MS) * 10**6
+    asleep = ((tree.printed["calls"] - CALLS) * USUAL_MS + CALLS * BOTTLENECK_MS) * 10**6
     assert own["Worker.process"] >= asleep
     assert max(own, key=lambda name: own[name]) == "Worker.process"
     called = tree.get("/api/flow/flame", weight="count", of="Worker.process")
-    assert called["own"] == tree.said["calls"]
+    assert called["own"] == tree.printed["calls"]
 
 
 def test_the_critical_path_leads_through_the_bottleneck(tree: Tree) -> None:
@@ -125,7 +125,7 @@ def test_the_physical_view_has_on_each_worker_what_ran_there_then(tree: Tree) ->
     actors = {actor["worker_id"][:16] for actor in tree.get("/api/actors", limit=1000)["items"]}
     classes = {key for at, key in enumerate(workers["key"]) if workers["actor_class"][at] >= 0}
     assert classes == actors
-    assert len(actors) == tree.said["workers"]
+    assert len(actors) == tree.printed["workers"]
     node = tree.get("/api/flow/physical/node", at_ns=when, on_node=middle["node_id"])
     slow = next(worker for worker in node["workers"] if worker["id"] == middle["worker_id"])
     assert middle["task_id"] in {attempt["task_id"] for attempt in slow["attempts"]}

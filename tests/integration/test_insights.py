@@ -36,7 +36,7 @@ def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kin
     where = bad[kind]["function"] or bad[kind]["actor_class"]
     assert where == EXPECTED_PLACES[kind] if EXPECTED_PLACES[kind] is None else EXPECTED_PLACES[kind] in where
     assert bad[kind]["severity"] in ("critical", "warning")
-    # On a busy machine a few calls of any program take longer than the others, and that is worth telling.
+    # On a busy machine a few calls of any program take longer than the others, which is a finding.
     good = findings(cluster, PROGRAMS, f"{kind}_good")
     assert kind not in good or good[kind]["severity"] == "info"
 

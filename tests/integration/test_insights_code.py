@@ -1,4 +1,4 @@
-"""Ray's anti-patterns: what the detectors find in programs that have one, and in those that have not."""
+"""Ray's anti-patterns: findings in programs with and without them."""
 
 from __future__ import annotations
 

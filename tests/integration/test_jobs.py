@@ -1,4 +1,4 @@
-"""Jobs of a real cluster through our API: submitted, watched, stopped and deleted as Ray's own API tells them."""
+"""Jobs of a real cluster through our API: submitted, watched, stopped and deleted as in Ray's own API."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_the_verdict_about_a_job_is_the_same_before_and_after_it_is_stopped(clus
 
     def insights() -> Any:
         row = job(cluster, f"by-{how}")
-        answer = cluster.ask("/api/insights", job_id=row["job_id"]) if row and row["job_id"] else None
+        answer = cluster.request("/api/insights", job_id=row["job_id"]) if row and row["job_id"] else None
         return answer.json() if answer is not None and answer.status_code == 200 else None
 
     def seconds(answer: Any) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Ray Train's runs: what is on record of a program with two workers, a failure and a restart."""
+"""Ray Train's runs: the record of a program with two workers, a failure and a restart."""
 
 from __future__ import annotations
 

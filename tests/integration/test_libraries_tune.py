@@ -1,4 +1,4 @@
-"""Ray Tune's experiments: what is on record of 20 trials under ASHA, some of which fail, and of their restoring."""
+"""Ray Tune's experiments: the record of 20 trials under ASHA, some failing, and of their restoration."""
 
 from __future__ import annotations
 

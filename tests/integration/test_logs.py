@@ -1,4 +1,4 @@
-"""Logs of a real cluster of two nodes: what tasks print, whose it is, and search."""
+"""Logs of a real cluster of two nodes: the output of tasks, its owner, and search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_a_tasks_own_lines_come_back_exactly(cluster: Recorded) -> None:
     for task, word in ((first, "alpha"), (second, "omega")):
 
         def lines(task: str = task) -> Any:
-            answer = cluster.ask("/api/logs/of", task_id=task)
+            answer = cluster.request("/api/logs/of", task_id=task)
             parts = answer.json().get("parts") or []
             return parts if {part["stream"] for part in parts} == {"out", "err"} else None
 
@@ -27,11 +27,11 @@ def test_a_tasks_own_lines_come_back_exactly(cluster: Recorded) -> None:
         assert texts(err) == [f"{word} complains"]
         assert out["page"]["missing"] == []
     of_actor = wait_until(
-        lambda: cluster.ask("/api/logs/of", actor_id=actor).json().get("parts"), "the actor's files"
+        lambda: cluster.request("/api/logs/of", actor_id=actor).json().get("parts"), "the actor's files"
     )
     assert "gamma from the actor" in texts(of_actor[0])
 
-    # A search finds both nodes' lines, and says what it looked at.
+    # A search finds both nodes' lines, and reports which files it read.
     found = cluster.get("/api/logs/search", q="LINE 3", kind="worker_out")
     assert {hit["text"] for hit in found["items"]} >= {"alpha line 3 äöü 雪", "omega line 3 äöü 雪"}
     assert {hit["node_id"] for hit in found["items"]} >= {first_node, second_node}
@@ -47,7 +47,7 @@ def test_a_tasks_own_lines_come_back_exactly(cluster: Recorded) -> None:
         "/api/logs/file", node_id=hit["node_id"], name=hit["name"], offset=hit["offset"], limit=1
     )
     assert page["lines"][0]["text"] == hit["text"]
-    downloaded = cluster.ask("/api/logs/download", node_id=hit["node_id"], name=hit["name"])
+    downloaded = cluster.request("/api/logs/download", node_id=hit["node_id"], name=hit["name"])
     assert hit["text"] in downloaded.text
     # (Ray moves the logs of workers that have ended into a folder of the node's.)
     assert hit["name"].replace("/", "_") in downloaded.headers["content-disposition"]
@@ -88,7 +88,7 @@ def test_names_that_are_none_reach_nothing(cluster: Recorded) -> None:
     ]
     for name in hostile:
         for path in ("file", "download"):
-            answer = cluster.ask(f"/api/logs/{path}", node_id=node, name=name)
+            answer = cluster.request(f"/api/logs/{path}", node_id=node, name=name)
             assert answer.status_code == 404, (name, answer.text)
             assert "root:" not in answer.text
-    assert cluster.ask("/api/logs/file", node_id="../x", name="raylet.out").status_code == 404
+    assert cluster.request("/api/logs/file", node_id="../x", name="raylet.out").status_code == 404

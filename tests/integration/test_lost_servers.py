@@ -1,4 +1,4 @@
-"""Programs whose server is gone, refuses all or never answers, and surroundings that are not as usual."""
+"""Programs whose server is gone, refuses all or never answers, and unusual environments."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def test_holders_of_resources_that_others_wait_for(cluster: Recorded) -> None:
         assert cluster.get(f"/api/placement_groups/{group['id']}")["name"] == "shelf"
         assert pending["since_ns"] > group["since_ns"] > 0
 
-        # The tracer tells arguments a little later than Ray the task.
+        # The tracer reports arguments a little later than Ray reports the task.
         def missing() -> Any:
             found = cluster.get("/api/tasks", func_name="use")["items"]
             return found and cluster.get(f"/api/tasks/{found[0]['task_id']}")["waits_for"]

@@ -109,7 +109,7 @@ def test_each_server_shows_what_all_nodes_sent(servers: list[Server]) -> None:
                 # Each got a part by itself.
                 assert server.services.catalog.about(cluster.session).events > 0
                 wait_until(lambda server=server: calls(server) == EXPECTED, f"all calls at {server.url}")
-            # A server that nobody sends to opens the live session.
+            # A server that receives no events opens the live session.
             wait_until(lambda: get(third, "/api/sessions")["items"], "the session is listed")
             assert get(third, "/api/sessions")["items"][0]["state"] == "live"
             wait_until(lambda: calls(third) == EXPECTED, "all calls at the third server")

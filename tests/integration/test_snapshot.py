@@ -42,7 +42,7 @@ class Cluster:
     dashboard: str
     token: str
 
-    def ask(self, command: str) -> None:
+    def run_command(self, command: str) -> None:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(command + "\n")
@@ -54,7 +54,7 @@ class Cluster:
 
     def lists(self) -> dict[str, list[Row]]:
         path = self.home / "lists.json"
-        self.ask(f"list {path}")
+        self.run_command(f"list {path}")
         rows: dict[str, list[Row]] = json.loads(path.read_text())
         return rows
 
@@ -146,7 +146,7 @@ def theirs_task(row: Row) -> Row:
     for event in events:
         phase = phase_of(event["event_name"])
         if phase is not None:
-            # A generator stores each of its outputs; the first one is kept. Ray's list gives ms as floats.
+            # A generator stores each of its outputs; the first one is kept. Ray's list has ms as floats.
             interval = [event["start_time"], event["end_time"]]
             phases[phase] = min(phases.get(phase, interval), interval)
     log = dict(row["task_log_info"] or {})
@@ -383,7 +383,7 @@ def test_jobs_show_the_submissions_outcome(cluster: Cluster) -> None:
     assert jobs["bad-job"].current()["exit_code"] == 3
     assert jobs["bad-job"].id != "bad-job"
     assert jobs["shell-job"].id == "shell-job"
-    # Without the job API the GCS still tells the outcome of those that had a driver.
+    # Without the job API the GCS still has the outcome of jobs with a driver.
     alone = snapshot.read_entities(cluster.client(), cluster.session)
     bad = next(entity for entity in alone.entities if entity.fields.get("submission_id") == "bad-job")
     assert bad.current()["exit_code"] == 3
@@ -446,7 +446,7 @@ def test_poller_thread_and_a_dying_node(cluster: Cluster) -> None:
     """Last: it ends the second node."""
     batches: list[RecordBatch] = []
     poller = Poller(cluster.client(), batches.append, token=cluster.token, tasks=False).start()
-    cluster.ask("kill-node")
+    cluster.run_command("kill-node")
 
     def dead_nodes() -> list[Entity]:
         return [

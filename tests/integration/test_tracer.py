@@ -34,7 +34,7 @@ class Lab:
         self.data, self.ray = folder / "data", Path(tempfile.mkdtemp(prefix="rst-"))
 
     def run(self, script: Path, *args: str, options: Sequence[str] = (), status: int = 0, **more: str) -> str:
-        """``rayscope run`` of a script, which is given ``args``, to its end; what it printed.
+        """Run a script with ``rayscope run`` to its end and return its output.
 
         ``more`` is added to its environment.
         """

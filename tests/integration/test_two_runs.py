@@ -70,11 +70,11 @@ class TwoRuns:
         assert self.url_of("second") == self.url
         self.wait_for("early")
 
-    def said(self, which: str) -> str:
+    def output_of(self, which: str) -> str:
         return (self.lab.folder / f"{which}.log").read_text()
 
     def url_of(self, which: str) -> str:
-        lines = wait_until(lambda: self.said(which).splitlines(), f"output of the {which}")
+        lines = wait_until(lambda: self.output_of(which).splitlines(), f"output of the {which}")
         return str(lines[0]).removeprefix("Rayscope: ")
 
     def touch(self, *names: str) -> None:
@@ -84,12 +84,12 @@ class TwoRuns:
     def wait_for(self, name: str) -> None:
         """Wait until the second one's program has come so far."""
         wait_until(lambda: (self.lab.folder / name).exists() or self.second.poll() is not None, name)
-        assert self.second.poll() is None, self.said("second")
+        assert self.second.poll() is None, self.output_of("second")
 
     def end_of_second(self) -> str:
         """Its stderr."""
-        assert self.second.wait(TIMEOUT_S) == 0, self.said("second")
-        return self.said("second")
+        assert self.second.wait(TIMEOUT_S) == 0, self.output_of("second")
+        return self.output_of("second")
 
     def assert_nothing_is_left(self) -> None:
         with (self.lab.data / "lock").open() as file:
@@ -123,10 +123,10 @@ def test_the_second_loses_nothing_when_the_first_ends(lab: Lab, how: signal.Sign
     runs.first.wait()
     # The program ends while there is no server: that is the hardest moment.
     runs.touch("end")
-    said = runs.end_of_second()
-    assert f"the command that served {runs.url} has ended; this one serves it now" in said
-    assert "25 tasks: 25 FINISHED" in said, said
-    assert "Nothing dropped." in said
+    output_of = runs.end_of_second()
+    assert f"the command that served {runs.url} has ended; this one serves it now" in output_of
+    assert "25 tasks: 25 FINISHED" in output_of, output_of
+    assert "Nothing dropped." in output_of
     assert read_rows(lab.data, "SELECT state, exit_code FROM jobs") == [["SUCCEEDED", 0]]
     counts = "SELECT func_name, count(*), count(worker_id) FROM tasks WHERE func_name != 'driver' GROUP BY 1 ORDER BY 1"
     assert [row for row in read_rows(lab.data, counts) if row[0]] == [["early", 5, 5], ["late", 20, 20]]
@@ -144,7 +144,7 @@ def test_events_that_agents_drop_without_a_server_are_counted_and_shown(lab: Lab
     runs.wait_for("late")
     os.kill(runs.second.pid, signal.SIGCONT)
     runs.touch("end")
-    said = runs.end_of_second()
-    assert "Dropped: " in said, said
-    assert "1,005 tasks" in said or "never arrived" in said, said
+    output_of = runs.end_of_second()
+    assert "Dropped: " in output_of, output_of
+    assert "1,005 tasks" in output_of or "never arrived" in output_of, output_of
     runs.assert_nothing_is_left()

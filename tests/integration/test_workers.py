@@ -116,7 +116,7 @@ def test_gpus_are_those_that_ray_names_in_the_program(cluster: Recorded) -> None
         (ids, actor), said = json.loads(line.removeprefix("SAID"))
 
         def known() -> Any:
-            answers = {name: cluster.ask(f"/api/tasks/{task}") for name, (_, task) in said.items()}
+            answers = {name: cluster.request(f"/api/tasks/{task}") for name, (_, task) in said.items()}
             if any(answer.status_code == 404 for answer in answers.values()):  # its events are on their way
                 return None
             tasks = {name: answer.json()["attempts"][0] for name, answer in answers.items()}

@@ -1,3 +1,3 @@
 """Shared fixtures of unit tests: a server with the recorded sample, or with nothing, on record."""
 
-from tests.running import fresh, running, whole  # noqa: F401 - fixtures
+from tests.running import fresh, running, table_sums  # noqa: F401 - fixtures

@@ -1,4 +1,4 @@
-"""The build hook's decisions: when the UI is built, and what is asked for to build it."""
+"""The build hook's decisions: when the UI is built, and what the build requires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Following the loading of a module of somebody else's."""
+"""Following the loading of a foreign module."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import pytest
 from rayscope.version import __version__
 
 ROOT = Path(__file__).parents[2]
-#: Lets every process of the environment trace, and Ray's agents take the fast lane.
+#: Makes every process of the environment trace, and Ray's agents use the fast lane.
 SETTINGS = {"RAYSCOPE_TRACE": "1", "RAYSCOPE_FAST_LANE": "1"}
 #: Prints what of ours Python loaded when it started.
 LOOK = "import sys; print(sorted(name for name in sys.modules if name.startswith('rayscope')))"

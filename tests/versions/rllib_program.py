@@ -39,7 +39,7 @@ def numbers(result: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, flo
 
 
 def main() -> None:
-    """Train by hand and in Ray Tune, tell, wait."""
+    """Train by hand and in Ray Tune, print the results, wait."""
     folder = sys.argv[1]
     ray.init(num_cpus=4, _temp_dir=folder, log_to_driver=False, dashboard_port=0)
     algorithm = settings().build_algo()

@@ -26,7 +26,7 @@ from tests.waiting import TIMEOUT_S, wait_until
 
 RAY, TORCH = "2.60.0", "2.13.0"
 HERE = Path(__file__).parent
-#: Nodes of the logical graph that somebody can still read.
+#: Nodes of the logical graph that are still readable.
 MAX_NODES = 30
 
 pytestmark = [
@@ -52,7 +52,7 @@ def python(wheel: Path) -> Path:
 
 
 class Ran:
-    """A program that waits for its end, what it said of itself, and the server that records it."""
+    """A program that waits for its end, its printed results, and the server that records it."""
 
     def __init__(self, server: Server, process: subprocess.Popen[str], results: dict[str, Any]) -> None:
         self._server, self._process, self.results = server, process, results
@@ -193,7 +193,7 @@ def _check_rllib(ran: Ran) -> None:
         known = {row["func_name"]: row for row in items if row["func_name"]}
         return known if known["PPO.train"]["finished"] == iterations else None
 
-    # (Workers tell once a second what they ran.)
+    # (Workers report once a second what they ran.)
     functions = wait_until(trained, "a call for each iteration")
     assert {row["operator"] for row in functions.values()} >= operators
     for name in ("SingleAgentEnvRunner.apply", "PPO.train"):

@@ -51,7 +51,7 @@ def train(config: dict[str, float]) -> None:
 
 
 def main() -> None:
-    """Train, tell, wait."""
+    """Train, print the results, wait."""
     folder = sys.argv[1]
     context = ray.init(num_cpus=4, _temp_dir=folder, log_to_driver=False, dashboard_port=0)
     ray.data.DataContext.get_current().enable_progress_bars = False

@@ -1,4 +1,4 @@
-"""Actors that exit while the tracer of their process tells something: ``leaving.py TEMP_DIR``."""
+"""Actors that exit while the tracer of their process reports a call: ``leaving.py TEMP_DIR``."""
 
 from __future__ import annotations
 

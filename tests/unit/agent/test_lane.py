@@ -45,7 +45,7 @@ SILENCE = 0
 
 
 class Server:
-    """Keeps what it is sent. ``answers``: the status of each POST to come (or SILENCE), then 204."""
+    """Keeps the requests that it gets. ``answers``: the status of each next POST (or SILENCE), then 204."""
 
     def __init__(self, answers: list[int]) -> None:
         self.answers = answers

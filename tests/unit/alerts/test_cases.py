@@ -70,7 +70,7 @@ def stored(case: dict[str, Any]) -> SeriesStore:
             if value is None:
                 continue
             samples = [] if math.isnan(value) else [Sample(name, labels, value)]
-            # Which source tells nothing any more has ended.
+            # A series that its source no longer reports has ended.
             store.append((ORIGIN_S + number * interval_s) * 10**9, samples, source=f"{name}{labels}")
     return store
 

@@ -1,4 +1,4 @@
-"""Every GET path answers about a real record, and what it answers has the shape that it promises."""
+"""Every GET path answers about a real record, and its answer matches its schema."""
 
 from __future__ import annotations
 

@@ -34,13 +34,13 @@ class Client:
             return "done"
 
     def post(self, path: str, **given: Any) -> httpx.Response:
-        async def ask() -> httpx.Response:
+        async def send() -> httpx.Response:
             transport = httpx.ASGITransport(self.app)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
                 return await client.post(path, **given)
 
         with ThreadPoolExecutor(1) as threads:  # a browser of other tests may run a loop in this thread
-            return threads.submit(asyncio.run, ask()).result()
+            return threads.submit(asyncio.run, send()).result()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Sessions in an archive: a folder and an S3 server give back what they were given, and nothing is lost on the way."""
+"""Sessions in an archive: a folder and an S3 server return what was stored, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_archived_sessions_are_read_and_continued(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nothing is dropped before it is archived; then readers, and events that come late, bring it back."""
+    """Nothing is dropped before it is archived; then readers, and late events, restore it."""
     monkeypatch.setattr("rayscope.storage.catalog.LIVE_NS", 0)
     server = serve(archive=f"file://{tmp_path / 'archive'}", archive_after_min=0)
     catalog, writer = server.services.catalog, server.services.writer

@@ -211,7 +211,7 @@ def test_two_servers_seal_the_same_session(folder: Path, archive: Location, tmp_
 def test_a_push_that_is_killed_leaves_nothing_half(
     after_s: float, folder: Path, archive: Location, tmp_path: Path
 ) -> None:
-    """Without a manifest nobody sees the session; the next push completes it."""
+    """Without a manifest the session is invisible; the next push completes it."""
     program = (
         "import sys\n"
         "from pathlib import Path\n"

@@ -1,4 +1,4 @@
-"""``rayscope diagnose`` over records whose every number is known."""
+"""``rayscope diagnose`` over records with known numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Insights and what-ifs of records whose every number is known."""
+"""Insights and what-ifs of records with known numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fan_out(tasks: int = 6, cpus: int = 2) -> Story:
     return story
 
 
-def ask(running: Running, *changes: dict[str, Any], **more: Any) -> Any:
+def post_whatif(running: Running, *changes: dict[str, Any], **more: Any) -> Any:
     answer = running.client.post("/api/whatif", json={"changes": list(changes), **more})
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -87,7 +87,7 @@ def test_what_to_optimize_first(fresh: Running) -> None:
 
 def test_what_if(fresh: Running) -> None:
     fresh.record(fan_out())
-    found = ask(fresh, faster("work", 2))
+    found = post_whatif(fresh, faster("work", 2))
     assert (found["baseline_ns"], found["predicted_ns"], found["saving_ns"]) == (320 * MS, 170 * MS, 150 * MS)
     assert (found["saving_low_ns"], found["saving_high_ns"]) == (120 * MS, 180 * MS)
     assert found["speedup"] == pytest.approx(320 / 170)
@@ -105,9 +105,9 @@ def test_what_if(fresh: Running) -> None:
         ("work", 150),
         ("driver", 20),
     ]
-    together = ask(fresh, faster("work", 2), {"kind": "cpus", "count": 4}, job_id=JOB)
+    together = post_whatif(fresh, faster("work", 2), {"kind": "cpus", "count": 4}, job_id=JOB)
     assert together["predicted_ns"] == 70 * MS
-    assert ask(fresh, {"kind": "num_cpus", "function": "work", "num_cpus": 2})["speedup"] < 1
+    assert post_whatif(fresh, {"kind": "num_cpus", "function": "work", "num_cpus": 2})["speedup"] < 1
 
 
 def test_the_actor_with_the_most_time_on_the_path_is_named(fresh: Running) -> None:
@@ -147,7 +147,7 @@ def test_one_actor_is_the_bottleneck(fresh: Running) -> None:
     insights = fresh.get("/api/insights")
     assert insights["functions"][0]["saving_ns"] == 150 * MS
     assert (insights["verdict"]["code"], insights["verdict"]["name"]) == ("actor", "Board.offer")
-    found = ask(fresh, {"kind": "actors", "class_name": "Board", "count": 2})
+    found = post_whatif(fresh, {"kind": "actors", "class_name": "Board", "count": 2})
     assert found["saving_ns"] == pytest.approx(200 * MS, abs=5 * MS)
 
 
@@ -164,7 +164,7 @@ def test_an_actor_that_runs_two_calls_at_once(fresh: Running) -> None:
     cluster(story, 4, 220)
     fresh.record(story)
     assert fresh.get("/api/insights")["calibration"]["error"] == pytest.approx(0, abs=0.01)
-    assert ask(fresh, faster("Pair.work", 2))["saving_ns"] == pytest.approx(100 * MS, abs=2 * MS)
+    assert post_whatif(fresh, faster("Pair.work", 2))["saving_ns"] == pytest.approx(100 * MS, abs=2 * MS)
 
 
 def test_a_get_of_more_than_it_names(fresh: Running) -> None:
@@ -177,7 +177,7 @@ def test_a_get_of_more_than_it_names(fresh: Running) -> None:
     story.batch.edges.append(Edge(DRIVER, 0, "get", tasks[0], 1, 100, at(10), at(500)))
     cluster(story, 1, 500)
     fresh.record(story)
-    assert ask(fresh, faster("work", 2))["predicted_ns"] == pytest.approx(250 * MS, abs=2 * MS)
+    assert post_whatif(fresh, faster("work", 2))["predicted_ns"] == pytest.approx(250 * MS, abs=2 * MS)
 
 
 def test_nested_tasks_retries_and_arguments(fresh: Running) -> None:
@@ -196,7 +196,7 @@ def test_nested_tasks_retries_and_arguments(fresh: Running) -> None:
     assert found["calibration"]["error"] == pytest.approx(0, abs=0.01)
     # The first attempt, 50 ms, and the 10 ms until the next.
     assert next(one for one in found["options"] if one["option"] == "no_retries")["saving_ns"] == 60 * MS
-    assert ask(fresh, faster("inner", 2))["saving_ns"] == (25 + 20) * MS
+    assert post_whatif(fresh, faster("inner", 2))["saving_ns"] == (25 + 20) * MS
 
 
 def test_a_loop_that_waits_for_some(fresh: Running) -> None:
@@ -222,7 +222,7 @@ def test_a_loop_that_waits_for_some(fresh: Running) -> None:
     fresh.record(story)
     found = fresh.get("/api/insights")
     assert found["calibration"]["error"] == pytest.approx(0, abs=0.02)
-    assert ask(fresh, faster("work", 2))["predicted_ns"] == pytest.approx(55 * MS, abs=2 * MS)
+    assert post_whatif(fresh, faster("work", 2))["predicted_ns"] == pytest.approx(55 * MS, abs=2 * MS)
 
 
 def test_a_loop_whose_waits_time_out(fresh: Running) -> None:
@@ -269,7 +269,7 @@ def test_why_nothing_is_predicted(fresh: Running) -> None:
     for job, code in (("02000000", "not_traced"), ("03000000", "no_driver")):
         found = fresh.get("/api/insights", job_id=job)
         assert (found["withheld"]["code"], found["functions"], found["options"]) == (code, [], [])
-        found = ask(fresh, {"kind": "no_startup"}, job_id=job)
+        found = post_whatif(fresh, {"kind": "no_startup"}, job_id=job)
         assert found["withheld"]["code"] == code
         assert (found["predicted_ns"], found["saving_ns"], found["path"]) == (None, None, [])
 
@@ -282,7 +282,7 @@ def test_a_job_whose_nodes_all_ended_before_it(fresh: Running) -> None:
     story.get(DRIVER, [story.task("work", 0, 10, 110, resources=ONE_CPU)], 0, 110)
     fresh.record(story)
     assert fresh.get("/api/insights")["calibration"]["recorded_ns"] == 120 * MS
-    assert ask(fresh, faster("work", 2))["saving_ns"] == pytest.approx(50 * MS, abs=5 * MS)
+    assert post_whatif(fresh, faster("work", 2))["saving_ns"] == pytest.approx(50 * MS, abs=5 * MS)
 
 
 def test_too_many_attempts(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,11 +295,11 @@ def test_too_many_attempts(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> N
     assert [(one["kind"], one["saving_ns"]) for one in found["findings"]] == [("unschedulable", None)]
     assert found["verdict"]["code"] == "cluster"
     monkeypatch.setattr("rayscope.insights.gains.MAX_READ", 5)
-    assert ask(fresh, {"kind": "no_startup"})["withheld"]["code"] == "too_large"
+    assert post_whatif(fresh, {"kind": "no_startup"})["withheld"]["code"] == "too_large"
 
 
 def one_after_the_other(cpus: int) -> Story:
-    """Six tasks of 100 ms that ran as if there were two CPUs, though there were more: nobody knows why."""
+    """Six tasks of 100 ms that ran as if on two CPUs, though there were more: the reason is unknown."""
     story = fan_out()
     story.batch.entities.clear()
     cluster(story, cpus, 320)
@@ -308,7 +308,7 @@ def one_after_the_other(cpus: int) -> Story:
 
 def test_a_replay_that_is_off_predicts_a_wide_range(fresh: Running) -> None:
     fresh.record(one_after_the_other(3))
-    found = ask(fresh, faster("work", 2))
+    found = post_whatif(fresh, faster("work", 2))
     error = found["calibration"]["error"]
     assert (found["withheld"], -0.5 < error < -0.15) == (None, True)
     margin = found["saving_ns"] - found["saving_low_ns"]

@@ -31,7 +31,7 @@ class File:
 
 
 def go_on(_: float) -> None:
-    """Nobody gives up."""
+    """No wait times out."""
 
 
 @given(record=records())

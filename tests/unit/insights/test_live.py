@@ -55,7 +55,7 @@ def looping(functions: int = 1, end: float | None = None) -> Story:
 
 
 def record(running: Running, story: Story) -> LiveFindings:
-    """Put a story on record whose session lives as long as the test; findings that nobody else looks for."""
+    """Record a story whose session lives as long as the test; nothing else computes its findings."""
     running.record(story)
     services: Any = running.server.services
     services.catalog.about(SESSION).last_ns = 2**62

@@ -1,4 +1,4 @@
-"""Answers about jobs that are too large to be replayed while somebody waits."""
+"""Answers about jobs that are too large to be replayed while a client waits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from tests.running import Running
 from tests.story import JOB, SESSION
-from tests.unit.insights.test_api import ask, fan_out, faster
+from tests.unit.insights.test_api import fan_out, faster, post_whatif
 from tests.waiting import TIMEOUT_S
 
 from rayscope.insights import gains
@@ -37,7 +37,7 @@ def test_a_large_job_is_replayed_for_who_asks_for_it(large: Running) -> None:
     late = large.get("/api/insights", long=True)
     assert (late["withheld"], late["calibration"]["error"]) == (None, 0.0)
     assert late["functions"][0]["function"] == "work"
-    assert ask(large, faster("work", 2))["speedup"] > 1.5
+    assert post_whatif(large, faster("work", 2))["speedup"] > 1.5
 
 
 def test_long_answers_are_computed_one_at_a_time_and_report_progress(large: Running) -> None:

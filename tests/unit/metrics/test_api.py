@@ -203,7 +203,7 @@ def test_a_damaged_metrics_file_is_reported_and_the_record_is_still_read(ended: 
     error = ended.error(ended.client.get("/api/metrics", params={"session": ENDED}), 503)
     assert error["code"] == "corrupt"
     assert ended.get("/api/tasks", session=ENDED)["total"] == 0
-    services.catalog.about(ENDED).last_ns = 2**62  # its cluster tells something again
+    services.catalog.about(ENDED).last_ns = 2**62  # its cluster has metrics again
     assert "damaged" in ended.get("/api/metrics", session=ENDED)["note"]
     assert list(folder.glob("metrics.damaged-*"))
 

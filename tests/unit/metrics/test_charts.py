@@ -1,4 +1,4 @@
-"""The list of charts: it can be evaluated, shows what Ray tells, and Grafana's dashboards are made of it."""
+"""The list of charts: it can be evaluated, shows Ray's metrics, and is part of Grafana's dashboards."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHARTS = [chart for page in PAGES for chart in page.charts]
 
 @pytest.fixture(scope="module")
 def store() -> SeriesStore:
-    """Five minutes of what a node tells, and of our own figures."""
+    """Five minutes of a node's metrics, and of our own."""
     read = TextReader(is_wanted, lambda labels: {**labels, "node_id": "n1", "node_ip": "10.0.0.1"}).read(NODE)
     ours = [Sample(name, (), 5.0) for name in FIGURES]
     # The node that was read has no GPU.

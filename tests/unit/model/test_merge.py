@@ -1,4 +1,4 @@
-"""The merge rule: any order, any grouping and any duplication of partial accounts gives the same record.
+"""The merge rule: any order, any grouping and any duplication of partial accounts results in the same record.
 
 For attempts, which merge in SQL, see ``tests/unit/storage/test_merge_sql.py``.
 """

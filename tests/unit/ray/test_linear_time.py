@@ -22,7 +22,7 @@ SHORT = LONG // 8
 #: A linear function takes 8 times as long for the long text, a quadratic one 64 times. Both are measured on
 #: the same machine. Other programs can only make a measurement longer, so the shortest of several counts.
 MOST_TIMES = 30
-#: Nobody waits for that, and it cannot be measured well.
+#: That is fast enough, and cannot be measured well.
 SHORT_S = 0.02
 BEGINNINGS = (
     "",

@@ -35,12 +35,12 @@ def _story(trains: int) -> Story:
     return story
 
 
-def _ask(running: Running) -> list[Any]:
+def _answers(running: Running) -> list[Any]:
     return [running.get(path, **asked) for path, asked in QUESTIONS]
 
 
 def _current_rollups(running: Running) -> set[str]:
-    """The rollups that are of what is on record now."""
+    """The rollups that cover the current record."""
     services = running.server.services
     assert services is not None
     session = services.records.resolve(None)
@@ -65,19 +65,19 @@ def test_rollups_answer_as_the_attempts_do_until_more_is_recorded(
     for trains in (2, 3):
         fresh.record(_story(trains))
         assert _current_rollups(fresh) == set()
-        expected = _ask(fresh)
+        expected = _answers(fresh)
         _make(fresh)
         assert _current_rollups(fresh) == set()  # it is small
         with monkeypatch.context() as large:
             large.setattr(rollups, "LARGE", 0)
-            _ask(fresh)
+            _answers(fresh)
             wait_for(lambda: _current_rollups(fresh) == NAMES, "the rollups")
-        assert _ask(fresh) == expected
+        assert _answers(fresh) == expected
         assert expected[0]["attempts"] == 3 * trains
     fresh.server.stop()
     for later in start(fresh.folder, []):
         assert _current_rollups(later) == NAMES
-        assert _ask(later) == expected
+        assert _answers(later) == expected
 
 
 def test_a_live_session_has_none(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A question is given up once nobody waits for its answer any more, and no sooner."""
+"""A request is abandoned once no client waits for its answer any more, and no sooner."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def test_a_query_ends_with_the_last_client_that_waits_for_it(
     fresh.record(story)
     quick, slow = sql.path_sums, Endless(sql.path_sums)
     monkeypatch.setattr(sql, "path_sums", slow)
-    ask = {"weight": "count", "name": "work"}
+    flame = {"weight": "count", "name": "work"}
     with httpx.Client(base_url=fresh.server.url, timeout=1) as impatient, ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(impatient.get, "/api/flow/flame", params=ask) for _ in range(2)]
+        both = [pool.submit(impatient.get, "/api/flow/flame", params=flame) for _ in range(2)]
         assert slow.started.wait(TIMEOUT_S)
         for one in both:
             with pytest.raises(httpx.ReadTimeout):
                 one.result(TIMEOUT_S)
     assert slow.interrupted.wait(TIMEOUT_S)
     monkeypatch.setattr(sql, "path_sums", quick)
-    assert fresh.get("/api/flow/flame", **ask)["total"] == 1
+    assert fresh.get("/api/flow/flame", **flame)["total"] == 1
 
 
 def test_waiting_clients_get_the_answer_when_another_one_leaves() -> None:
@@ -59,14 +59,14 @@ def test_waiting_clients_get_the_answer_when_another_one_leaves() -> None:
         work.check()
         return b"answer"
 
-    def ask(work: Work) -> bytes:
+    def get_answer(work: Work) -> bytes:
         with working(work):
             return bytes(cache.get("session", "question", 1, make)[0])
 
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(ask, impatient)
+        first = pool.submit(get_answer, impatient)
         assert started.wait(TIMEOUT_S)
-        second = pool.submit(ask, patient)
+        second = pool.submit(get_answer, patient)
         assert patient.joined.wait(TIMEOUT_S)
         impatient.abandon()
         left.set()

@@ -88,7 +88,7 @@ def test_a_large_body_is_refused(running: Any, path: str, declared: bool) -> Non
     content = b" " * MORE_THAN_ALLOWED if declared else pieces()
     answer = running.client.post(path, content=content, headers={"Content-Type": "application/json"})
     if path == "/api/nothing" and not declared:
-        assert answer.status_code == 404  # nobody reads it
+        assert answer.status_code == 404  # it is not read
     else:
         assert running.error(answer, 413)["code"] == "too_large"
 

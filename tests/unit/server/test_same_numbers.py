@@ -40,7 +40,7 @@ Numbers = dict[str, dict[str, Any]]
 
 @pytest.fixture
 def recorded(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
-    """A job whose every number is known, at one moment, and another job beside it."""
+    """A job with known numbers at one moment, and another job running at the same time."""
     monkeypatch.setattr(time, "time_ns", lambda: at(NOW))
     story = Story()
     for begin in (0, 100):
@@ -63,7 +63,7 @@ def recorded(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
     init = story.task("Store.__init__", 0, 10, 20, actor=ACTOR, task_id="f" * 16 + ACTOR + JOB)
     story.task("Store.__init__", 300, 310, 320, actor=ACTOR, task_id=init, attempt=1)
     restart = story.batch.attempts[-1]
-    restart.name = restart.func_name = None  # nobody defines Ray's restarts of actors
+    restart.name = restart.func_name = None  # Ray's restarts of actors have no definition
     story.batch.entities.append(Entity("actor", init[16:], {"class_name": "Store", "job_id": JOB}))
     story.task("Store.put", 400, 405, 410, actor=ACTOR)
     poll = story.task("Store.poll", 400, 410, 510, actor=ACTOR)
@@ -114,7 +114,7 @@ def _flame(server: Running, **params: Any) -> Numbers:
     return {name: dict(sum_) for name, sum_ in sums.items()}
 
 
-def everywhere(server: Running) -> dict[str, Numbers]:
+def numbers_by_place(server: Running) -> dict[str, Numbers]:
     """Numbers of functions by the place that shows them, function, and field."""
     of_job = {"job_id": JOB}
     logical = server.get("/api/flow/logical", **of_job)["nodes"]
@@ -153,7 +153,7 @@ def test_every_page_shows_the_same_numbers(recorded: Running) -> None:
         name: dict(zip(FIELDS, (numbers[0], *(ms * MS for ms in numbers[1:])), strict=True))
         for name, numbers in EXPECTED.items()
     }
-    for where, functions in everywhere(recorded).items():
+    for where, functions in numbers_by_place(recorded).items():
         found = {
             name: {field: row[field] for field in FIELDS if field in row} for name, row in functions.items()
         }

@@ -29,10 +29,10 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FastAPI:
     return app
 
 
-def _ask(app: FastAPI, name: str, headers: dict[str, str]) -> tuple[int, bytes, httpx.Headers]:
+def _fetch_asset(app: FastAPI, name: str, headers: dict[str, str]) -> tuple[int, bytes, httpx.Headers]:
     """Status, body as it was sent, and headers."""
 
-    async def ask() -> tuple[int, bytes, httpx.Headers]:
+    async def fetch() -> tuple[int, bytes, httpx.Headers]:
         transport = httpx.ASGITransport(app)
         async with (
             httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
@@ -41,11 +41,11 @@ def _ask(app: FastAPI, name: str, headers: dict[str, str]) -> tuple[int, bytes, 
             return answer.status_code, b"".join([part async for part in answer.aiter_raw()]), answer.headers
 
     with ThreadPoolExecutor(1) as threads:  # this thread may run a loop for a browser
-        return threads.submit(asyncio.run, ask()).result()
+        return threads.submit(asyncio.run, fetch()).result()
 
 
 def _raw(app: FastAPI, name: str, **headers: str) -> tuple[bytes, httpx.Headers]:
-    return _ask(app, name, headers)[1:]
+    return _fetch_asset(app, name, headers)[1:]
 
 
 def test_packed_for_those_that_unpack(app: FastAPI) -> None:
@@ -70,7 +70,7 @@ def test_kept_where_the_name_says_what_is_in_it(app: FastAPI) -> None:
     assert "immutable" in headers["cache-control"]
     _, headers = _raw(app, "first-paint.js", **{"accept-encoding": "gzip"})
     assert "cache-control" not in headers
-    assert _ask(app, "first-paint.js", {"if-none-match": headers["etag"]})[0] == 304
+    assert _fetch_asset(app, "first-paint.js", {"if-none-match": headers["etag"]})[0] == 304
 
 
 def test_changed_content_is_packed_again(app: FastAPI, tmp_path: Path) -> None:

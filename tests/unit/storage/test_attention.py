@@ -38,7 +38,7 @@ def test_a_reader_after_a_quiet_time_sees_everything_submitted(
     (session,) = made.catalog.names()
     with made.catalog.reading(session) as file:
         assert sessions_sql.counts(file)["tasks"]
-    # And as long as somebody reads, what comes is there soon.
+    # And while a client reads, new data is there soon.
     made.submit(bodies[0])
     wait_for(lambda: made.pending_batches == 0, "a flush")
 

@@ -29,7 +29,7 @@ intervals = st.tuples(times, times).map(lambda pair: (min(pair), max(pair)))
 
 @st.composite
 def attempts(draw: st.DrawFn) -> tuple[Attempt, list[Span]]:
-    """Any states and phases, in any order of time, as skewed clocks may tell them; and any waits."""
+    """Any states and phases, in any order of time, as skewed clocks may report them; and any waits."""
     task_id = f"{draw(st.integers(1, 2**180)):048x}"
     attempt = Attempt(task_id, parent_task_id=DRIVER, type="NORMAL_TASK")
     attempt.states = draw(st.dictionaries(st.sampled_from(STATES), times, min_size=1))

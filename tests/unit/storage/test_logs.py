@@ -1,4 +1,4 @@
-"""Kept logs: what was appended comes back by offset, once, within the limit."""
+"""Kept logs: appended lines are read by offset, once, within the limit."""
 
 from __future__ import annotations
 

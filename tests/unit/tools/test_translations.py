@@ -15,7 +15,7 @@ PAGES = sorted((ROOT / translations.CHINESE).rglob("*.md"))
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT / translations.CHINESE))
 def test_a_page_and_its_english_page_lead_to_each_other(page: Path) -> None:
-    """The English page may be newer. `make docs` lists such pages, and nobody has to know Chinese."""
+    """The English page may be newer. `make docs` lists these pages, so contributors need not know Chinese."""
     english = ROOT / translations.source(ROOT, page)[0]
     assert f"[English]({relpath(english, page.parent)})" in page.read_text()
     assert f"[简体中文]({relpath(page, english.parent)})" in english.read_text()

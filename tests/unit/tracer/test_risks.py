@@ -20,7 +20,7 @@ def reported(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
 
 def module(name: str, file: str = "inner.py") -> Callable[[Callable[[], None]], None]:
-    """A function of a module that calls what it is given."""
+    """A function of a module that calls its argument."""
     names = {"__name__": name}
     exec(compile("def call(function):\n    function()", file, "exec"), names)
     call: Callable[[Callable[[], None]], None] = names["call"]  # type: ignore[assignment]

@@ -24,7 +24,7 @@ class GetTimeoutError(TimeoutError):
 
 @pytest.fixture
 def process(monkeypatch: pytest.MonkeyPatch) -> serve._Process:
-    """A process of Serve whose tracer is on, and in which nobody looks every second."""
+    """A process of Serve whose tracer is on, without the check every second."""
     fresh = serve._Process()
     monkeypatch.setattr(serve, "_process", fresh)
     monkeypatch.setattr(state, "on", True)
@@ -63,7 +63,7 @@ serve._wrap_results(unguarded)(SimpleNamespace(ActorReplicaResult=ActorReplicaRe
 
 
 async def take(result: ActorReplicaResult, error: BaseException | None = None) -> None:
-    """The call ends, and its caller takes what it gave, twice."""
+    """The call ends, and its caller takes its result twice."""
     result.done[0](None)
     result.error = error
     for _ in range(2):

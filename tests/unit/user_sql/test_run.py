@@ -103,52 +103,52 @@ FORBIDDEN = [
 ]
 
 
-def ask(running: Any, sql: str, **more: Any) -> Any:
+def post_sql(running: Any, sql: str, **more: Any) -> Any:
     return running.client.post("/api/sql", json={"sql": sql, **more})
 
 
 @pytest.mark.parametrize("sql", FORBIDDEN, ids=lambda sql: sql[:60] or "empty")
 def test_refused_with_a_reason_and_without_effect(
-    running: Any, whole: Callable[[], dict[str, int]], tmp_path: Path, sql: str
+    running: Any, table_sums: Callable[[], dict[str, int]], tmp_path: Path, sql: str
 ) -> None:
-    before = whole()
+    before = table_sums()
     out = tmp_path / "out"
-    answer = ask(running, sql.replace("{out}", str(out)))
+    answer = post_sql(running, sql.replace("{out}", str(out)))
     assert "root:" not in answer.text
     running.error(answer, 400)
     assert not out.exists()
-    assert whole() == before
-    assert ask(running, "SELECT count(*) FROM tasks").json()["rows"] == [[before["shown"]]]
+    assert table_sums() == before
+    assert post_sql(running, "SELECT count(*) FROM tasks").json()["rows"] == [[before["shown"]]]
 
 
 @pytest.mark.parametrize("sql", ["", " \n", "-- nothing"], ids=["empty", "blank", "comment"])
 def test_a_query_without_a_statement_is_refused(running: Any, sql: str) -> None:
-    assert "Only a single SELECT" in running.error(ask(running, sql), 400)["message"]
+    assert "Only a single SELECT" in running.error(post_sql(running, sql), 400)["message"]
 
 
 def test_typical_queries(running: Any) -> None:
-    answer = ask(
+    answer = post_sql(
         running,
         "WITH f AS (SELECT * FROM tasks WHERE state = 'FAILED') SELECT name, attempt FROM f ORDER BY ALL",
     ).json()
     assert [name for name, _ in answer["columns"]] == ["name", "attempt"]
     assert ["fails", 1] in answer["rows"]
     assert not answer["truncated"]
-    assert "SCAN" in str(ask(running, "EXPLAIN SELECT * FROM tasks").json()["rows"]).upper()
-    kinds = ask(
+    assert "SCAN" in str(post_sql(running, "EXPLAIN SELECT * FROM tasks").json()["rows"]).upper()
+    kinds = post_sql(
         running, "SELECT 'nan'::DOUBLE, 1::HUGEINT << 100, DATE '2026-01-01', [1, NULL], {'a': 1}, 'x'::BLOB"
     )
     assert kinds.status_code == 200
 
 
 def test_rows_beyond_the_limit_are_reported(running: Any) -> None:
-    answer = ask(running, "FROM range(100)", limit=7).json()
+    answer = post_sql(running, "FROM range(100)", limit=7).json()
     assert len(answer["rows"]) == 7
     assert answer["truncated"] is True
-    assert ask(running, "FROM range(7)", limit=7).json()["truncated"] is False
+    assert post_sql(running, "FROM range(7)", limit=7).json()["truncated"] is False
 
 
-#: Each of them once froze a server or took gigabytes of its memory, whatever limits DuckDB was given.
+#: Each of them once froze a server or took gigabytes of its memory, whatever the limits of DuckDB were.
 BOMBS = {
     "parentheses": "SELECT * FROM " + "(" * 20_000,
     "dots": "SELECT a" + ".a" * 40_000,
@@ -168,7 +168,7 @@ BOMBS = {
 
 def processes() -> list[psutil.Process]:
     """The processes for SQL of the servers in this process."""
-    # (What has ended, and nobody waited for, has no command line.)
+    # (A process that has ended and was not waited for has no command line.)
     alive = [one for one in psutil.Process().children() if one.status() != psutil.STATUS_ZOMBIE]
     return [one for one in alive if "rayscope.user_sql.worker" in one.cmdline()]
 
@@ -177,7 +177,7 @@ def test_no_query_stops_the_server_or_eats_its_memory(running: Any, monkeypatch:
     """While they run, two at a time, the server answers others, and their processes stay small."""
     monkeypatch.setattr(running.server.services.sql, "_timeout_s", 3.0)
     with ThreadPoolExecutor(2) as pool:
-        answers = {name: pool.submit(ask, running, sql) for name, sql in BOMBS.items()}
+        answers = {name: pool.submit(post_sql, running, sql) for name, sql in BOMBS.items()}
         healthy, peak = 0, 0
         while not all(answer.done() for answer in answers.values()):
             assert running.get("/api/health")["status"] == "ok"
@@ -194,44 +194,44 @@ def test_no_query_stops_the_server_or_eats_its_memory(running: Any, monkeypatch:
         assert running.error(answer, 400)["code"] == "bad_query"
     assert healthy > 5
     assert peak < 1.2e9
-    assert ask(running, "SELECT 1").json()["rows"] == [[1]]
+    assert post_sql(running, "SELECT 1").json()["rows"] == [[1]]
 
 
 def test_an_answer_that_is_too_large_is_refused(running: Any) -> None:
-    answer = ask(running, "SELECT repeat('x', 10000) FROM range(10000)")
+    answer = post_sql(running, "SELECT repeat('x', 10000) FROM range(10000)")
     assert "larger than 64 MB" in running.error(answer, 400)["message"]
-    assert len(ask(running, "SELECT repeat('x', 10000) FROM range(1000)").content) > 10_000_000
+    assert len(post_sql(running, "SELECT repeat('x', 10000) FROM range(1000)").content) > 10_000_000
 
 
 def test_a_third_query_at_a_time_is_refused_with_a_retry(running: Any) -> None:
     with ThreadPoolExecutor(2) as pool:
-        long = [pool.submit(ask, running, BOMBS["cross join"]) for _ in range(2)]
+        long = [pool.submit(post_sql, running, BOMBS["cross join"]) for _ in range(2)]
         wait_until(
             lambda: sum(worker.busy for worker in running.server.services.sql._workers) == 2, "two queries"
         )
-        third = ask(running, "SELECT 1")
+        third = post_sql(running, "SELECT 1")
         assert running.error(third, 503)["code"] == "busy"
         assert third.headers["Retry-After"]
         for one in processes():
             one.kill()
         assert all(one.result().status_code == 400 for one in long)
-    assert ask(running, "SELECT 1").status_code == 200
+    assert post_sql(running, "SELECT 1").status_code == 200
 
 
 def test_a_query_is_stopped_when_its_client_is_gone(fresh: Any) -> None:
     fresh.record(Story())
     sql = fresh.server.services.sql
-    assert ask(fresh, "SELECT 1").status_code == 200
+    assert post_sql(fresh, "SELECT 1").status_code == 200
     (worker,) = sql._workers
     with httpx.Client(base_url=fresh.server.url, timeout=1) as impatient, pytest.raises(httpx.ReadTimeout):
         impatient.post("/api/sql", json={"sql": BOMBS["cross join"]})
     wait_until(lambda: worker not in sql._workers, "the query to end")
-    assert ask(fresh, "SELECT 1").json()["rows"] == [[1]]
+    assert post_sql(fresh, "SELECT 1").json()["rows"] == [[1]]
 
 
 def test_a_process_that_dies_is_reported_and_replaced(running: Any) -> None:
     with ThreadPoolExecutor(1) as pool:
-        long = pool.submit(ask, running, BOMBS["cross join"])
+        long = pool.submit(post_sql, running, BOMBS["cross join"])
         wait_until(
             lambda: any(worker.busy for worker in running.server.services.sql._workers), "the query to run"
         )
@@ -240,24 +240,26 @@ def test_a_process_that_dies_is_reported_and_replaced(running: Any) -> None:
         error = running.error(long.result(), 400)
     assert "crashed" in error["message"]
     assert "RAYSCOPE_MEMORY_LIMIT" in error["remedy"]
-    assert ask(running, "SELECT 1").json()["rows"] == [[1]]
+    assert post_sql(running, "SELECT 1").json()["rows"] == [[1]]
 
 
 def test_times_with_a_zone(running: Any) -> None:
-    answer = ask(running, "SELECT now(), [TIMESTAMPTZ '2026-01-01 12:00:00+00'], TIMESTAMP_NS '2026-01-01'")
+    answer = post_sql(
+        running, "SELECT now(), [TIMESTAMPTZ '2026-01-01 12:00:00+00'], TIMESTAMP_NS '2026-01-01'"
+    )
     assert "2026-01-01" in answer.json()["rows"][0][1][0]
 
 
 def test_errors_point_at_the_place_and_name_nothing_of_the_server(running: Any) -> None:
-    error = running.error(ask(running, "SELECT nothing FROM tasks"), 400)
+    error = running.error(post_sql(running, "SELECT nothing FROM tasks"), 400)
     assert "LINE 1:" in error["message"]
     for text in (error["message"], error["remedy"]):
         assert "Traceback" not in text
         assert "docs/" not in text
     remedies = [part for part in error["remedy"].replace(",", "").split() if part.isupper()]
     assert remedies[:2] == ["SHOW", "TABLES"]
-    assert ["tasks"] in ask(running, "SHOW TABLES").json()["rows"]
-    assert ask(running, "DESCRIBE tasks").json()["rows"]
+    assert ["tasks"] in post_sql(running, "SHOW TABLES").json()["rows"]
+    assert post_sql(running, "DESCRIBE tasks").json()["rows"]
 
 
 def test_the_process_has_no_secret_no_network_and_no_file(
@@ -267,7 +269,7 @@ def test_the_process_has_no_secret_no_network_and_no_file(
     for one in processes():
         one.kill()
         one.wait()  # its successors are of now
-    assert ask(running, "SELECT 1").status_code == 200
+    assert post_sql(running, "SELECT 1").status_code == 200
     (process,) = processes()
     assert "a-secret" not in str(process.environ())
     assert not any(name.startswith("RAYSCOPE") for name in process.environ())
@@ -277,7 +279,9 @@ def test_the_process_has_no_secret_no_network_and_no_file(
     assert 0 < soft == hard < 2 << 30
     if Path(f"/proc/{process.pid}/root").resolve() == Path("/"):
         pytest.skip("this system lets no process leave the file system")
-    shown = ask(running, "SELECT path FROM duckdb_databases() UNION ALL SELECT value FROM duckdb_settings()")
+    shown = post_sql(
+        running, "SELECT path FROM duckdb_databases() UNION ALL SELECT value FROM duckdb_settings()"
+    )
     assert str(running.folder) not in shown.text
     assert len(Path(f"/proc/{process.pid}/net/dev").read_text().splitlines()) == 3  # two of them a header
 
@@ -291,7 +295,7 @@ def test_a_live_session_is_asked_as_it_is_now(fresh: Any, monkeypatch: pytest.Mo
         for number in range(count):
             story.task("work", number, number, number + 1)
         fresh.record(story)
-        answer = ask(fresh, "SELECT count(*) FROM tasks").json()
+        answer = post_sql(fresh, "SELECT count(*) FROM tasks").json()
         assert answer["rows"] == [[count]]
         assert answer["snapshot_ns"] > 0
     assert len(processes()) <= before + 2

@@ -41,7 +41,7 @@ FILTERS: tuple[TaskFilters, ...] = (
 
 
 def _story(seed: int, tasks: int = 120, *, is_mixed: bool = False) -> Story:
-    """Tasks that call, wait for and give values to each other. ``is_mixed``: some attempts of a task are
+    """Tasks that call, wait for and pass values to each other. ``is_mixed``: some attempts of a task are
     called otherwise than its first, and some by no name.
     """
     drawn, story = random.Random(seed), Story()

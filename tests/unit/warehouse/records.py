@@ -31,7 +31,7 @@ HOSTILE = [
 
 
 def publisher_of(warehouse: Warehouse) -> Publisher:
-    """Somebody who may tell something now."""
+    """A publisher that may publish now."""
     publisher = Publisher("test")
     publisher.heartbeat(warehouse, ())
     return publisher

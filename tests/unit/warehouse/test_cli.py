@@ -59,31 +59,31 @@ def runner(engine: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CliR
 
 
 def test_output_of_the_commands(runner: CliRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def said(*arguments: str, status: int = 0) -> str:
+    def output_of(*arguments: str, status: int = 0) -> str:
         result = runner.invoke(app, arguments)
         assert result.exit_code == status, result.output
         return " ".join(result.output.split())
 
-    assert "There is no warehouse" in said("warehouse", "list", status=1)
-    assert "made the warehouse" in said("warehouse", "init")
-    assert "nothing is loaded" in said("warehouse", "list")
-    assert "Data directory not found" in said("warehouse", "load", status=1)
+    assert "There is no warehouse" in output_of("warehouse", "list", status=1)
+    assert "made the warehouse" in output_of("warehouse", "init")
+    assert "nothing is loaded" in output_of("warehouse", "list")
+    assert "Data directory not found" in output_of("warehouse", "load", status=1)
     make_record(tmp_path / "data", "session_2025-11-20_10-00-00_000000_1")
-    assert "loaded 60 attempts" in said("warehouse", "load")
-    assert "already loaded" in said("warehouse", "load")
-    assert "loaded 60 attempts" in said("warehouse", "load", "--again")
-    assert "not found" in said("warehouse", "load", "session_other", status=1)
-    (row,) = json.loads(said("warehouse", "list", "--format", "json"))
+    assert "loaded 60 attempts" in output_of("warehouse", "load")
+    assert "already loaded" in output_of("warehouse", "load")
+    assert "loaded 60 attempts" in output_of("warehouse", "load", "--again")
+    assert "not found" in output_of("warehouse", "load", "session_other", status=1)
+    (row,) = json.loads(output_of("warehouse", "list", "--format", "json"))
     assert (row["name"], row["attempts"], row["tags"]) == ("it's mine", 60, ["a", "b'"])
-    more = said("sql", "--all", "SELECT number FROM numbers(9)", "--limit", "2", "--format", "csv")
+    more = output_of("sql", "--all", "SELECT number FROM numbers(9)", "--limit", "2", "--format", "csv")
     assert "number 0 1" in more
     assert "more than 2 rows" in more
-    assert "read-only" in said("sql", "--all", "DROP TABLE raw_attempts", status=1)
-    assert "Unknown" in said("sql", "--all", "SELECT x FROM tasks", status=1)
-    assert "instead" in said("sql", "--all", "SELECT 1", "--session", "x", status=2)
-    assert "Add --all" in said("sql", "--warehouse", "chdb:///x", "SELECT 1", status=2)
+    assert "read-only" in output_of("sql", "--all", "DROP TABLE raw_attempts", status=1)
+    assert "Unknown" in output_of("sql", "--all", "SELECT x FROM tasks", status=1)
+    assert "instead" in output_of("sql", "--all", "SELECT 1", "--session", "x", status=2)
+    assert "Add --all" in output_of("sql", "--warehouse", "chdb:///x", "SELECT 1", status=2)
     monkeypatch.setenv("RAYSCOPE_WAREHOUSE_MAX_AGE_DAYS", "30")
-    assert "older than" in said("warehouse", "load", "--again")
-    assert "TTL day + toIntervalDay(30)" in said("warehouse", "ddl", "--cluster", "prod")
+    assert "older than" in output_of("warehouse", "load", "--again")
+    assert "TTL day + toIntervalDay(30)" in output_of("warehouse", "ddl", "--cluster", "prod")
     monkeypatch.delenv("RAYSCOPE_WAREHOUSE")
-    assert "No warehouse given" in said("warehouse", "list", status=2)
+    assert "No warehouse given" in output_of("warehouse", "list", status=2)

@@ -1,4 +1,4 @@
-"""Where a warehouse may be, and what is said when it cannot be used. No message has a password."""
+"""Valid URLs of a warehouse, and errors if it cannot be used. No message has a password."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def load_all(warehouse: Warehouse, folder: Path, *, again: bool = False) -> list
     return catalog.names()
 
 
-def same(value: Any) -> Any:
+def comparable(value: Any) -> Any:
     """A value, comparable: lists are sets, and no list is one of nothing."""
     if isinstance(value, (list, tuple)):
         return sorted(value)
@@ -60,7 +60,7 @@ def read_record(record: Path, view: str) -> tuple[list[str], list[str]]:
     hidden = f" EXCLUDE ({own})" if own else ""
     found = opened(record).execute(f"SELECT *{hidden} FROM {view}")
     names = [column[0] for column in found.description or ()]
-    rows = [[same(v) for v in row] for row in found.fetchall()]
+    rows = [[comparable(v) for v in row] for row in found.fetchall()]
     if view == "spans":
         blocked = names.index("blocked_on")
         rows = [[*row[:blocked], row[blocked] or [], *row[blocked + 1 :]] for row in rows]
@@ -75,7 +75,7 @@ def read_warehouse(warehouse: Warehouse, view: str) -> tuple[list[str], dict[str
     assert list(found.column_names[:2]) == ["session", "cluster"]
     rows: dict[str, list[str]] = {}
     for session, _, *row in found.result_rows:
-        rows.setdefault(session, []).append(repr([same(value) for value in row]))
+        rows.setdefault(session, []).append(repr([comparable(value) for value in row]))
     return list(found.column_names[2:]), {session: sorted(items) for session, items in rows.items()}
 
 

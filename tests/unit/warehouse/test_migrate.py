@@ -14,7 +14,7 @@ from rayscope.warehouse.client import Warehouse, connect
 from rayscope.warehouse.schema import Column, Layout, Table
 from rayscope.warehouse.views_sql import VIEWS
 
-#: Version -> what was made then. After a change of tables or views: raise ``schema.VERSION``, add a migration
+#: Version -> its tables. After a change of tables or views: raise ``schema.VERSION``, add a migration
 #: if a key or a rule changed (new columns are added without), and pin the new version here.
 FINGERPRINTS = {1: "3b2f4e399de36cbe", 2: "930caf8387df2259", 3: "d6d2a7828f1fbe80", 4: "2665eb9ec3373e20"}
 
@@ -108,7 +108,7 @@ def test_data_that_is_too_old_is_deleted(empty: Warehouse) -> None:
 
 
 def test_the_ddl_of_a_cluster_is_valid_and_complete(empty: Warehouse) -> None:
-    """No cluster can run here: the engine parses it, and what it says of each table is looked at."""
+    """No cluster can run here: the engine parses it, and its description of each table is compared."""
     statements = migrate.create_statements(Layout("it's `prod`", 90))
     for statement in statements:
         empty.rows("SELECT formatQuery({sql:String})", {"sql": statement})

@@ -33,7 +33,7 @@ def loaded(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 
 
 @pytest.fixture
-def ask(url: str) -> Callable[..., Answer]:
+def run_query(url: str) -> Callable[..., Answer]:
     """As each command does: a connection for one question."""
 
     def run(sql: str, limit: int = 100, timeout_s: float = 30) -> Answer:
@@ -43,8 +43,8 @@ def ask(url: str) -> Callable[..., Answer]:
     return run
 
 
-def test_a_question_over_all_sessions(ask: Callable[..., Answer]) -> None:
-    answer = ask(
+def test_a_question_over_all_sessions(run_query: Callable[..., Answer]) -> None:
+    answer = run_query(
         "SELECT session, cluster, count() AS n FROM attempts WHERE session LIKE 'session_2025-12-2%' "
         "GROUP BY ALL ORDER BY session; -- all"
     )
@@ -53,20 +53,20 @@ def test_a_question_over_all_sessions(ask: Callable[..., Answer]) -> None:
     assert not answer.truncated
 
 
-def test_names_of_columns_come_without_rows_too(ask: Callable[..., Answer]) -> None:
-    answer = ask("SELECT session, attempts AS n FROM sessions WHERE false", limit=1)
+def test_names_of_columns_come_without_rows_too(run_query: Callable[..., Answer]) -> None:
+    answer = run_query("SELECT session, attempts AS n FROM sessions WHERE false", limit=1)
     assert (answer.columns, answer.rows) == ([("session", "String"), ("n", "Int64")], [])
 
 
-def test_rows_beyond_the_limit_are_left_out(ask: Callable[..., Answer]) -> None:
-    answer = ask("SELECT number FROM numbers(10) ORDER BY number DESC", limit=3)
+def test_rows_beyond_the_limit_are_left_out(run_query: Callable[..., Answer]) -> None:
+    answer = run_query("SELECT number FROM numbers(10) ORDER BY number DESC", limit=3)
     assert (answer.rows, answer.truncated) == ([[9], [8], [7]], True)
-    assert not ask("SELECT number FROM numbers(3)", limit=3).truncated
+    assert not run_query("SELECT number FROM numbers(3)", limit=3).truncated
 
 
-def test_a_question_that_takes_too_long_is_stopped(ask: Callable[..., Answer]) -> None:
+def test_a_question_that_takes_too_long_is_stopped(run_query: Callable[..., Answer]) -> None:
     with pytest.raises(BadQuery, match="too long"):
-        ask("SELECT sum(cityHash64(number)) FROM numbers(1000000000000)", timeout_s=1)
+        run_query("SELECT sum(cityHash64(number)) FROM numbers(1000000000000)", timeout_s=1)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_a_question_that_takes_too_long_is_stopped(ask: Callable[..., Answer]) -
         "SELECT * APPLY(max) FROM (SELECT number AS `file(` FROM numbers(3))",
     ],
 )
-def test_reading_queries_are_allowed(sql: str, ask: Callable[..., Answer]) -> None:
-    assert ask(sql).rows
+def test_reading_queries_are_allowed(sql: str, run_query: Callable[..., Answer]) -> None:
+    assert run_query(sql).rows
 
 
 WRITES = [
@@ -166,12 +166,14 @@ READS = [
 
 
 @pytest.mark.parametrize("sql", WRITES + READS)
-def test_everything_else_is_refused(sql: str, url: str, ask: Callable[..., Answer], tmp_path: Path) -> None:
+def test_everything_else_is_refused(
+    sql: str, url: str, run_query: Callable[..., Answer], tmp_path: Path
+) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("classified")
     database = url.partition("database=")[2]
     with pytest.raises(BadQuery) as refused:
-        ask(sql.format(path=secret, database=database))
+        run_query(sql.format(path=secret, database=database))
     assert "classified" not in str(refused.value)
     assert [path.name for path in tmp_path.iterdir()] == ["secret.txt"]
 
@@ -206,8 +208,8 @@ EXAMPLES = re.findall(r"```sql\n(.+?)```", (DOCS / "how-to" / "warehouse.md").re
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_every_example_of_the_documentation_answers(number: int, ask: Callable[..., Answer]) -> None:
-    assert ask(EXAMPLES[number]).columns
+def test_every_example_of_the_documentation_answers(number: int, run_query: Callable[..., Answer]) -> None:
+    assert run_query(EXAMPLES[number]).columns
 
 
 def test_every_view_is_documented(url: str) -> None:

@@ -1,4 +1,4 @@
-"""The same by HTTP, as with a ClickHouse server: chDB stands behind a server of the tests."""
+"""The same by HTTP, as with a ClickHouse server: chDB runs behind a server of the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of events, and how far jobs are, of a session whose every event is known."""
+"""The list of events and the progress of jobs, for a session with known events."""
 
 from __future__ import annotations
 

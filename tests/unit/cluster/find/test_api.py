@@ -9,7 +9,7 @@ from tests.story import Story
 
 
 def _names_by_kind(running: Running, q: str, **params: Any) -> dict[str, list[str]]:
-    """Kind -> what was found of it, by name or else by id."""
+    """Kind -> names of its hits, or ids of those without a name."""
     groups = running.get("/api/find", q=q, **params)["groups"]
     return {group["kind"]: [item["name"] or item["id"] for item in group["items"]] for group in groups}
 
@@ -34,7 +34,10 @@ def test_names_of_every_kind_are_found(fresh: Running) -> None:
     fresh.record(story)
 
     found = _names_by_kind(fresh, "LOAD")
-    assert found["function"] == ["load", "reload"]  # what begins so comes before what is called more often
+    assert found["function"] == [
+        "load",
+        "reload",
+    ]  # prefix matches come before more frequent names
     assert found["actor"] == ["the loader"]
     assert found["node"] == ["loading-dock"]
     assert found["job"] == ["load_all.py"]

@@ -89,21 +89,21 @@ def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
     made = archiver_of(agent, store)
     node = archiver._Node()
 
-    def look(data: bytes) -> list[str]:
+    def read_files(data: bytes) -> list[str]:
         agent.data, agent.asked = data, []
         for file in node.files.values():
             file.due = 0.0
         made._look(key, node, 4.0, 8)
         return agent.asked
 
-    assert look(b"") == ["size"]
-    assert look(b"") == ["size"]
-    assert look(b"one\n") == ["size", "read"]
-    assert look(b"one\ntwo\n") == ["read"]  # who said something says more
-    assert look(b"one\ntwo\n") == ["read"]
-    assert look(b"one\ntwo\n") == ["size"]
-    assert look(b"new\n") == ["size", "read"]  # it was begun anew, and there is no older piece
-    assert look(b"new\n") == ["size", "read"]
+    assert read_files(b"") == ["size"]
+    assert read_files(b"") == ["size"]
+    assert read_files(b"one\n") == ["size", "read"]
+    assert read_files(b"one\ntwo\n") == ["read"]  # who said something says more
+    assert read_files(b"one\ntwo\n") == ["read"]
+    assert read_files(b"one\ntwo\n") == ["size"]
+    assert read_files(b"new\n") == ["size", "read"]  # it was begun anew, and there is no older piece
+    assert read_files(b"new\n") == ["size", "read"]
     assert store.read(key[1], name, 0, 100) == [(0, b"new\n")]
     assert node.due == node.files[name].due
     made.stop()

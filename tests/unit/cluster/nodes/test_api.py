@@ -21,7 +21,7 @@ NODES = [f"{number:056x}" for number in range(1, 6)]
 
 
 def set_last_usage(fresh: Running, accounts: dict[str, Any]) -> None:
-    """Let the server have heard these accounts of nodes before their cluster went."""
+    """Set the last usage reports that the server got before the cluster ended."""
     assert fresh.server.services is not None
     feed = UsageFeed(GcsClient("127.0.0.1:1"))
     for time_ns, (node_id, account) in enumerate(accounts.items(), 1):
@@ -106,7 +106,7 @@ def test_one_node_in_full(fresh: Running) -> None:
     first, second = answer["gpus"]
     assert [(p["pid"], p["worker_id"]) for p in first["processes"]] == [
         (sample["pid"], worker),
-        (4242, None),  # somebody else's
+        (4242, None),  # of another program
     ]
     assert first["processes"][0]["memory_bytes"] == one["gpu_memory_bytes"] == 30720 << 20
     assert second["processes"] == []

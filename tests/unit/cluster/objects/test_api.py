@@ -63,11 +63,11 @@ def test_nodes_that_have_not_answered_yet_are_named_and_come_later(
         assert (memory["totals"]["objects"], memory["references_read"]) == (HELD, HELD)
         gcs.go.set()
 
-        def whole() -> Any:
+        def all_answered() -> Any:
             answer = server.get("/api/memory", by="node")
             return answer["state"] == "whole" and answer
 
-        memory = wait_until(whole, "the other node")
+        memory = wait_until(all_answered, "the other node")
         assert memory["totals"]["objects"] == 2 * HELD
 
 

@@ -58,11 +58,11 @@ def test_objects_kept_long_by_a_variable_are_suspected() -> None:
     references += [ref(f"used{n}", 1) for n in range(10)]
     references += [ref(f"used{n}", 2, "USED_BY_PENDING_TASK") for n in range(10)]
     references += [ref("unknown", 1)]
-    # The owner of what only an actor keeps: it lists the objects and holds none of them.
+    # The owner of objects that only an actor keeps: it lists the objects and holds none of them.
     makers |= {f"passed{n}": Producer("kept_by_actor", True, old) for n in range(10)}
     references += [ref(f"passed{n}", 1, "UNKNOWN_STATUS") for n in range(10)]
     references += [ref(f"passed{n}", 2) for n in range(10)]
-    # Nobody is known to hold these.
+    # These have no known holder.
     makers |= {f"gone{n}": Producer("gone", True, old) for n in range(10)}
     references += [ref(f"gone{n}", 1, "UNKNOWN_STATUS") for n in range(10)]
     found = summarize(references, makers, "type", now_ns=NOW, older_than_ns=10 * MINUTE)["suspects"]

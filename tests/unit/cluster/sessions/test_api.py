@@ -182,7 +182,7 @@ def test_a_session_is_deleted_with_its_files_once_it_is_over(fresh: Running) -> 
     assert fresh.get("/api/sessions")["total"] == 0
     assert not (fresh.folder / "sessions" / SESSION).exists()
     assert fresh.error(act(fresh, "DELETE"), 404)
-    record(fresh, "python one.py")  # what comes later begins anew
+    record(fresh, "python one.py")  # later events begin a new record
     assert row(fresh)["attempts"] == 1
     # The deletion waits for readers of the session.
     wait_until(lambda: act(fresh, "DELETE", params={"force": True}).status_code == 200, "it to be deleted")

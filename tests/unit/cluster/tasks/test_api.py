@@ -250,9 +250,9 @@ FILTERS = (
 
 @pytest.mark.parametrize("value", HOSTILE, ids=lambda value: repr(value)[:30])
 def test_hostile_parameters_find_nothing_and_break_nothing(
-    running: Any, whole: Callable[[], dict[str, int]], value: str
+    running: Any, table_sums: Callable[[], dict[str, int]], value: str
 ) -> None:
-    before = whole()
+    before = table_sums()
     for name in FILTERS:
         answer = running.client.get("/api/tasks", params={name: value})
         if answer.status_code == 200:
@@ -269,7 +269,7 @@ def test_hostile_parameters_find_nothing_and_break_nothing(
         for name in ("state", "name", "q", "sort", "cursor", "job_id", "type"):
             answer = running.client.get(f"/api/{path}", params={name: value})
             assert answer.status_code in (200, 400, 422), (path, name, answer.text)
-    assert whole() == before
+    assert table_sums() == before
 
 
 @pytest.mark.parametrize(

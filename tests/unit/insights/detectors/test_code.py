@@ -1,4 +1,4 @@
-"""Ray's anti-patterns in records whose every number is known."""
+"""Ray's anti-patterns in records with known numbers."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_references_that_cost_no_time_are_a_risk_and_come_last(fresh: Running) -
 
 
 def test_objects_put_by_one_task_and_returned_by_another(fresh: Running) -> None:
-    """A task that returns None gave nobody the reference."""
+    """A task that returns None passed the reference to no other task."""
     assert find(fresh, puts(15), "return_put") is None
 
 

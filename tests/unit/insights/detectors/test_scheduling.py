@@ -1,4 +1,4 @@
-"""The detectors of scheduling, on records whose every number is known."""
+"""The detectors of scheduling, on records with known numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets of a record whose every dataset is known: the plan, and what Ray Data warned of."""
+"""Datasets of a record with known datasets: the plan, and what Ray Data warned of."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def issue(story: Story, when: int, extra: dict[str, Any], name: str = "data_issu
 
 
 def operator(name: str, inputs: list[str] | None) -> list[Entity]:
-    """An operator, as the dashboard tells it, and, if it has, the tracer."""
+    """An operator as the dashboard reports it, and the tracer if it does."""
     identity = f"{DATASET}/{name}"
     of_ray = {
         "name": name.rpartition("_")[0],

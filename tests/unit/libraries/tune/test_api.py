@@ -1,4 +1,4 @@
-"""Ray Tune's experiments of a record whose every result is known: what is counted, and what is cut off."""
+"""Ray Tune's experiments of a record with known results: counted and cut-off trials."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Forbidden(Exception):
 
 
 class Warned:
-    """Tells something, and that it is not all."""
+    """Returns samples, and a warning that some are missing."""
 
     interval_s = 0.0
     timeout_s = 5.0

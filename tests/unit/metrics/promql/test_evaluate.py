@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests import promqltest
-from tests.promqltest import Case, Group, Line, answer, loaded, ours, same, theirs
+from tests.promqltest import Case, Group, Line, answer, are_equal, loaded, our_result, prometheus_answers
 
 from rayscope.metrics.promql.evaluate import MAX_STEPS, evaluate
 from rayscope.metrics.promql.units import unit_of
@@ -30,9 +30,9 @@ def test_expressions_return_the_expected_values(file: Path) -> None:
     for group in promqltest.read(file):
         store = loaded(group)
         for case in group.cases:
-            result = ours(store, case)
+            result = our_result(store, case)
             expected = None if case.expected is None else dict(case.expected)
-            assert same(answer(result), expected), (case, result)
+            assert are_equal(answer(result), expected), (case, result)
             if case.ordered:
                 assert result is not None
                 assert list(answer(result)) == [labels for labels, _ in case.expected], case
@@ -48,14 +48,14 @@ def test_a_range_query_ends_with_the_value_of_an_instant_query(file: Path) -> No
                 continue
             end_ns = int(case.at_s * S)
             result = evaluate(store, case.expr, end_ns - 60 * S, end_ns, 20 * S)
-            assert same(answer(result, 3), dict(case.expected)), case
+            assert are_equal(answer(result, 3), dict(case.expected)), case
 
 
 def test_prometheus_returns_the_same(tmp_path: Path) -> None:
     groups = [group for file in FILES for group in promqltest.read(file)]
-    for group, answers in zip(groups, theirs(groups, tmp_path), strict=True):
+    for group, answers in zip(groups, prometheus_answers(groups, tmp_path), strict=True):
         for case, said in zip(group.cases, answers, strict=True):
-            assert same(None if case.expected is None else dict(case.expected), said), (case, said)
+            assert are_equal(None if case.expected is None else dict(case.expected), said), (case, said)
     assert sum(len(group.cases) for group in groups) > 120
 
 
@@ -350,15 +350,19 @@ def test_random_expressions_return_the_same_as_prometheus(
     tmp_path_factory: pytest.TempPathFactory, group: Group
 ) -> None:
     """Each at four times: evaluated one by one, and as one range."""
-    (said,) = theirs([group], tmp_path_factory.mktemp("oracle"))
+    (said,) = prometheus_answers([group], tmp_path_factory.mktemp("oracle"))
     store = loaded(group)
     for first in range(0, len(group.cases), 4):
         four = group.cases[first : first + 4]
         for case, wanted in zip(four, said[first : first + 4], strict=True):
-            assert same(answer(ours(store, case)), wanted), (case, answer(ours(store, case)), wanted)
+            assert are_equal(answer(our_result(store, case)), wanted), (
+                case,
+                answer(our_result(store, case)),
+                wanted,
+            )
         start_ns = int(four[0].at_s * S)
         if None in said[first : first + 4] or "end()" in four[0].expr:
             continue
         result = evaluate(store, four[0].expr, start_ns, start_ns + 41 * S, int(13.5 * S))
         for step, wanted in enumerate(said[first : first + 4]):
-            assert same(answer(result, step), wanted), (four[step], answer(result, step), wanted)
+            assert are_equal(answer(result, step), wanted), (four[step], answer(result, step), wanted)

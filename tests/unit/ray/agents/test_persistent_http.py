@@ -1,4 +1,4 @@
-"""Answers as servers give them, and as they should not."""
+"""Valid and invalid answers of servers."""
 
 from __future__ import annotations
 

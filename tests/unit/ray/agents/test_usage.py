@@ -88,7 +88,7 @@ def test_an_unreadable_report_keeps_the_last_one() -> None:
     feed.take("n", '{"now": 2, "bootTime": 1e308}', 9)
     usage = feed.usage()
     assert (usage.count, usage.nodes["n"].time_ns, usage.nodes["n"].cpu_percent) == (1, 7, 5.0)
-    # A disk of one byte is what Ray tells where it was not asked to look.
+    # Ray reports a disk of one byte if it does not measure disks.
     with pytest.raises(msgspec.ValidationError):
         node_stats("n", '{"workers": 3}', 1, None)
     assert node_stats("n", '{"disk": {"/": {"total": 1, "used": 0, "free": 1}}}', 1, None).disks == ()

@@ -136,7 +136,7 @@ def test_a_failed_task_and_its_retry(recorded: Recorded, form: Format, version: 
 @both_formats
 @pytest.mark.parametrize("version", ["2.56", "2.60"])
 def test_the_log_files_of_a_task(recorded: Recorded, form: Format, version: str) -> None:
-    """Ray 2.56 tells the begin and the end apart, each with 0 and '' for the other."""
+    """Ray 2.56 reports the begin and the end separately, each with 0 and '' for the other."""
     attempts = attempts_of(decoded(recorded(version, form), form)).values()
     # (A begin that was reported before the node's agent was up is lost.)
     logged = [attempt for attempt in attempts if attempt.stdout_start and attempt.stdout_end]
@@ -162,7 +162,7 @@ def test_actors_of_2_60(recorded: Recorded, form: Format) -> None:
     creations = [a for a in attempts_of(batch).values() if a.type == "ACTOR_CREATION_TASK"]
     assert {attempt.actor_id for attempt in creations} == {attempt.task_id[16:] for attempt in creations}
     restart = next(attempt for attempt in creations if attempt.attempt == 1)
-    assert restart.name is None  # nobody defines it, nobody tells its end but the span around it
+    assert restart.name is None  # it has no definition, and only the span around it has its end
     assert restart.state == "FINISHED"
     assert restart.states["FINISHED"] == restart.phases["total"][1]
 

@@ -520,7 +520,7 @@ def test_a_damaged_event_leaves_its_neighbours_alone(
     try:
         split_events(join([damaged], form), form)
     except ValueError:
-        return  # an array of JSON that nobody can take apart
+        return  # an array of JSON that cannot be split
     good, none = _records(some, form)
     alone, broken = _records([damaged], form)
     assert none == []

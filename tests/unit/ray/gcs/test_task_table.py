@@ -154,7 +154,7 @@ def test_phases_and_spans() -> None:
         # A generator stores more than once; the phase keeps the first, the spans all.
         Span(TASK.hex(), 0, "task:store_outputs", 7, 8),
         Span(TASK.hex(), 0, "task:store_outputs", 5, 6),
-        # It has the name of one that the tracer tells, and is none.
+        # It has the name of a span of the tracer, and is none.
         Span(TASK.hex(), 0, "ray.get", 3, 4, '{"refs":1}'),
     ]
 

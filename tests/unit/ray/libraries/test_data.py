@@ -1,4 +1,4 @@
-"""Datasets as Ray's dashboard tells them, and which tasks are whose."""
+"""Datasets as Ray's dashboard reports them, and the owners of tasks."""
 
 from __future__ import annotations
 

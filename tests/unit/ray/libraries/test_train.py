@@ -1,4 +1,4 @@
-"""Ray Train's state as the dashboard tells it, as records."""
+"""Ray Train's state, as the dashboard reports it, as records."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Watcher:
         self.connection = connection
         self.latest: dict[str, Any] = {}
 
-    def ask(self, **message: Any) -> None:
+    def send(self, **message: Any) -> None:
         self.connection.send(json.dumps(message))
 
     def next(self, timeout: float = TIMEOUT_S) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def watch(fresh: Any) -> Iterator[Callable[..., Watcher]]:
 
 @pytest.fixture
 def probe(fresh: Any) -> list[int]:
-    """A topic ``probe`` that tells the one number in this list; the session has to exist."""
+    """A topic ``probe`` that publishes the one number in this list; the session has to exist."""
     fresh.record(story())
     value = [1]
     fresh.server.services.realtime.provide("probe", lambda _, __: {"value": value[0], "text": "x" * 500})
@@ -93,7 +93,7 @@ def story() -> Story:
 def test_first_the_state_then_what_changes(fresh: Any, watch: Callable[..., Watcher]) -> None:
     fresh.record(story())
     client = watch()
-    client.ask(subscribe=[{"topic": "tasks", "session": SESSION}, {"topic": "job", "job_id": JOB}])
+    client.send(subscribe=[{"topic": "tasks", "session": SESSION}, {"topic": "job", "job_id": JOB}])
     first = {message["topic"]: message for message in (client.next(), client.next())}
     assert {message["kind"] for message in first.values()} == {"state"}
     assert first["tasks"]["session"] == SESSION
@@ -121,7 +121,7 @@ def test_many_clients_cost_one_look_and_get_the_same_text(
     services = fresh.server.services
     clients = [watch() for _ in range(10)]
     for client in clients:
-        client.ask(subscribe=[{"topic": "probe"}])
+        client.send(subscribe=[{"topic": "probe"}])
         assert client.next()["data"]["value"] == 1
     looks = services.realtime.looks
     probe[0] = 2
@@ -137,9 +137,9 @@ def test_topics_without_subscribers_are_not_evaluated(
 ) -> None:
     services = fresh.server.services
     client = watch()
-    client.ask(subscribe=[{"topic": "probe"}])
+    client.send(subscribe=[{"topic": "probe"}])
     client.next()
-    client.ask(unsubscribe=[{"topic": "probe"}])
+    client.send(unsubscribe=[{"topic": "probe"}])
     wait_for(lambda: services.realtime.stats()["feeds"] == 0, "the feed goes")
     looks = services.realtime.looks
     probe[0] = 2
@@ -154,8 +154,8 @@ def test_a_slow_client_gets_the_newest_state_and_delays_no_other(
     fresh: Any, watch: Callable[..., Watcher], probe: list[int], wait_for: Callable[..., Any]
 ) -> None:
     slow, quick = watch(), watch()
-    slow.ask(subscribe=[{"topic": "probe"}], acks=True)
-    quick.ask(subscribe=[{"topic": "probe"}])
+    slow.send(subscribe=[{"topic": "probe"}], acks=True)
+    quick.send(subscribe=[{"topic": "probe"}])
     last = 3 * WINDOW
     for number in range(2, last + 1):
         while quick.next()["data"].get("value") != number - 1:
@@ -166,7 +166,7 @@ def test_a_slow_client_gets_the_newest_state_and_delays_no_other(
     assert kinds == ["state"] + ["change"] * (WINDOW - 1)
     with pytest.raises(TimeoutError):
         slow.next(0.5)
-    slow.ask(ack=WINDOW)
+    slow.send(ack=WINDOW)
     message = slow.next()
     # The messages in between are gone, so it gets the whole state.
     assert (message["kind"], message["data"]["value"], message["seq"]) == ("state", last, last)
@@ -174,8 +174,8 @@ def test_a_slow_client_gets_the_newest_state_and_delays_no_other(
 
 def test_a_client_may_want_less(fresh: Any, watch: Callable[..., Watcher], probe: list[int]) -> None:
     client = watch()
-    client.ask(interval_s=1.5)
-    client.ask(subscribe=[{"topic": "probe"}])
+    client.send(interval_s=1.5)
+    client.send(subscribe=[{"topic": "probe"}])
     client.next()
     began = time.monotonic()
     probe[0] = 2
@@ -225,7 +225,7 @@ def test_a_client_without_a_choice_gets_the_newest_session(
     first = [client.next() for _ in range(4)]
     assert {message["topic"] for message in first} == {"cluster", "metrics", "tasks", "actors"}
     assert {message["session"] for message in first} == {SESSION}
-    client.ask(subscribe=[{"topic": "job", "job_id": JOB}])
+    client.send(subscribe=[{"topic": "job", "job_id": JOB}])
     while client.next()["topic"] != "job":
         pass
     (_,) = [key.topic for key in fresh.server.services.realtime._feeds]
@@ -273,10 +273,10 @@ def test_limits(fresh: Any, watch: Callable[..., Watcher], monkeypatch: pytest.M
         many_jobs.task("f", 0, 1, 2, job=f"{number:08x}")
     fresh.record(many_jobs)
     client = watch()
-    client.ask(subscribe=[{"topic": "weather"}, {"topic": "job"}, {"topic": "tasks", "session": "none"}])
+    client.send(subscribe=[{"topic": "weather"}, {"topic": "job"}, {"topic": "tasks", "session": "none"}])
     refused = [client.next() for _ in range(3)]
     assert [message["error"]["code"] for message in refused] == ["bad_query", "bad_query", "not_found"]
-    client.ask(subscribe=[{"topic": "job", "job_id": f"{n:08x}"} for n in range(MAX_SUBSCRIPTIONS + 1)])
+    client.send(subscribe=[{"topic": "job", "job_id": f"{n:08x}"} for n in range(MAX_SUBSCRIPTIONS + 1)])
     answers = [client.next() for _ in range(MAX_SUBSCRIPTIONS + 1)]
     assert [message["kind"] for message in answers].count("error") == 1
     monkeypatch.setattr(realtime, "MAX_CLIENTS", 1)

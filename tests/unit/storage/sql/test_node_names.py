@@ -11,7 +11,7 @@ from rayscope.model import Entity
 
 
 def _restarted() -> Story:
-    """An actor that was restarted at 100: nobody defines the attempt that makes it anew."""
+    """An actor that was restarted at 100: the attempt that restarts it has no definition."""
     story = Story()
     actor = "1" * 24
     store = story.task("Store.__init__", 100, 110, 150, actor=actor)
@@ -25,18 +25,18 @@ def _restarted() -> Story:
 def test_restarts_of_actors_have_their_name_in_all_views(fresh: Running) -> None:
     fresh.record(_restarted())
 
-    def ask(view: str, **params: Any) -> Any:
+    def get_view(view: str, **params: Any) -> Any:
         return fresh.get(f"/api/flow/{view}", **params)
 
     name = "Store.__init__"
-    assert ask("gantt")["names"] == [name]
-    assert [lane["id"] for lane in ask("gantt", by="function")["lanes"]] == [name]
-    assert name in {frame["name"] for frame in ask("flame")["frames"]}
-    assert name in {share["name"] for share in ask("critical_path")["functions"]}
-    assert name in {node["name"] for node in ask("stack", at_ns=at(120))["nodes"]}
-    assert name in {node["name"] for node in ask("logical")["nodes"]}
-    assert [row["name"] for row in ask("range")["functions"]] == [name]
-    assert [row["name"] for row in ask("range", func_name=name)["functions"]] == [name]
+    assert get_view("gantt")["names"] == [name]
+    assert [lane["id"] for lane in get_view("gantt", by="function")["lanes"]] == [name]
+    assert name in {frame["name"] for frame in get_view("flame")["frames"]}
+    assert name in {share["name"] for share in get_view("critical_path")["functions"]}
+    assert name in {node["name"] for node in get_view("stack", at_ns=at(120))["nodes"]}
+    assert name in {node["name"] for node in get_view("logical")["nodes"]}
+    assert [row["name"] for row in get_view("range")["functions"]] == [name]
+    assert [row["name"] for row in get_view("range", func_name=name)["functions"]] == [name]
     assert [task["name"] for task in fresh.get("/api/tasks")["items"]] == [name]
 
 
@@ -79,7 +79,7 @@ def test_tasks_whose_events_are_switched_off_are_counted_by_class(fresh: Running
     story.argument(quiet[1], seen, when=20)
     story.span(quiet[2], "load", 20, 30)
     story.argument("c" * 16 + "f" * 24 + JOB, seen, when=20)
-    story.span("d" * 40 + JOB, "load", 20, 30)  # of a thread, which Ray gives an id of its own making
+    story.span("d" * 40 + JOB, "load", 20, 30)  # of a thread, for which Ray invents an id
     fresh.record(story)
     for path in ("/api/summary", "/api/recording"):
         tracing = fresh.get(path)["tracing"]

@@ -88,7 +88,7 @@ def test_a_librarys_function_has_an_operator(func: str, module: str, operator: s
 
 
 def _stopped() -> Story:
-    """Four failures: two calls that Ray Serve cancelled, one that the user did, and a loss that nobody wanted."""
+    """Four failures: two calls that Ray Serve cancelled, one that the user did, and an unwanted loss."""
     story = Story()
     driver = Entity("job", JOB, {"entrypoint": "python app.py"}, {(at(0), "RUNNING"): {}})
     story.batch.entities.append(driver)

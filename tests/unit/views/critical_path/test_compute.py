@@ -225,7 +225,7 @@ def test_a_function_has_as_many_links_as_it_has_on_the_path() -> None:
 
 
 def test_a_worker_that_starts_holds_nothing() -> None:
-    """A later task was ready while the worker of this one started: nobody kept a worker busy then."""
+    """A later task was ready while the worker of this one started: no task kept a worker busy then."""
     first = Task("first", [("waiting_node", 0), ("starting_worker", 10), ("executing", 20)], 40, "driver")
     second = Task("second", [("waiting_node", 5), ("executing", 42)], 60, "driver")
     path = walk(Known([first, second]), second, 0)

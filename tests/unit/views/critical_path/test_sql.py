@@ -130,7 +130,7 @@ class Plain:
         )
 
     def _child(self, parent: str, wait: PathWait) -> PathAttempt | None:
-        """The child that ended last, for a wait that names nobody and lasted until then."""
+        """The child that ended last, for a wait that names no task and lasted until then."""
         ended = [o for o in self.attempts if o.parent_task_id == parent and self._end(o) is not None]
         found = []
         for slack in (0, SLACK_NS):

@@ -1,4 +1,4 @@
-"""Exports of executions whose every number is known, read as the programs do that they are for."""
+"""Exports of executions with known numbers, read as their target programs read them."""
 
 from __future__ import annotations
 

@@ -28,12 +28,12 @@ ATTEMPTS = st.lists(
     ),
     max_size=12,
 )
-#: Times are moved by so much, so that none is negative.
+#: Times are moved by this amount so that none is negative.
 ORIGIN = 1_760_000_000_000_000_000
 
 
 def timeline(intervals: list[Any], by_lane: bool) -> tuple[list[Attempt], list[Span]]:
-    """The rows as the store gives them: packed, numbered, in order."""
+    """The rows as the store returns them: packed, numbered, in order."""
     intervals = sorted(intervals, key=lambda one: ((one[0],) if by_lane else ()) + one[2])
     rows = {lane: Packing() for lane in (0, 1)}
     waits = Packing(3)

@@ -61,7 +61,7 @@ def _flame(fresh: Running, **params: Any) -> tuple[dict[str, Any], dict[tuple[st
 
 
 def test_widths_are_shares_of_the_critical_path(fresh: Running) -> None:
-    """Frames of a function have as much of the path as the path says, and all frames have all of it."""
+    """Frames of a function have its share of the critical path, and all frames together have all of it."""
     story = _story()
     story.entity("job", JOB, 0, 400)
     fresh.record(story)
@@ -100,7 +100,7 @@ def test_widths_add_up(fresh: Running) -> None:
     for frame in found["frames"]:
         below = sum(one["value"] for one in found["frames"] if one["parent"] == frame["id"])
         assert frame["value"] == frame["own"] + below
-    # The same as the phases tell.
+    # The same as in the phases.
     phases = {row["func_name"]: row for row in fresh.get("/api/scheduling")["items"]}
     assert phases["train"]["executing_ns"] == train["own"]
     assert phases["train"]["blocked_ns"] == train["blocked_ns"]

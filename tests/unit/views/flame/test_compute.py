@@ -1,4 +1,4 @@
-"""Trees of any shape: widths add up, nothing is lost, and no more than asked for is given."""
+"""Trees of any shape: widths add up, nothing is lost, and limits are kept."""
 
 from __future__ import annotations
 

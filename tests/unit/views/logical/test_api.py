@@ -201,7 +201,7 @@ def test_a_class_that_calls_itself_opens_as_its_instances(
             grow(run, 2 * number + 1)
 
     grow(DRIVER, 1)
-    for number in range(2):  # nobody of this class calls another one
+    for number in range(2):  # no call within this class
         story.task("Store.put", 50, 51, 52, actor=f"{100 + number:024x}")
     fresh.record(story)
     found = fresh.get("/api/flow/logical")
@@ -270,7 +270,7 @@ def test_calls_of_a_function_are_told_apart(fresh: Running, monkeypatch: pytest.
     )
     only = fresh.get("/api/flow/logical", expand="load", state="FAILED")
     assert {node["task_id"] for node in only["nodes"] if node["kind"] == "call"} == {failed}
-    # A method is told apart by its actors alone, and a name that nobody has unfolds nothing.
+    # A method is told apart by its actors alone, and an unknown name unfolds nothing.
     same = fresh.get("/api/flow/logical", expand=["Store.put", "nobody"], fold="Store")
     assert set(_nodes(same)) == set(_nodes(folded))
 
@@ -363,7 +363,7 @@ def test_a_large_record_is_summed_up_by_call_path_to_the_same_graph(
 ) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: at(1000))  # what runs still has run for as long in both
     story = _story()
-    # An actor's second start, which nobody defines, and a wait whose end nobody tells.
+    # An actor's second start, which has no definition, and a wait without a reported end.
     again = story.task(
         "Store.__init__", 20, 21, 22, actor=ACTORS[0], task_id="f" * 16 + ACTORS[0] + JOB, attempt=1
     )

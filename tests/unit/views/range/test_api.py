@@ -30,13 +30,13 @@ def story() -> Story:
     return story
 
 
-def ask(running: Running, since: float, until: float, **more: Any) -> Any:
+def get_range(running: Running, since: float, until: float, **more: Any) -> Any:
     return running.get("/api/flow/range", since_ns=at(since), until_ns=at(until), **more)
 
 
 def test_times_are_cut_to_the_range(fresh: Running, story: Story) -> None:
     fresh.record(story)
-    found = ask(fresh, 100, 200)
+    found = get_range(fresh, 100, 200)
     assert (found["attempts"], found["states"]) == (
         4,
         {"FINISHED": 2, "FAILED": 1, "RUNNING": 1},
@@ -89,14 +89,14 @@ def test_a_range_gets_its_share_of_waits_reported_as_one_sum(fresh: Running) -> 
     story.batch.spans.append(Span(task, 0, "ray.get", at(20), at(60), extra))
     fresh.record(story)
     for since, until, blocked in ((0, 100, 20), (10, 30, 5), (60, 100, 0)):
-        assert ask(fresh, since, until)["phases"]["blocked"] == blocked * MS
+        assert get_range(fresh, since, until)["phases"]["blocked"] == blocked * MS
 
 
 def test_lanes_and_filters(fresh: Running, story: Story) -> None:
     fresh.record(story)
-    nodes = ask(fresh, 100, 200, by="node")["lanes"]
+    nodes = get_range(fresh, 100, 200, by="node")["lanes"]
     assert [(lane["id"], lane["kind"], lane["rows"]) for lane in nodes] == [(N, "node", 2), (M, "node", 1)]
-    inner = ask(fresh, 100, 200, by="function", func_name="inner")
+    inner = get_range(fresh, 100, 200, by="function", func_name="inner")
     assert [(lane["id"], lane["share"]) for lane in inner["lanes"]] == [("inner", 0.8)]
     assert (inner["attempts"], inner["running"]["most"]) == (1, 1)
 
@@ -113,8 +113,8 @@ def test_without_a_range_it_is_all_of_it(fresh: Running, story: Story) -> None:
 
 def test_parts_of_a_time_add_up_to_it(fresh: Running, story: Story) -> None:
     fresh.record(story)
-    whole = ask(fresh, 0, 400)
-    parts = [ask(fresh, since, until) for since, until in ((0, 85), (85, 133), (133, 195), (195, 400))]
+    whole = get_range(fresh, 0, 400)
+    parts = [get_range(fresh, since, until) for since, until in ((0, 85), (85, 133), (133, 195), (195, 400))]
     for phase, spent in whole["phases"].items():
         assert sum(part["phases"][phase] for part in parts) == spent
     assert sum(part["busy_ns"] for part in parts) == whole["busy_ns"]
@@ -133,7 +133,7 @@ def test_tasks_that_never_reached_a_worker_keep_none_busy(fresh: Running) -> Non
         story.task("pending", 0)
     story.task("lost", 0, ended=50, failed=True)
     fresh.record(story)
-    found = ask(fresh, 0, 100)
+    found = get_range(fresh, 0, 100)
     assert (found["attempts"], found["busy_ns"], found["lanes_left_out_ns"]) == (7, 90 * MS, 0)
     assert found["running"] == {"mean": 0.9, "most": 1}
     assert {row["name"]: row["mean"] for row in found["functions"]} == {"runs": 0.9, "pending": 0, "lost": 0}
@@ -158,7 +158,7 @@ def test_running_tasks_belong_to_the_range_up_to_now(fresh: Running, story: Stor
 
 def test_nothing_in_the_range_and_what_is_no_range(fresh: Running, story: Story) -> None:
     fresh.record(story)
-    found = ask(fresh, -100, -50)
+    found = get_range(fresh, -100, -50)
     assert (found["attempts"], found["lanes"], found["functions"]) == (0, [], [])
     assert found["running"] == {"mean": 0, "most": 0}
     for params in ({"since_ns": at(5), "until_ns": at(5)}, {"by": "colour"}):
@@ -170,7 +170,7 @@ def test_concurrency_of_too_many_attempts_is_not_counted(
 ) -> None:
     fresh.record(story)
     monkeypatch.setattr("rayscope.views.range.sql.MAX_COUNTED", 2)
-    found = ask(fresh, 100, 200)
+    found = get_range(fresh, 100, 200)
     assert found["running"] == {"mean": 2.2, "most": None}
     assert [(lane["busy_ns"] / MS, lane["rows"], lane["share"]) for lane in found["lanes"]] == [
         (180, None, None),

@@ -17,7 +17,7 @@ _UNITS = st.integers(0, 14).flatmap(
                 Unit,
                 unit=st.just(number),
                 task_id=st.sampled_from([None, f"t{number}"]),
-                # Also of itself, of one below, and of nobody on record.
+                # Callers may be the task itself, one below it, or not on record.
                 parent_id=st.sampled_from([None, "driver", "gone", *(f"t{other}" for other in range(size))]),
                 name=st.sampled_from("fgh"),
                 type=st.just("NORMAL_TASK"),

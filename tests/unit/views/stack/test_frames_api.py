@@ -110,7 +110,7 @@ def _story(workers: int = 3) -> Story:
     return story
 
 
-def _ask(fresh: Any, **body: Any) -> Any:
+def _post(fresh: Any, **body: Any) -> Any:
     answer = fresh.client.post(PATH, json={"session": SESSION, **body})
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -120,7 +120,7 @@ def test_equal_stacks_of_a_line_are_one(fresh: Any, cluster: Cluster) -> None:
     fresh.record(_story())
     cluster.reply = lambda pid, _: (True, dump(pid).replace("py:9", "py:8" if pid == 1002 else "py:9"))
     began_ns = time.time_ns()
-    stacks = _ask(fresh)
+    stacks = _post(fresh)
     (leaf,) = [node for node in fresh.get("/api/flow/stack")["nodes"] if node["name"] == "outer_task"]
     (node,) = stacks["nodes"]
     assert (node["node"], node["workers"]) == (leaf["id"], 3)
@@ -140,7 +140,7 @@ def test_equal_stacks_of_a_line_are_one(fresh: Any, cluster: Cluster) -> None:
 
 def test_agents_are_asked_for_recorded_process_ids_and_no_values(fresh: Any, cluster: Cluster) -> None:
     fresh.record(_story())
-    _ask(fresh, whole=True)
+    _post(fresh, whole=True)
     assert sorted(request.pid for request in cluster.asked) == [1000, 1001, 1002]
     for request in cluster.asked:
         assert [field.name for field, _ in request.ListFields()] == ["pid"]
@@ -181,7 +181,7 @@ def test_nothing_of_a_request_becomes_a_process_a_host_or_an_option(
 
 def test_only_workers_of_this_record_that_run_something_are_asked(fresh: Any, cluster: Cluster) -> None:
     fresh.record(_story())
-    stacks = _ask(fresh, workers=[_worker(1), "f" * 56])
+    stacks = _post(fresh, workers=[_worker(1), "f" * 56])
     assert [request.pid for request in cluster.asked] == [1001]
     assert [(p["code"], p["workers"][0]["worker_id"]) for p in stacks["problems"]] == [
         ("not_running", "f" * 56)
@@ -196,7 +196,7 @@ def test_a_node_of_the_stack_is_that_and_what_is_below(fresh: Any, cluster: Clus
     fresh.record(story)
     (loner,) = [node for node in fresh.get("/api/flow/stack")["nodes"] if node["name"] == "loner"]
     cluster.reply = lambda pid, _: (True, dump(pid).replace("outer_task", "loner"))
-    stacks = _ask(fresh, node=loner["id"])
+    stacks = _post(fresh, node=loner["id"])
     assert [request.pid for request in cluster.asked] == [1009]
     assert [node["node"] for node in stacks["nodes"]] == [loner["id"]]
     gone = fresh.client.post(PATH, json={"session": SESSION, "node": "0" * 16})
@@ -208,7 +208,7 @@ def test_a_node_of_the_stack_is_that_and_what_is_below(fresh: Any, cluster: Clus
 def test_another_process_with_that_id_is_not_shown(fresh: Any, cluster: Cluster) -> None:
     fresh.record(_story(1))
     cluster.reply = lambda pid, _: (True, dump(pid).replace("ray::outer_task", "/usr/sbin/keyd --secret"))
-    stacks = _ask(fresh)
+    stacks = _post(fresh)
     assert (stacks["nodes"], stacks["workers"], stacks["problems"][0]["code"]) == ([], [], "gone")
     assert "secret" not in json.dumps(stacks)
 
@@ -216,7 +216,7 @@ def test_another_process_with_that_id_is_not_shown(fresh: Any, cluster: Cluster)
 def test_a_worker_that_has_moved_on_is_reported_as_such(fresh: Any, cluster: Cluster) -> None:
     fresh.record(_story(1))
     cluster.reply = lambda pid, _: (True, dump(pid, "idle"))
-    stacks = _ask(fresh)
+    stacks = _post(fresh)
     assert (stacks["nodes"], stacks["problems"][0]["code"]) == ([], "moved_on")
 
 
@@ -242,7 +242,7 @@ def test_failures_of_py_spy_have_a_remedy_and_affect_no_other_worker(
     cluster.reply = lambda pid, _: (
         (True, dump(pid)) if pid == 1000 and code != "no_py_spy" else (False, output)
     )
-    stacks = _ask(fresh)
+    stacks = _post(fresh)
     (problem,) = stacks["problems"]
     assert problem["code"] == code
     assert remedy in problem["remedy"]
@@ -267,7 +267,7 @@ def test_a_dead_agent_is_asked_once_and_reported_only_for_its_node(
         return dump(node, pid)
 
     monkeypatch.setattr(sampling._Node, "dump", counted)
-    stacks = _ask(fresh)
+    stacks = _post(fresh)
     assert asked == {NODE: 3, "b" * 56: 1, "c" * 56: 1, "d" * 56: 1}
     assert sorted((p["code"], p["count"]) for p in stacks["problems"]) == [
         ("no_agent", 6),
@@ -283,7 +283,7 @@ def test_an_agent_that_serves_no_http_is_found_by_its_node(fresh: Any, cluster: 
     _, _, port = cluster.addresses.pop(NODE)
     node = {"node_id": bytes.fromhex(NODE), "node_manager_address": "127.0.0.1", "metrics_agent_port": port}
     cluster.nodes = [node]
-    stacks = _ask(fresh)
+    stacks = _post(fresh)
     assert (stacks["problems"], len(stacks["workers"])) == ([], 1)
 
 
@@ -301,10 +301,10 @@ def test_a_slow_agent_and_a_wrong_token_are_reported(
     cluster.reply = slow
     with monkeypatch.context() as impatient:
         impatient.setattr(sampling, "_TIMEOUT_S", 0.3)
-        assert _ask(fresh)["problems"][0]["code"] == "timeout"
+        assert _post(fresh)["problems"][0]["code"] == "timeout"
     released.set()
     cluster.reply = lambda pid, context: context.abort(grpc.StatusCode.UNAUTHENTICATED, "no")
-    (problem,) = _ask(fresh)["problems"]
+    (problem,) = _post(fresh)["problems"]
     assert problem["code"] == "unauthenticated"
     assert "RAY_AUTH_TOKEN" in problem["remedy"]
     assert "rays-token" not in json.dumps(problem)
@@ -314,14 +314,14 @@ def test_several_viewers_share_a_dump(fresh: Any, cluster: Cluster, monkeypatch:
     monkeypatch.setattr(sampling, "_HOLD_S", TIMEOUT_S)
     fresh.record(_story(2))
     with ThreadPoolExecutor(6) as viewers:
-        answers = list(viewers.map(lambda _: _ask(fresh), range(6)))
+        answers = list(viewers.map(lambda _: _post(fresh), range(6)))
     assert len(cluster.asked) == 2
     assert all(answer["nodes"] == answers[0]["nodes"] for answer in answers)
 
 
 def test_many_workers_are_looked_at_up_to_a_bound(fresh: Any, cluster: Cluster) -> None:
     fresh.record(_story(90))
-    stacks = _ask(fresh)
+    stacks = _post(fresh)
     assert (stacks["asked"], stacks["left_out"], len(cluster.asked)) == (64, 26, 64)
 
 
@@ -384,7 +384,7 @@ def test_threads_that_train_are_shown_where_their_controller_is(fresh: Any, clus
     cluster.addresses["5" * 56] = cluster.addresses[NODE]
     cluster.reply = lambda pid, _: (True, frames.format(pid=pid))
     fresh.record(training())
-    answer = _ask(fresh)
+    answer = _post(fresh)
     assert sorted(request.pid for request in cluster.asked) == [100, 1000, 1001, 1002]
     (node,) = answer["nodes"]
     assert [(one["name"], one["count"]) for one in node["frames"]] == [("loop", 4), ("wait_for_nccl", 4)]
