@@ -1,4 +1,4 @@
-"""Clients that request much and read nothing: they are cut off, cost little until then, and delay no one else."""
+"""Clients that request much and read nothing are cut off, cost little, and delay no one else."""
 
 from __future__ import annotations
 

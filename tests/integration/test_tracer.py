@@ -130,7 +130,7 @@ def test_workers_that_exit_while_the_tracer_reports_do_not_crash(lab: Lab) -> No
 def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
     # So low that a slow machine too makes more calls in a second than there is room for.
     limit = {MAX_SPANS: "3000"}
-    said = printed_json(lab.run(WORKLOADS / "traced.py", str(lab.ray), **limit), "TOLD")
+    said = printed_json(lab.run(WORKLOADS / "traced.py", str(lab.ray), **limit), "RESULTS")
     # The user's own setup hook and a second runtime environment work, and their workers are traced.
     assert said["environments"] == [["the user", None], ["the user", "2"]]
     ran = lab.sql(

@@ -123,10 +123,10 @@ def test_the_second_loses_nothing_when_the_first_ends(lab: Lab, how: signal.Sign
     runs.first.wait()
     # The program ends while there is no server: that is the hardest moment.
     runs.touch("end")
-    output_of = runs.end_of_second()
-    assert f"the command that served {runs.url} has ended; this one serves it now" in output_of
-    assert "25 tasks: 25 FINISHED" in output_of, output_of
-    assert "Nothing dropped." in output_of
+    output = runs.end_of_second()
+    assert f"the command that served {runs.url} has ended; this one serves it now" in output
+    assert "25 tasks: 25 FINISHED" in output, output
+    assert "Nothing dropped." in output
     assert read_rows(lab.data, "SELECT state, exit_code FROM jobs") == [["SUCCEEDED", 0]]
     counts = "SELECT func_name, count(*), count(worker_id) FROM tasks WHERE func_name != 'driver' GROUP BY 1 ORDER BY 1"
     assert [row for row in read_rows(lab.data, counts) if row[0]] == [["early", 5, 5], ["late", 20, 20]]
@@ -144,7 +144,7 @@ def test_events_that_agents_drop_without_a_server_are_counted_and_shown(lab: Lab
     runs.wait_for("late")
     os.kill(runs.second.pid, signal.SIGCONT)
     runs.touch("end")
-    output_of = runs.end_of_second()
-    assert "Dropped: " in output_of, output_of
-    assert "1,005 tasks" in output_of or "never arrived" in output_of, output_of
+    output = runs.end_of_second()
+    assert "Dropped: " in output, output
+    assert "1,005 tasks" in output or "never arrived" in output, output
     runs.assert_nothing_is_left()

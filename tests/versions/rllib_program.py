@@ -1,6 +1,6 @@
 """PPO of RLlib on CartPole, by hand and in Ray Tune, in a cluster of its own.
 
-``rllib_program.py TEMP_DIR``: prints ``told`` and what ``train`` returned in Ray Tune, as JSON; waits for a line; ends.
+``rllib_program.py TEMP_DIR``: prints ``results`` and what ``train`` returned in Ray Tune, as JSON; waits for a line; ends.
 """
 
 import json
@@ -67,7 +67,7 @@ def main() -> None:
         "last": dict(numbers(results[0].metrics)),
         "returns": [float(value) for value in results[0].metrics_dataframe[METRIC]],
     }
-    print("told", json.dumps(payload), flush=True)
+    print("results", json.dumps(payload), flush=True)
     sys.stdin.readline()
     ray.shutdown()
 

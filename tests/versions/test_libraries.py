@@ -93,11 +93,11 @@ def _running(python: Path, server: Server, program: str) -> Iterator[Ran]:
             lines = []
             for line in process.stdout:
                 lines.append(line)
-                if line.startswith("told "):
+                if line.startswith("results "):
                     break
             else:
                 raise AssertionError("".join(lines)[-8000:])
-            yield Ran(server, process, json.loads(line.removeprefix("told ")))
+            yield Ran(server, process, json.loads(line.removeprefix("results ")))
         finally:
             if process.poll() is None:
                 process.terminate()

@@ -1,6 +1,6 @@
 """A training with PyTorch by two workers on a dataset of Ray Data, in a cluster of its own.
 
-``train_program.py TEMP_DIR``: prints ``told`` and what Ray says of the run, as JSON; waits for a line; ends.
+``train_program.py TEMP_DIR``: prints ``results`` and what Ray says of the run, as JSON; waits for a line; ends.
 """
 
 import json
@@ -72,7 +72,7 @@ def main() -> None:
         "error": None if result.error is None else str(result.error),
         "runs": runs,
     }
-    print("told", json.dumps(results), flush=True)
+    print("results", json.dumps(results), flush=True)
     sys.stdin.readline()
     ray.shutdown()
 

@@ -208,7 +208,7 @@ def main() -> None:
     # Last, so that its sums have no time but that of leaving the cluster.
     results["gets"] = ray.get(many_gets.remote([ref]))
     results["model"] = "ff" * 8 + model._actor_id.hex()
-    print("TOLD " + json.dumps(results))
+    print("RESULTS " + json.dumps(results))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def samples(second: int) -> list[Sample]:
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """An ended session with three hours of metrics, of which one is long; and a Prometheus not yet there."""
     folder = tmp_path_factory.mktemp("queried")
     url = f"http://127.0.0.1:{free_port()}"
@@ -59,12 +59,12 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     server.stop()
 
 
-def query(recorded: Running, expr: str, **params: Any) -> Any:
-    return recorded.get("/api/metrics/query", expr=expr, **params)
+def query(measured: Running, expr: str, **params: Any) -> Any:
+    return measured.get("/api/metrics/query", expr=expr, **params)
 
 
-def test_the_last_hour_in_some_300_points(recorded: Running) -> None:
-    found = query(recorded, "sum(rate(work_total[1m]))")
+def test_the_last_hour_in_some_300_points(measured: Running) -> None:
+    found = query(measured, "sum(rate(work_total[1m]))")
     assert (found["source"], found["unit"], found["left_out"]) == ("record", "bytes/s", 0)
     assert found["to_ns"] == END_S * S
     assert found["to_ns"] - found["from_ns"] == 3600 * S
@@ -79,19 +79,19 @@ def test_the_last_hour_in_some_300_points(recorded: Running) -> None:
     assert series["values"] == pytest.approx([90.0] * len(found["times_ms"]))
 
 
-def test_the_greatest_series_are_kept_and_the_others_counted(recorded: Running) -> None:
-    found = query(recorded, "work_total", limit=2)
+def test_the_greatest_series_are_kept_and_the_others_counted(measured: Running) -> None:
+    found = query(measured, "work_total", limit=2)
     assert [series["labels"]["node"] for series in found["series"]] == ["28", "29"]
     assert found["left_out"] == 28
 
 
-def test_times_are_multiples_of_the_step_but_for_one_alone(recorded: Running) -> None:
+def test_times_are_multiples_of_the_step_but_for_one_alone(measured: Running) -> None:
     start, end = (END_S - 1000) * S + 7, END_S * S
-    found = query(recorded, "load", from_ns=start, to_ns=end, step_ns=20 * S)
+    found = query(measured, "load", from_ns=start, to_ns=end, step_ns=20 * S)
     assert {time % 20_000 for time in found["times_ms"]} == {0}
-    one = query(recorded, "load", from_ns=start, to_ns=start)
+    one = query(measured, "load", from_ns=start, to_ns=start)
     assert (one["from_ns"], one["times_ms"]) == (start, [start // 1_000_000])
-    before = query(recorded, "load", from_ns=0, to_ns=1000 * S)
+    before = query(measured, "load", from_ns=0, to_ns=1000 * S)
     assert before["series"] == []
 
 
@@ -107,10 +107,10 @@ def test_times_are_multiples_of_the_step_but_for_one_alone(recorded: Running) ->
     ],
 )
 def test_queries_without_an_answer_have_a_remedy(
-    recorded: Running, params: dict[str, Any], said: str
+    measured: Running, params: dict[str, Any], said: str
 ) -> None:
-    answer = recorded.client.get("/api/metrics/query", params=params)
-    error = recorded.error(answer, 404 if params.get("session") else 400)
+    answer = measured.client.get("/api/metrics/query", params=params)
+    error = measured.error(answer, 404 if params.get("session") else 400)
     assert said in error["message"]
 
 
@@ -126,13 +126,13 @@ def openmetrics() -> str:
 
 
 @pytest.fixture
-def prometheus(recorded: Running, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+def prometheus(measured: Running, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Debian's Prometheus, where the settings say that one is, with the same samples."""
     (tmp_path / "metrics").write_text(openmetrics())
     command = ["promtool", "tsdb", "create-blocks-from", "openmetrics", "metrics", "data"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     (tmp_path / "prometheus.yml").write_text("global: {}\n")
-    url = recorded.server.settings.prometheus_url
+    url = measured.server.settings.prometheus_url
     assert url is not None
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(
@@ -166,21 +166,21 @@ LONG = {"from_ns": (END_S - HOURS * 3600) * S, "to_ns": END_S * S, "step_ns": 60
 
 
 def test_long_ranges_come_from_the_prometheus_of_the_settings(
-    recorded: Running, prometheus: subprocess.Popen[bytes]
+    measured: Running, prometheus: subprocess.Popen[bytes]
 ) -> None:
     exprs = ("sum by (node) (rate(work_total[5m]))", "max_over_time(load[10m])", "load / 2", "1 > bool 2")
-    theirs = [query(recorded, expr, **LONG, limit=50) for expr in exprs]
+    theirs = [query(measured, expr, **LONG, limit=50) for expr in exprs]
     assert {found["source"] for found in theirs} == {"prometheus"}
-    short = query(recorded, "load", from_ns=(END_S - 3600) * S, to_ns=END_S * S)
+    short = query(measured, "load", from_ns=(END_S - 3600) * S, to_ns=END_S * S)
     assert short["source"] == "record"
 
     wrong = {"expr": "load + on() group_left work_total", **LONG}
-    error = recorded.error(recorded.client.get("/api/metrics/query", params=wrong), 400)
+    error = measured.error(measured.client.get("/api/metrics/query", params=wrong), 400)
     assert "many-to-many" in error["remedy"]
 
     prometheus.terminate()
     prometheus.wait(TIMEOUT_S)
-    ours = [query(recorded, expr, **LONG, limit=50) for expr in exprs]
+    ours = [query(measured, expr, **LONG, limit=50) for expr in exprs]
     for here, there in zip(ours, theirs, strict=True):
         assert here["source"] == "record"
         assert "not reachable" in here["warnings"][0]
@@ -196,8 +196,8 @@ def test_long_ranges_come_from_the_prometheus_of_the_settings(
             assert values == pytest.approx(of_theirs[labels]), (here["expr"], labels)
 
 
-def test_charts_are_listed(recorded: Running) -> None:
-    pages = recorded.get("/api/metrics/charts")["pages"]
+def test_charts_are_listed(measured: Running) -> None:
+    pages = measured.get("/api/metrics/charts")["pages"]
     assert [page["name"] for page in pages] == ["cluster", "node", "job", "rayscope"]
     node = pages[1]
     assert node["variables"] == [
