@@ -52,7 +52,7 @@ def compare(path: str, shape: Any, body: bytes) -> None:
 
 
 def compare_answers(app: FastAPI) -> FastAPI:
-    """Let every answer of ``app`` be compared with what its route's ``responses`` say."""
+    """Make every answer of ``app`` be compared with its route's ``responses``."""
     for route in app.routes:
         # Routes are made once, and servers many.
         if isinstance(route, APIRoute) and not isinstance(route.app, _Compared):

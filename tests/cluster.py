@@ -43,7 +43,7 @@ def env_without_ray() -> dict[str, str]:
 
 @contextmanager
 def turn_to_start() -> Iterator[None]:
-    """Let one Ray start at a time: a node gives up on agents that take more than 15 s to come up."""
+    """Start one Ray at a time: a node gives up on agents that take more than 15 s to come up."""
     with Path(tempfile.gettempdir(), "rayscope-tests-start").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -82,7 +82,7 @@ class Node:
     process: subprocess.Popen[str]
 
     def kill(self) -> None:
-        """Kill the raylet as an out-of-memory killer would, and then what it leaves behind."""
+        """Kill the raylet as an out-of-memory killer would, and then the processes that it leaves behind."""
         children = psutil.Process(self.process.pid).children(recursive=True)
         for child in children:
             if Path(child.name()).name.startswith("raylet"):
@@ -117,7 +117,7 @@ class RayCluster:
         self.gcs, self.dashboard = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
         self.env = env_without_ray() | {"HOME": str(self.home), "TMPDIR": str(self.home)}
         if self.lane != "fast":
-            # Beside busy workers Ray's agent, which writes JSON, would have no time and lose events.
+            # Next to busy workers Ray's agent, which writes JSON, would have no time and lose events.
             del self.env["RAY_worker_niceness"]
         self.env |= {"RAY_AUTH_MODE": "token" if self.token else "disabled"}
         if self.token:
@@ -178,7 +178,7 @@ class RayCluster:
         return process
 
     def run(self, script: str) -> str:
-        """Run a driver to its end (``ray.init`` is done for it); returns what it printed."""
+        """Run a driver to its end (``ray.init`` is done for it); returns its output."""
         process = self.start_driver(script)
         try:
             printed, _ = process.communicate(timeout=TIMEOUT_S)

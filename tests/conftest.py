@@ -42,7 +42,7 @@ from tests.waiting import TIMEOUT_S, wait_until
 os.environ |= RAY_ENV
 # A shell ignores Ctrl-C for tests that run in the background. Their own processes must not.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# One for all: else each `httpx.get` reads the machine's certificates anew, which takes 50 ms.
+# One for all: else each `httpx.get` reads the machine's certificates again, which takes 50 ms.
 httpx_default.create_ssl_context = functools.cache(httpx.create_ssl_context)
 # The 5 s that a request may take otherwise are too few on a busy machine.
 for _part in ("connect", "read", "write", "pool"):

@@ -56,7 +56,7 @@ class Recorded(RayCluster):
         return answer.json()
 
     def endpoints(self) -> dict[str, str]:
-        """Ray's endpoints of metrics, as our service discovery tells them: node id -> host:port."""
+        """Ray's endpoints of metrics, as our service discovery lists them: node id -> host:port."""
         return {
             target["labels"]["__meta_rayscope_node_id"]: target["targets"][0]
             for target in self.get("/api/prometheus/sd")
@@ -96,12 +96,12 @@ time.sleep(4)
 
 
 def texts(part: dict[str, Any]) -> list[str]:
-    """The lines of one part of what `/api/logs/of` answers."""
+    """The lines of one part of an answer of `/api/logs/of`."""
     return [line["text"] for line in part["page"]["lines"] if not line["is_mark"]]
 
 
 def talk(cluster: Recorded, resource: str) -> list[str]:
-    """Run a driver that prints from everywhere; the ids of what did.
+    """Run a driver that prints from everywhere; return the ids of the printing tasks and actors.
 
     Those of a task and its node, of another task and its node (which has ``resource``), and of an actor.
     """

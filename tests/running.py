@@ -49,7 +49,7 @@ class Running:
         assert self.server.services.writer.flush()
 
 
-# On a busy machine a test takes longer than it takes a session that nobody hears of to end.
+# On a busy machine a test can take longer than the timeout after which a silent session ends.
 clusters._SILENT_S = TIMEOUT_S
 
 

@@ -195,7 +195,7 @@ class Serving(Recorded):
     def wait_for_count(self, counter: str, deployment: str) -> None:
         """Wait until we say of a deployment's counter what Ray's own endpoint says.
 
-        On a busy node Ray's own count can be wrong: a worker tells Ray's agent what was added since the last
+        On a busy node Ray's own count can be wrong: a worker sends Ray's agent the increments since the last
         time, which is lost when the agent does not answer in time. (Once the cluster is gone, :meth:`finish` has
         waited for it.)
         """

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def state_ms(time_ns: int) -> int:
-    """The time (ms since the epoch) that the API gives for when a task came into a state, from ours in ns."""
+    """The API's time (ms since the epoch) at which a task entered a state, computed from ours in ns."""
     # Ray's own arithmetic: a float holds such a number to 256 ns, so one in 4,000 is rounded up.
     return int(time_ns // 1e6)
 

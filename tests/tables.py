@@ -12,7 +12,7 @@ from rayscope.storage.sql.merge import merge
 
 
 def insert_attempts(connection: duckdb.DuckDBPyConnection, attempts: Sequence[Attempt]) -> None:
-    """Insert attempts, of which one may come in several parts, without call paths."""
+    """Insert attempts, each in one or several parts, without call paths."""
     if not attempts:
         return
     connection.register("parts", rows.part_table(attempts))

@@ -23,7 +23,7 @@ from tests.cluster import turn_to_start
 from tests.waiting import TIMEOUT_S, wait_until
 
 HERE = Path(__file__).parent
-# A page of a busy machine may take as long to show a fact as to let itself be clicked.
+# A page of a busy machine may take as long to show a fact as to accept a click.
 #: After this the page will not show it, ms. A page that is broken fails many tests, so less than TIMEOUT_S.
 TIMEOUT_MS = 180_000.0
 expect.set_options(timeout=TIMEOUT_MS)
@@ -55,7 +55,7 @@ class Recorded:
         return str(items[0]["session"])
 
     def go_on(self) -> None:
-        """Let the job run its second half."""
+        """Make the job run its second half."""
         assert self.job.stdin is not None
         self.job.stdin.write("\n")
         self.job.stdin.flush()
@@ -96,7 +96,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    # Half the CPU of the whole Chromium, which draws a window that nobody sees.
+    # Half the CPU of the whole Chromium, which draws an invisible window.
     executable = shutil.which("chromium-headless-shell")
     assert executable, "chromium-headless-shell is missing: run `make system`"
     with sync_playwright() as playwright:

@@ -33,7 +33,7 @@ PAGES = (
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_no_page_has_a_serious_finding(recorded: Recorded, browser: Browser, theme: str) -> None:
     recorded.finish() if recorded.job.poll() is None else None
-    # Our own policy lets no foreign script in.
+    # Our own policy blocks foreign scripts.
     context = browser.new_context(
         bypass_csp=True, color_scheme=theme, viewport={"width": 1440, "height": 900}
     )

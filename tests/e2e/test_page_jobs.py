@@ -28,7 +28,7 @@ def test_a_job_shows_the_progress_of_each_function(recorded: Recorded, page: Pag
     assert (attempts["leaf"], attempts["broken"]) == (390, 6)
     failed = rows.filter(has_text="broken")
     expect(failed).to_contain_text("6 failed")
-    expect(page.get_by_test_id("job-stop")).to_have_count(0)  # a driver that nobody submitted
+    expect(page.get_by_test_id("job-stop")).to_have_count(0)  # a driver without a submission
     failed.get_by_role("link").click()
     expect(page.get_by_test_id("table-count")).to_have_attribute("data-total", "6")
     page.go_back()

@@ -97,7 +97,7 @@ def test_an_experiment_while_it_runs_and_after_its_cluster(
             process.kill()
     assert process.returncode == 0, err[-4000:]
     theirs = json.loads(out.strip().splitlines()[-1])
-    # The page that was open all the time, and the same anew.
+    # The page that was open all the time, and the same page reloaded.
     _check_finished(page, theirs)
     page.goto(f"{server.url}/s/{session}/overview")
     expect(page.get_by_test_id("panel-libraries")).to_contain_text("Finished: 1")

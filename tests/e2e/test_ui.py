@@ -95,7 +95,7 @@ def test_family_is_linked(recorded: Recorded, page: Page) -> None:
     children.get_by_text("leaf").first.click()
     expect(page.get_by_test_id("call-path")).to_contain_text("branch")
     expect(page.get_by_test_id("task-parent")).to_contain_text("branch")
-    # An id leads to what it names.
+    # An id links to its entity.
     page.get_by_test_id("task-drawer").get_by_role("link", name="Open:").nth(1).click()
     expect(page).to_have_url(re.compile("/nodes"))
     expect(page.get_by_test_id("item-drawer")).to_contain_text(re.compile("Alive|Dead"))

@@ -38,7 +38,7 @@ def speedscope(tmp_path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def save(page: Page, name: str, to: Path) -> Path:
-    """Choose an entry of the menu; the file it gives."""
+    """Choose an entry of the menu and return the downloaded file."""
     page.get_by_test_id("export-menu").click()
     with page.expect_download() as download:
         page.get_by_test_id(f"export-{name}").click()

@@ -24,7 +24,7 @@ def test_the_chart_shows_every_attempt_and_what_decided_the_duration(recorded: R
     page.get_by_test_id("gantt-path-toggle").click()
     expect(page).to_have_url(re.compile("path=1"))
     path = page.get_by_test_id("gantt-path")
-    # Six of them one after the other are most of what the job took.
+    # Six of them one after the other take most of the job's time.
     expect(path.get_by_test_id("gantt-path-part").filter(has_text="slow_step").first).to_be_visible()
     expect(page.get_by_test_id("gantt-path-duration")).to_contain_text(re.compile(r"\d"))
 

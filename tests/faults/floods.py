@@ -123,7 +123,7 @@ def _flood(server: Server, name: str, request: Callable[[int], Request], seconds
 
 
 def _health(server: Server, seconds: int) -> Iterator[float]:
-    """How long `/api/health` takes, asked each 100 ms however long the last answer took."""
+    """How long `/api/health` takes, requested every 100 ms, however long the last answer took."""
     took: list[float] = []
 
     def measure() -> None:

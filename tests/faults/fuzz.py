@@ -12,7 +12,7 @@ from harness import ROOT, Load, Server, Skip, wait_for
 
 
 def mutated_events(count: int) -> list[str]:
-    """Bodies of both forms with bytes changed, cut and put together anew (``mutated_events.py``)."""
+    """Bodies of both forms with bytes changed, cut and put together again (``mutated_events.py``)."""
     script = Path(__file__).with_name("mutated_events.py")
     if not script.exists():
         raise Skip("there is no mutated_events.py")

@@ -1,4 +1,4 @@
-"""Mutated event batches in both forms, through the whole way in: nothing beside a bad event may be lost.
+"""Mutated event batches in both forms, through the whole way in: nothing but the bad event may be lost.
 
     python -m tests.faults.mutated_events --count 100000 --seed 1
 

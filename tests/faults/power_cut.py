@@ -37,7 +37,7 @@ def power_cuts(rounds: int) -> list[str]:
 
 
 def _cut_newest(folder: Path, session: str, chance: random.Random) -> list[str]:
-    """Cut some of the session's files, the spool and the small files beside them."""
+    """Cut some of the session's files, the spool and the small files next to them."""
     paths = [path for path in (folder / "sessions" / session).rglob("*") if path.is_file()]
     paths += [path for path in (folder / "spool").glob("*") if path.is_file()]
     paths += [path for path in folder.glob("*.json") if path.is_file()]
@@ -66,7 +66,7 @@ def _after_cut(folder: Path, old: Load, new: Load) -> list[str]:
 def other_versions(_: int) -> list[str]:
     """Records that an older and a newer Rayscope wrote: refused with a remedy, and not touched.
 
-    Sessions beside them are whole, and take events.
+    The other sessions are whole, and take events.
     """
     faults = []
     with tempfile.TemporaryDirectory(prefix="rayscope-faults-") as home:

@@ -24,7 +24,7 @@ from ray.job_submission import JobStatus, JobSubmissionClient
 from ray.util.placement_group import placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-# Any port: the usual one is wanted by clusters of tests that run beside.
+# Any port: other running tests use the default one.
 RayParams.__init__ = functools.partialmethod(RayParams.__init__, dashboard_agent_listen_port=0)
 
 
@@ -186,7 +186,7 @@ def write_lists(path: Path, address: str) -> None:
 
 
 def end_raylet(starter: subprocess.Popen[bytes]) -> None:
-    """Ask the node's raylet to end, as a drained machine would; `ray start --block` then ends too."""
+    """Request the node's raylet to end, as a drained machine would; `ray start --block` then ends too."""
     for child in psutil.Process(starter.pid).children(recursive=True):
         if child.name() == "raylet":
             child.terminate()

@@ -20,7 +20,7 @@ EXPECTED_FUNCTIONS = {
     "return_put": "load",
     "unnecessary_get": "make",
 }
-#: Other programs, and what they only look like.
+#: Other programs, and the problem that they only resemble.
 LOOK_ALIKES = [
     ("growing", "get_in_loop"),
     ("other_arguments", "large_argument"),

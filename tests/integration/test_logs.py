@@ -35,7 +35,7 @@ def test_a_tasks_own_lines_come_back_exactly(cluster: Recorded) -> None:
     found = cluster.get("/api/logs/search", q="LINE 3", kind="worker_out")
     assert {hit["text"] for hit in found["items"]} >= {"alpha line 3 äöü 雪", "omega line 3 äöü 雪"}
     assert {hit["node_id"] for hit in found["items"]} >= {first_node, second_node}
-    # Other tests kill nodes, whose files may be listed still.
+    # Other tests kill nodes, whose files may still be listed.
     gone = [file for file in found["not_searched"] if file["why"] == "gone"]
     assert found["searched"]["files"] + len(gone) == found["searched"]["of"] > len(gone), found["searched"]
     by_pattern = cluster.get("/api/logs/search", q="^(alpha|omega) line [34]", regex=1)

@@ -61,7 +61,7 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
         assert driver.stdout is not None
         pid = int(next(line for line in driver.stdout if line.strip().isdecimal()))
 
-        # First, since Ray gives the download up after a while.
+        # First, since Ray stops retrying the download after a while.
         def building() -> Any:
             waiting = cluster.get("/api/cluster/status")["pending"]
             return next((one for one in waiting if one["reason"]["code"] == "runtime_env"), None)

@@ -1,4 +1,4 @@
-"""The sketch of every detector runs on a real Ray, with small stand-ins for what it takes from the program."""
+"""The sketch of every detector runs on a real Ray, with small stand-ins for the rest of the program."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ SKIPPED = {
 }
 #: Findings that are never about methods of actors.
 OF_TASKS = ("locality", "unschedulable")
-#: Text of a sketch that a reader replaces, and what stands in for it.
+#: Text of a sketch that a reader replaces, and its stand-in.
 REPLACED = {
     "unschedulable": ("{...}", '{"second": 1}'),
     "worker_startup": ("{...}", '{"env_vars": {"A": "1"}}'),
     "serialization": ("return numpy", "result = numpy"),
 }
-#: Code that goes before a sketch, beside PRELUDE, and code that uses what the sketch defines.
+#: Code that precedes a sketch, in addition to PRELUDE, and code that uses what the sketch defines.
 BEFORE = {
     "unschedulable_group": 'smaller_bundles = [{"CPU": 0.1}]',
     "driver_bound": "prepare = work = int",

@@ -309,7 +309,7 @@ def their_identity(kind: str, row: Row) -> str:
 
 
 def test_every_field_equals_what_the_state_api_says(cluster: Cluster) -> None:
-    """Read, ask Ray, read again; what stayed the same between our two reads must equal Ray's answer."""
+    """Read, ask Ray, read again; values that are the same in both our reads must equal Ray's answer."""
     client, api = cluster.client(), JobApi(cluster.dashboard, cluster.token, session=cluster.session)
     for _ in range(10):
         before = by_identity(snapshot.read(client, cluster.session, api_jobs=api.submissions()))

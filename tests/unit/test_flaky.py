@@ -1,4 +1,4 @@
-"""`tools/flaky.py`: what it reads, which runs it repeats, and what its tables say."""
+"""`tools/flaky.py`: its input, the runs that it repeats, and its tables."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def main() -> None:
     returned(driver, *users, inside)
     got(driver, *users, inside)
 
-    # A large value, stored anew for each call.
+    # A large value, stored again for each call.
     large = bytes(200_000)
     given = [add.remote(large, b"small"), add.remote(more=large)]
     ray.wait(given, num_returns=2)

@@ -122,7 +122,7 @@ def test_only_the_status_of_an_answer_is_shown(
         channel: Any = AlertmanagerChannel({"url": f"http://{host}"})
     elif kind == "json":
         channel = AppriseChannel({"urls": [f"json://{host}/secret"]})
-    else:  # one that quotes the body in what it logs
+    else:  # a channel that quotes the body in its log
         monkeypatch.setattr(NotifyLark, "notify_url", f"http://{host}/")
         channel = AppriseChannel({"urls": [f"lark://{'a' * 36}"]})
     with pytest.raises(ChannelError) as caught:

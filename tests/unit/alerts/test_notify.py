@@ -131,7 +131,7 @@ def test_silenced_and_acknowledged_alerts(
     assert sent(wait_for, 1) == [(["b"], [])]
     b.ack = Acknowledgement("me", "", T0)
     notifier.tick({"s": [a, b]}, silencing, T0 + 7200 * S)
-    assert len(Keeper.sent) == 1  # nobody is reminded of what somebody has taken on
+    assert len(Keeper.sent) == 1  # no reminders of acknowledged alerts
     notifier.tick({"s": [a, alert("b", State.RESOLVED)]}, silencing, T0 + 7300 * S)
     assert sent(wait_for, 2)[1] == ([], ["b"])
 

@@ -1,4 +1,4 @@
-"""Rules evaluated over real series: what is kept through a restart, and what the history shows."""
+"""Rules evaluated over real series: state kept over a restart, and the history."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ def test_timers_survive_a_restart(world: World, away_s: int, fires_after_s: int)
     while world.states().get("Hot") is not State.FIRING:
         world.pass_time(1, 95)
         assert world.now_s - began < 200
-    # 25 to 35 s had passed before; what nobody looked at does not count, and after an hour all is new.
+    # 25 to 35 s had passed before; time without evaluations does not count, and after an hour the wait starts
+    # again.
     assert fires_after_s - 5 <= world.now_s - began <= fires_after_s + 12
 
 
@@ -233,7 +234,7 @@ def test_rules_without_newer_samples_are_not_evaluated_again(
         world.pass_time(seconds, 95)
         return [expr for expr in asked if expr in (hot, unnamed)]
 
-    evaluations(8)  # in between a file that changes is read again, and what it is made of is learnt
+    evaluations(8)  # in between a file that changes is read again, and its inputs are learnt
     assert evaluations(5).count(hot) == 1
     assert evaluations(5).count(unnamed) == 5  # any series could be one of its
     assert world.states() == {"Hot": State.FIRING}
@@ -300,7 +301,7 @@ def test_alerts_that_fire_at_the_end_of_the_cluster_are_not_resolved(world: Worl
     world.pass_time(90, 95)
     lost[0] = True
     world.pass_time(30, 20)
-    assert world.states() == {"Hot": State.FIRING}  # nobody knows: its series may have gone with the cluster
+    assert world.states() == {"Hot": State.FIRING}  # unknown: its series may have gone with the cluster
     live.clear()
     world.pass_time(1, 20)
     assert world.states() == {"Hot": State.ENDED}

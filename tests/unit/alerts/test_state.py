@@ -60,7 +60,7 @@ def retold(holds: list[bool], wait_s: int, keep_s: int) -> list[State]:
 @given(st.lists(st.booleans(), max_size=60), st.sampled_from([0, 10, 25, 60]), st.sampled_from([0, 10, 30]))
 def test_it_does_what_the_rule_says(holds: list[bool], wait_s: int, keep_s: int) -> None:
     states, changes = run(machine(wait_s, keep_s), holds)
-    # A fired alert that begins anew while it is still shown as resolved has to wait again.
+    # A fired alert that starts again while it is still shown as resolved has to wait again.
     expected = retold(holds, wait_s, keep_s)
     assert states == expected
     # Every transition is reported, and each begins where the last one ended (resolved ones fade silently).

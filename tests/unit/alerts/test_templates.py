@@ -86,7 +86,7 @@ RENDERED = [
     "{{ html $labels.text }} {{ urlquery $labels.text }} {{ graphLink `up == 0` }} {{ tableLink `up` }}",
     "{{ slice `abcdef` 1 3 }} {{ index $labels `name` }} {{ index `abc` 1 }} {{ safeHtml `<b>` }}",
 ]
-#: What Prometheus refuses to load, and what it cannot render.
+#: Templates that Prometheus refuses to load, and templates that it cannot render.
 REFUSED = [
     "{{ $value", "{{ }}", "{{ nofunction 1 }}", "{{ $undefined }}", "{{ if true }}", "{{ end }}", "{{ else }}",
     "{{ break }}", "{{ 1 | 2 }}", "{{ 'ab' }}", "{{ ( 1 }}", "{{ $labels.a-b }}",

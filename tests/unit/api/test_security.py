@@ -352,7 +352,7 @@ def test_hostile_events_do_not_stop_recording(fresh: Any, sample: Callable[[str]
 
 
 class Listener(grpc.GenericRpcHandler):
-    """Somebody who is no GCS and keeps what callers show."""
+    """A server that is no GCS and keeps the tokens of its callers."""
 
     def __init__(self) -> None:
         self.shown: list[str] = []
@@ -372,7 +372,7 @@ def test_rays_token_goes_to_whom_its_user_names_it_for(running: Any, monkeypatch
         body = {"address": f"127.0.0.1:{port}"}
         refused = running.client.post("/api/clusters", json=body)
         assert running.error(refused, 403)["code"] == "needs_operator"
-        assert not listener.shown  # nobody else has the server connect anywhere
+        assert not listener.shown  # no one else can make the server connect anywhere
         operator = {"X-Rayscope-Operator": running.server.services.secrets.operator_token}
         assert running.client.post("/api/clusters", json=body, headers=operator).status_code == 502
         assert listener.shown  # it was asked

@@ -21,7 +21,7 @@ from rayscope.settings import operator_token
 
 
 class Client:
-    """Asks an application with one route that acts."""
+    """Sends requests to an application with one route for operators."""
 
     def __init__(self, folder: Path) -> None:
         self.app = FastAPI()

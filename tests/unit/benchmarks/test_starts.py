@@ -1,4 +1,4 @@
-"""Every benchmark starts: what it imports exists, also in functions and in programs that it keeps as text."""
+"""Every benchmark starts: its imports exist, also in functions and in programs that it keeps as text."""
 
 from __future__ import annotations
 

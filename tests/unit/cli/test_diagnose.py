@@ -76,7 +76,7 @@ def test_markdown_has_the_verdict_and_json_all(here: Running) -> None:
 
 @pytest.fixture
 def looping(fresh: Running) -> Running:
-    """Eight calls of which each is waited for before the next is submitted."""
+    """Eight calls; each is waited for before the next is submitted."""
     story = Story()
     for begin in range(0, 800, 100):
         task = story.task("load", begin, begin, begin + 100, resources=ONE_CPU)

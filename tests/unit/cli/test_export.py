@@ -1,4 +1,4 @@
-"""``rayscope export``: through a running server and without one, what it refuses, and what it leaves behind."""
+"""``rayscope export``: through a running server and without one, its errors, and the files that it leaves."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from rayscope.client import RayscopeError
 
 
 class FakeApi:
-    """Sessions that the server knows, and what it was asked to attach to."""
+    """Sessions that the server knows, and the clusters that it was asked to attach to."""
 
     def __init__(self, sessions: dict[str, dict[str, Any]], refuse: bool = False) -> None:
         self.known = sessions

@@ -74,7 +74,7 @@ def test_the_gcs_of_an_ended_session_is_not_missed(fresh: Any, monkeypatch: pyte
 
 
 def test_no_program_ends_later_than_now(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that is ahead, or somebody who makes up an end, must not keep a session ended for good."""
+    """A clock that is ahead, or an invented end, must not keep a session ended for good."""
     monkeypatch.setattr("rayscope.ingest.writer.STRAGGLERS_NS", 0)
     story = Story()
     story.task("ran", 0, 10)

@@ -110,7 +110,7 @@ def test_the_alert_ends_with_its_session(live: Running) -> None:
 
 @pytest.mark.parametrize("is_awaited", [True, False])
 def test_a_finding_off_the_critical_path_is_no_metric(fresh: Running, is_awaited: bool) -> None:
-    """A call that takes long, beside one that the driver waits for longer; or the driver waits for it."""
+    """A call that takes long, and one that the driver waits for longer; or the driver waits for it."""
     story = Story()
     calls = [
         story.task("load", 0, 1 + 50 * n, 51 + 50 * n, resources='{"CPU":1.0}', worker=f"{1:056x}")

@@ -1,4 +1,4 @@
-"""Our reader of Prometheus text against the official one, and what it makes of Ray's."""
+"""Our reader of Prometheus text against the official one, and its result for Ray's."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ POSTS: dict[str, dict[str, Any]] = {
     "/api/sql": {"sql": "SELECT count(*) FROM tasks"},
     "/api/flow/stack/frames": {},
 }
-#: Parameters of GET paths that need some, beside ``session``.
+#: Parameters of GET paths that need some, in addition to ``session``.
 NEEDED: dict[str, dict[str, str]] = {
     "/api/find": {"q": "a"},
     "/api/logs/of": {"task_id": "a" * 48},

@@ -23,7 +23,7 @@ MORE_THAN_ALLOWED = 1_100_000
 
 
 def begin_body(url: str, length: int = 1000, sent: bytes = b"[") -> socket.socket:
-    """A POST whose head promises ``length`` bytes and of which only ``sent`` comes."""
+    """A POST whose head promises ``length`` bytes, followed only by ``sent``."""
     parts = urlsplit(url)
     connection = socket.create_connection((parts.hostname, parts.port), timeout=TIMEOUT_S)
     head = f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: {length}\r\n\r\n"

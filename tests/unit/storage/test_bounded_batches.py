@@ -22,7 +22,7 @@ SESSION = "session_2026-01-01_00-00-00_000000_1"
 GOOD = json.dumps({"sessionName": SESSION, "eventType": "TASK_DEFINITION_EVENT"}).encode()
 NODE = f'{{"sessionName":"{SESSION}","eventType":"NODE_DEFINITION_EVENT","nodeDefinitionEvent":'.encode()
 MB64 = 64 << 20
-#: Format, what stands before, what is repeated, and what stands after.
+#: Format, prefix, repeated part, and suffix.
 FILLERS = {
     "numbers": (Format.JSON, b"[", b"1,", b"1]"),
     "numbers behind an event": (Format.JSON, b"[" + GOOD + b",", b"1,", b"1]"),

@@ -61,7 +61,7 @@ def test_the_end_of_an_error_names_it_too(name: str) -> None:
     text = "User exception:\n" + ERRORS[name].removeprefix("User exception:\n")[-500:]
     title = EXPECTED[name][0].partition(" (")[0]
     if name == "ReadRange->Map(risky)":
-        title = "ray.exceptions.UserCodeException"  # what it wraps is cut off
+        title = "ray.exceptions.UserCodeException"  # the wrapped error is cut off
     found, _, is_cut = read(text)
     assert found is not None
     assert found.startswith(title)

@@ -1,4 +1,4 @@
-"""Attempts merge alike in SQL: in any order, in any grouping, and however often a part comes."""
+"""Attempts merge alike in SQL: in any order, in any grouping, and with repeated parts."""
 
 from __future__ import annotations
 

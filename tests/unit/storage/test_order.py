@@ -1,4 +1,4 @@
-"""The same events give the same record, in whatever order, batches and number they come."""
+"""The same events give the same record, in any order and batches, however often they arrive."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bodies(request: pytest.FixtureRequest, sample: Callable[[str], Any]) -> list
 @pytest.fixture
 def expected(bodies: list[bytes], record: Callable[..., Path], dump: Callable[[Path], Tables]) -> Tables:
     tables = dump(record(bodies))
-    # The samples are worth comparing: attempts, spans, nested calls, all kinds of entities that events tell.
+    # The samples are worth comparing: attempts, spans, nested calls, all kinds of entities in events.
     assert len(tables["attempts"]) > 10
     assert tables["span_rows"]
     assert any(path.count(" / ") == 1 for _, _, path in tables["call_paths"])

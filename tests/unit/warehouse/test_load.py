@@ -152,7 +152,7 @@ def test_two_servers_with_a_part_each_make_the_whole(
             load_all(warehouse, part.parent.parent.parent, again=True)
     names, expected = read_record(whole, "attempts")
     made = {"state", "reported_state", "end_known_by", "path_id", "ended_at_ns"}
-    # Only a record gives retries the definition of their task's first attempt.
+    # Only a record copies to retries the definition of their task's first attempt.
     shared = {*DEFINITION, "parent_hi", "parent_lo", "named_parent"}
     for picked, left_out in (("attempt = 0", made), ("true", made | shared)):
         facts = ", ".join(name for name in names if name not in left_out)

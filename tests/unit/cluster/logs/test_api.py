@@ -233,7 +233,7 @@ def test_missing_parts_are_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("repeats", [1, 400])
 def test_lines_without_a_time_have_the_time_of_the_line_before(tmp_path: Path, repeats: int) -> None:
-    """A dump without times, as Ray's GCS prints them, that stands before the time asked for, is older."""
+    """A dump without times, as Ray's GCS prints them, that precedes the requested time, is older."""
     dump = [f"a figure of the dump: {number}" for number in range(300)]
     lines = ["a banner"]
     for number in range(repeats):

@@ -50,7 +50,7 @@ def test_nodes_that_hang_are_asked_once_however_many_turns_pass(monkeypatch: Any
 
 
 class Files:
-    """An agent with one file, and what it was asked."""
+    """An agent with one file, and the requests that it got."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -102,7 +102,7 @@ def test_only_what_has_grown_is_read(tmp_path: Path) -> None:
     assert read_files(b"one\ntwo\n") == ["read"]  # who said something says more
     assert read_files(b"one\ntwo\n") == ["read"]
     assert read_files(b"one\ntwo\n") == ["size"]
-    assert read_files(b"new\n") == ["size", "read"]  # it was begun anew, and there is no older piece
+    assert read_files(b"new\n") == ["size", "read"]  # it was started again, and there is no older piece
     assert read_files(b"new\n") == ["size", "read"]
     assert store.read(key[1], name, 0, 100) == [(0, b"new\n")]
     assert node.due == node.files[name].due

@@ -35,7 +35,7 @@ def record(running: Running, *entrypoints: str) -> None:
 
 
 def end(running: Running) -> None:
-    """As half a minute later: its cluster gives no sign of life any more."""
+    """As half a minute later: its cluster shows no sign of life any more."""
     assert running.server.services is not None
     running.server.services.writer.end_session(SESSION, 1)
     assert running.server.services.writer.flush()

@@ -1,4 +1,4 @@
-"""Spans whose further data is no JSON, as any job can send them, cost no view its answer."""
+"""Spans with invalid JSON, which any job can send, break no view."""
 
 from __future__ import annotations
 

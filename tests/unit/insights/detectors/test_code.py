@@ -332,7 +332,7 @@ def test_issues_of_ray_data_by_operator(fresh: Running) -> None:
     ):
         values = {"place": "Map(f)", "times": 1, "issue": issue, "message": message}
         span(story, DRIVER, "data_issue", begin, begin, **values)
-    # Ray gives a thread of an actor's a task of its own.
+    # Ray assigns a thread of an actor its own task.
     span(story, "ef" * 20 + JOB, "data_issue", 40, 40, place="Sort", times=1, issue="hanging", message="No.")
     span(story, DRIVER, "data_issue", 50, 60, user={"place": "Sort", "times": 1})
     fresh.record(ended(story))

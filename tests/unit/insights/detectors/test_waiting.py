@@ -37,7 +37,7 @@ def cluster(story: Story, end: float, **resources: float) -> None:
 
 
 def actor(story: Story, number: int, name: str, begin: float, end: float, **resources: float) -> str:
-    """An actor that was made at once, and what it holds."""
+    """An actor that was created at once, and its resources."""
     identity = f"{number:024x}"
     asked = json.dumps(resources)
     story.task(f"{name}.__init__", begin, begin, begin + 1, actor=identity, resources=asked)
@@ -75,7 +75,7 @@ def test_tasks_that_take_turns_wait_for_nobody_else(fresh: Running) -> None:
         story.task("train", 0, 10_000 * place, 10_000 * place + 10_000, resources='{"GPU":1.0}')
         for place in range(2)
     ]
-    # An actor that holds another GPU is in nobody's way.
+    # An actor that holds another GPU blocks no one.
     actor(story, 1, "Model", 0, 20_000, GPU=1.0)
     story.get(DRIVER, tasks, 0, 20_000)
     cluster(story, 20_000, GPU=2.0)

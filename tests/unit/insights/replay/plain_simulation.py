@@ -71,7 +71,7 @@ class Group:
 
 @dataclass(eq=False)
 class Lease:
-    """Resources for a worker that has to start first; the class takes it that has somebody in the queue then."""
+    """Resources for a worker that has to start first; the class with a queued task at that time takes it."""
 
     scheduling_class: tuple[str, int, int]
     pool: Pool
@@ -166,7 +166,7 @@ class Simulation:
         return best if best.cpus >= task.cpus else None
 
     def dispatch(self) -> None:
-        """Begin what there is room for: always the class of which the least runs, and in it who came first."""
+        """Start tasks while there is room: always of the class with the fewest running ones, first in first out."""
         for group in list(self.pending_groups):
             self.reserve(group)
         skipped: set[tuple[str, int, int]] = set()
@@ -205,7 +205,7 @@ class Simulation:
         self.return_cpus(lease.scheduling_class, lease.pool)
 
     def launch(self, node: Node) -> None:
-        """Start workers, as many at once as there may be, for whom there is somebody still."""
+        """Start workers for queued tasks, as many at once as allowed."""
         while node.to_launch and node.starting < node.start_slots:
             lease = node.to_launch.popleft()
             if lease.scheduling_class not in self.queues:
@@ -228,7 +228,7 @@ class Simulation:
         queue = self.queues[scheduling_class]
         task = queue.popleft()
         if not queue:
-            del self.queues[scheduling_class]  # it comes last when somebody asks again
+            del self.queues[scheduling_class]  # it comes last at its next request
         task.pool = pool
         self.take(scheduling_class, pool)
         task.given, task.started = self.now, self.now + loading
@@ -236,7 +236,7 @@ class Simulation:
         self.later(loading, work)
 
     def get_children(self, task: Task) -> None:
-        """Submit the children. While it waits for them the task gives its CPUs back."""
+        """Submit the children. While it waits for them the task releases its CPUs."""
         assert task.pool is not None
         pool = task.pool
         for child in task.children:

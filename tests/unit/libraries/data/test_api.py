@@ -87,7 +87,7 @@ def test_warnings_of_ray_data_are_shown_with_their_dataset_and_among_the_events(
     [(True, False, "CUT_OFF"), (True, True, "FINISHED"), (False, False, "FINISHED")],
 )
 def test_a_dataset_ends_with_its_job(fresh: Any, planned: bool, ended: bool, state: str) -> None:
-    """With the tracer, one whose end it did not report was cut off, whatever Ray says of the job."""
+    """With the tracer, a dataset without a reported end was cut off, whatever Ray reports about the job."""
     end = ORIGIN_NS + 90 * MS
     dataset = Entity(
         "dataset", DATASET, {"name": "train_1", "job_id": JOB}, {}, ORIGIN_NS, {"state": "RUNNING"}

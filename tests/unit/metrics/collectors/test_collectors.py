@@ -65,7 +65,7 @@ def run(store: SeriesStore, *whats: tuple[str, Collector], steps: int = 1, step_
 
 
 class Forbidden(Exception):
-    """A plug-in's own, whose code is none of ours."""
+    """A plug-in's own error, whose code is not one of ours."""
 
     code = "busy"
 
@@ -135,7 +135,7 @@ def test_failing_slow_and_wrong_collectors_are_reported_and_stop_no_other() -> N
         lambda: not any(thread.name.startswith("rayscope-collect-slow") for thread in threading.enumerate()),
         "it",
     )
-    assert [each.name for each in store.latest()] == ["good"]  # what comes too late does not count
+    assert [each.name for each in store.latest()] == ["good"]  # late samples do not count
     runner.tick(lambda: context(), T0 + 20 * S)
     wait_until(lambda: "hung" in store.names(), "the slow one is asked again")
 

@@ -1,4 +1,4 @@
-"""Names of log files: whose they are, and those that are none."""
+"""Names of log files: their owners, and invalid ones."""
 
 from __future__ import annotations
 

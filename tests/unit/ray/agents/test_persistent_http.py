@@ -82,7 +82,7 @@ def test_every_framing_of_a_body_over_one_connection(
         assert http.request("GET", "/none", 5) == (404, 4, b"none")
         assert http.request("GET", "/chunked", 5) == (200, None, b"abc")
     assert server.connections == 1
-    for _ in range(2):  # who has ended the connection is asked by another one
+    for _ in range(2):  # a server that closed the connection gets a new one
         assert http.request("GET", "/last", 5).body == b"until the end"
     assert server.connections == 2
     http.close()

@@ -65,7 +65,7 @@ def gcs(*ports: int, token: str = "token", state: int = 0) -> Any:
 
 
 def test_reports_of_agents_without_secrets(port: int) -> None:
-    assert read_runtime_envs(gcs(port, 1)) == [  # nobody listens at port 1
+    assert read_runtime_envs(gcs(port, 1)) == [  # no process listens at port 1
         RuntimeEnv(NODE, '{"pip":["slow"]}', None),
         RuntimeEnv(NODE, '{"env_vars":{"A":"<redacted>"}}', True),
         RuntimeEnv(NODE, '{"pip":["nowhere"]}', False, FAILED.replace("me:secret", "<redacted>")),

@@ -408,7 +408,7 @@ def test_profiles_say_the_same_as_in_the_table_of_the_gcs(task: bytes, number: i
 
 
 def _check(body: bytes, form: Format = Format.BINARY) -> None:
-    """Whatever comes, it is refused, or gives only records that the store can hold."""
+    """Any body is refused or results only in records that the store can hold."""
     try:
         batch = check(body, form)
     except MalformedBatch:

@@ -36,7 +36,7 @@ while size := sys.stdin.buffer.read(4):
 
 
 class Decoder:
-    """A process that decodes bodies one after the other, started anew once it has died."""
+    """A process that decodes bodies one after the other, restarted once it has died."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None

@@ -1,4 +1,4 @@
-"""The GCS client: what it says when it cannot read."""
+"""The GCS client: its errors when it cannot read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rayscope.ray.gcs.client import ClusterInfo, GcsClient, GcsError
 
 
 class Kv(gcs_service_pb2_grpc.InternalKVGcsServiceServicer):  # type: ignore[misc]
-    """A GCS's key-value store, as far as we ask it."""
+    """A GCS's key-value store, as far as we use it."""
 
     def __init__(self) -> None:
         self.values: dict[tuple[bytes, bytes], bytes] = {}

@@ -320,7 +320,7 @@ def deaf_client(server: Server) -> Iterator[socket.socket]:
 
 
 def provide_much(server: Server) -> None:
-    """A topic ``probe`` of which each message has 1 MB or more, and which changes at each look."""
+    """A topic ``probe`` of which each message has 1 MB or more, and which changes at each check."""
     assert server.services is not None
     server.services.writer.submit_records(story().batch, "events")
     assert server.services.writer.flush(60)

@@ -275,7 +275,7 @@ def test_the_flame_graph_folds_a_librarys_calls_that_follow_each_other(fresh: Ru
         {"library": "ray.dag", "functions": 2},
         {"library": "ray.util", "functions": 2},
     ]
-    # A link to a frame that is folded leads to the frame that stands for it.
+    # A link to a frame that is folded leads to the frame that contains it.
     split = next(frame["id"] for frame in whole["frames"] if frame["name"] == "split")
     focused, _ = _flame(fresh, only="mine", focus=split)
     assert focused["focus"] == frames[("ray.dag",)]["id"]

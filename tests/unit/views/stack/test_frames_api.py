@@ -1,4 +1,4 @@
-"""Python frames over the API: whom the agents are asked for, what they may not be, and what goes wrong."""
+"""Python frames over the API: requests to agents, refused addresses, and failures."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Cluster(
     gcs_service_pb2_grpc.NodeInfoGcsServiceServicer,  # type: ignore[misc]
     reporter_pb2_grpc.ReporterServiceServicer,  # type: ignore[misc]
 ):
-    """A GCS's key-value store, its nodes, and a node's agent, as far as we ask them."""
+    """A GCS's key-value store, its nodes, and a node's agent, as far as we use them."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
