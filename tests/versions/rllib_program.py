@@ -1,6 +1,7 @@
 """PPO of RLlib on CartPole, by hand and in Ray Tune, in a cluster of its own.
 
-``rllib_program.py TEMP_DIR``: prints ``results`` and what ``train`` returned in Ray Tune, as JSON; waits for a line; ends.
+``rllib_program.py TEMP_DIR``: prints ``results`` and the results of ``train`` in Ray Tune as JSON, then waits
+for a line and ends.
 """
 
 import json

@@ -1,6 +1,7 @@
 """A training with PyTorch by two workers on a dataset of Ray Data, in a cluster of its own.
 
-``train_program.py TEMP_DIR``: prints ``results`` and what Ray says of the run, as JSON; waits for a line; ends.
+``train_program.py TEMP_DIR``: prints ``results`` and Ray's data about the run as JSON, then waits for
+a line and ends.
 """
 
 import json

@@ -166,7 +166,7 @@ class Simulation:
         return best if best.cpus >= task.cpus else None
 
     def dispatch(self) -> None:
-        """Start tasks while there is room: always of the class with the fewest running ones, first in first out."""
+        """Start tasks while there is room: of the class with the fewest running ones, first in first out."""
         for group in list(self.pending_groups):
             self.reserve(group)
         skipped: set[tuple[str, int, int]] = set()
