@@ -38,7 +38,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=VERSIONS or [None])
 def python(request: pytest.FixtureRequest, wheel: Path) -> Path:
     """The Python of an environment with that Ray and rayscope-agent."""
     folder = ENVIRONMENTS / str(request.param)
