@@ -112,8 +112,10 @@ def test_failed_requests_are_on_record_however_fast_they_failed(serving: Serving
     fewest = min(REQUESTS // FAILS, MAX_FAILED)
 
     def find() -> Any:
-        answer = serving.get("/api/serve-requests/shop", limit=200, order="failed")
-        return answer["items"] if answer["total"] >= fewest else None
+        items = serving.get("/api/serve-requests/shop", limit=200, order="failed")["items"]
+        # A proxy and a replica report the same request up to five seconds apart.
+        whole = [one for one in items if one["proxy_ns"] is not None]
+        return whole if len(whole) >= fewest else None
 
     failed = wait_until(find, "the failed requests")
     assert {(one["status"], one["failed"]) for one in failed} == {("500", True)}
