@@ -59,7 +59,7 @@ class Deletion:
             if not self.warehouse.remove(session):
                 raise StoreError(
                     f"{session} is not deleted on all servers yet.",
-                    "It goes on by itself: look again in a minute.",
+                    "Rayscope retries automatically. Look again in a minute.",
                     "session_in_use",
                     status=409,
                 )

@@ -30,7 +30,8 @@ from rayscope.insights.replay.program import (
     Programs,
     Wait,
 )
-from rayscope.insights.replay.recorded import LARGE_BYTES, SLACK_NS, Recorded
+from rayscope.insights.replay.recorded import LARGE_BYTES, Recorded
+from rayscope.views.critical_path.compute import SLACK_NS
 
 #: Tasks that a task submitted later than this after its end, ns, were submitted by one of its threads.
 _THREAD_NS = 5_000_000

@@ -14,7 +14,6 @@ from rayscope.insights.replay.program import CALL, CREATION, NORMAL
 from rayscope.insights.replay.recorded import (
     BY_DRIVER,
     FIRST_PUT,
-    SLACK_NS,
     UNKNOWN,
     Actor,
     Arguments,
@@ -36,6 +35,7 @@ from rayscope.model.program import script_name
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.jobs import longest_job
+from rayscope.views.critical_path.compute import SLACK_NS
 
 #: Running jobs that are evaluated at a time.
 _MAX_JOBS = 10

@@ -14,9 +14,6 @@ import numpy.typing as npt
 FIRST_PUT = 100_000_001
 #: Larger values are passed through the object store.
 LARGE_BYTES = 100_000
-#: The end of a task is on its caller's clock. It may be up to this much later, ns, than what it allowed to
-#: continue.
-SLACK_NS = 50_000_000
 #: Stands for the driver in place of a task's number.
 BY_DRIVER = -1
 #: Stands for a task that is not recorded.

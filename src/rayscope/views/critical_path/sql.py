@@ -241,8 +241,8 @@ class PathReader:
             attempts = part.attempts
             for row in attempts.until(attempts.of_worker(worker), before_ns + SLACK_NS):
                 # A call whose start is unknown may have reached the worker after this one if it ended later.
-                came = attempts.reached_ns[row] if attempts.has_start[row] else attempts.end_ns[row] - 1
-                if came < before_ns and not _is(attempt, attempts, row):
+                reached_ns = attempts.reached_ns[row] if attempts.has_start[row] else attempts.end_ns[row] - 1
+                if reached_ns < before_ns and not _is(attempt, attempts, row):
                     return self._attempt(attempts, row)
         return None
 

@@ -252,7 +252,7 @@ def _lanes(
         "min(began_ns) AS first_ns, min(least(created_ns, began_ns)) AS since, max(ended_ns) AS until "
         f"FROM ({base.select(*used)}) GROUP BY lane"
     )
-    sums = "min(since) AS origin, max(until) AS over, sum(attempts)::BIGINT AS told, count(*) AS lanes_total"
+    sums = "min(since) AS origin, max(until) AS over, sum(attempts)::BIGINT AS total, count(*) AS lanes_total"
     rows = rows_of(
         reader.execute(
             f"WITH every AS MATERIALIZED ({every}), whole AS (SELECT {sums} FROM every), shown AS ("
@@ -263,13 +263,13 @@ def _lanes(
         )
     )
     first = rows[0]
-    if not first["told"]:
+    if not first["total"]:
         return None, 0, []
-    extent, lanes_total = (first["origin"], first["over"], first["told"]), first["lanes_total"]
+    extent, lanes_total = (first["origin"], first["over"], first["total"]), first["lanes_total"]
     if first["lane"] is None:
         return extent, lanes_total, []
     for row in rows:
-        for name in ("origin", "over", "told", "lanes_total", "first_ns", "repr_name", "since", "until"):
+        for name in ("origin", "over", "total", "lanes_total", "first_ns", "repr_name", "since", "until"):
             del row[name]
     return extent, lanes_total, rows
 
