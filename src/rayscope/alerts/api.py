@@ -6,7 +6,7 @@ import time
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import Response
 
 from rayscope.alerts import schemas
@@ -18,16 +18,9 @@ from rayscope.alerts.rules import Rule, export, named, parse_rules
 from rayscope.alerts.service import AlertService, CurrentAlerts
 from rayscope.alerts.state import State
 from rayscope.alerts.topics import alert_info, info_count
-from rayscope.api.parameters import (
-    BODY_ERRORS,
-    ERRORS,
-    CurrentCatalog,
-    CurrentRecords,
-    Limit,
-    Session,
-    Text,
-    answer,
-)
+from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Limit, Session, Text
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.metrics.service import CurrentMetrics
 from rayscope.model.metric import Matcher
@@ -39,11 +32,13 @@ _YAML: dict[str, Any] = {"description": "A file of rules.", "content": {"applica
 _HOUR_NS = 3600 * 10**9
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/alerts", responses={**ERRORS, 200: {"model": schemas.AlertsAnswer}})
-def alerts(records: CurrentRecords, alerts: CurrentAlerts, session: Session = None) -> Response:
+@router.get("/api/alerts")
+def alerts(
+    records: CurrentRecords, alerts: CurrentAlerts, session: Session = None
+) -> Json[schemas.AlertsAnswer]:
     """Return firing and pending alerts, and those resolved within the last 15 minutes."""
     chosen, now_ns = records.resolve(session), time.time_ns()
     active, resolved = alerts.active(chosen), alerts.resolved(chosen)
@@ -64,8 +59,10 @@ def alerts(records: CurrentRecords, alerts: CurrentAlerts, session: Session = No
     )
 
 
-@router.get("/api/alerts/rules", responses={**ERRORS, 200: {"model": schemas.RulesAnswer}})
-def rules(records: CurrentRecords, alerts: CurrentAlerts, session: Session = None) -> Response:
+@router.get("/api/alerts/rules")
+def rules(
+    records: CurrentRecords, alerts: CurrentAlerts, session: Session = None
+) -> Json[schemas.RulesAnswer]:
     """Return all rules with their state in a session, and the files that are invalid."""
     chosen = records.resolve(session)
     states = alerts.about_rules(chosen)
@@ -83,14 +80,14 @@ def rules(records: CurrentRecords, alerts: CurrentAlerts, session: Session = Non
     )
 
 
-@router.get("/api/alerts/history", responses={**ERRORS, 200: {"model": schemas.HistoryAnswer}})
+@router.get("/api/alerts/history")
 def history(
     records: CurrentRecords,
     alerts: CurrentAlerts,
     session: Session = None,
     rule: Text = None,
     limit: Limit = 100,
-) -> Response:
+) -> Json[schemas.HistoryAnswer]:
     """Return the newest transitions of a session's alerts, each with the series that caused it."""
     chosen = records.resolve(session)
     events = [each for each in alerts.events(chosen) if rule is None or each.rule == rule]
@@ -104,15 +101,15 @@ def history(
     )
 
 
-@router.get("/api/alerts/silences", responses={**ERRORS, 200: {"model": schemas.SilencesAnswer}})
-def silences(alerts: CurrentAlerts) -> Response:
+@router.get("/api/alerts/silences")
+def silences(alerts: CurrentAlerts) -> Json[schemas.SilencesAnswer]:
     """Return active and scheduled silences, and those that expired within five days."""
     now_ns = time.time_ns()
     return answer({"items": [_silence_info(each, now_ns) for each in alerts.silences.list_visible(now_ns)]})
 
 
-@router.get("/api/alerts/channels", responses={**ERRORS, 200: {"model": schemas.ChannelsAnswer}})
-def channels(alerts: CurrentAlerts) -> Response:
+@router.get("/api/alerts/channels")
+def channels(alerts: CurrentAlerts) -> Json[schemas.ChannelsAnswer]:
     """Return the channels, their targets, and the state of their deliveries."""
     config = alerts.notifier.config
     return answer(
@@ -126,7 +123,7 @@ def channels(alerts: CurrentAlerts) -> Response:
     )
 
 
-@router.get("/api/alerts/export", response_class=Response, responses={**ERRORS, 200: _YAML})
+@router.get("/api/alerts/export", response_class=Response, responses={200: _YAML})
 def exported(
     alerts: CurrentAlerts, rule: Annotated[list[str] | None, Query(max_length=100)] = None
 ) -> Response:
@@ -136,10 +133,10 @@ def exported(
     return Response(export(chosen), media_type="application/yaml")
 
 
-@router.post("/api/alerts/test", responses={**BODY_ERRORS, 200: {"model": schemas.TestAnswer}})
+@router.post("/api/alerts/test")
 def tested(
     records: CurrentRecords, metrics: CurrentMetrics, alerts: CurrentAlerts, body: schemas.TestBody
-) -> Response:
+) -> Json[schemas.TestAnswer]:
     """Test a rule against the record: when would it have fired? Changes nothing."""
     chosen = records.resolve(body.session)
     rule = _parse_rule(alerts, body)
@@ -156,9 +153,8 @@ def tested(
 @router.post(
     "/api/alerts/silences",
     dependencies=OPERATOR_ONLY,
-    responses={**BODY_ERRORS, 200: {"model": schemas.SilenceInfo}},
 )
-def silence(alerts: CurrentAlerts, body: schemas.SilenceBody) -> Response:
+def silence(alerts: CurrentAlerts, body: schemas.SilenceBody) -> Json[schemas.SilenceInfo]:
     """Mute notifications of matching alerts for a while."""
     now_ns = time.time_ns()
     starts_ns = max(now_ns, body.starts_ns or 0)
@@ -176,9 +172,8 @@ def silence(alerts: CurrentAlerts, body: schemas.SilenceBody) -> Response:
 @router.delete(
     "/api/alerts/silences/{silence_id}",
     dependencies=OPERATOR_ONLY,
-    responses={**BODY_ERRORS, 200: {"model": schemas.SilenceInfo}},
 )
-def unsilence(alerts: CurrentAlerts, silence_id: str) -> Response:
+def unsilence(alerts: CurrentAlerts, silence_id: str) -> Json[schemas.SilenceInfo]:
     """End a silence now."""
     now_ns = time.time_ns()
     return answer(_silence_info(alerts.silences.end(silence_id, now_ns), now_ns))
@@ -187,9 +182,10 @@ def unsilence(alerts: CurrentAlerts, silence_id: str) -> Response:
 @router.post(
     "/api/alerts/ack",
     dependencies=OPERATOR_ONLY,
-    responses={**BODY_ERRORS, 200: {"model": schemas.AlertInfo}},
 )
-def acknowledge(records: CurrentRecords, alerts: CurrentAlerts, body: schemas.AckBody) -> Response:
+def acknowledge(
+    records: CurrentRecords, alerts: CurrentAlerts, body: schemas.AckBody
+) -> Json[schemas.AlertInfo]:
     """Acknowledge an alert: no reminders are sent until it fires again."""
     chosen, now_ns = records.resolve(body.session), time.time_ns()
     alert = alerts.acknowledge(chosen, body.fingerprint, body.by, body.comment, now_ns)
@@ -199,9 +195,8 @@ def acknowledge(records: CurrentRecords, alerts: CurrentAlerts, body: schemas.Ac
 @router.post(
     "/api/alerts/channels/{name}/test",
     dependencies=OPERATOR_ONLY,
-    responses={**BODY_ERRORS, 200: {"model": schemas.ChannelTested}},
 )
-def test_channel(catalog: CurrentCatalog, alerts: CurrentAlerts, name: str) -> Response:
+def test_channel(catalog: CurrentCatalog, alerts: CurrentAlerts, name: str) -> Json[schemas.ChannelTested]:
     """Send a test notification through a channel, and wait for the result."""
     names = catalog.names()
     error = alerts.test_channel(name, names[0] if names else "", time.time_ns())

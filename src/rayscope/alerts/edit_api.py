@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from fastapi import Path as InPath
-from fastapi.responses import Response
 from pydantic import BeforeValidator
 
 from rayscope.alerts import editing, schemas
 from rayscope.alerts.rules import duration_text, named
 from rayscope.alerts.service import AlertService, CurrentAlerts
 from rayscope.alerts.simple_form import as_rule_file
-from rayscope.api.parameters import BODY_ERRORS, answer
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.api.write_access import OPERATOR_ONLY
 
 Name = Annotated[str, InPath(min_length=1, max_length=100)]
@@ -28,11 +27,11 @@ def _refuse_simple_form(body: Any) -> Any:
 
 NewRule = Annotated[schemas.RuleBody, BeforeValidator(_refuse_simple_form)]
 
-router = APIRouter(dependencies=OPERATOR_ONLY, responses={**BODY_ERRORS, 200: {"model": schemas.Changed}})
+router = Router(dependencies=OPERATOR_ONLY)
 
 
 @router.put("/api/alerts/rules/{name}")
-def put_rule(alerts: CurrentAlerts, name: Name, body: NewRule) -> Response:
+def put_rule(alerts: CurrentAlerts, name: Name, body: NewRule) -> Json[schemas.Changed]:
     """Add a rule, or replace the rule of that name. It is written to ``ui.yml``."""
     rule = {
         "expr": body.expr,
@@ -46,14 +45,14 @@ def put_rule(alerts: CurrentAlerts, name: Name, body: NewRule) -> Response:
 
 
 @router.delete("/api/alerts/rules/{name}")
-def delete_rule(alerts: CurrentAlerts, name: Name) -> Response:
+def delete_rule(alerts: CurrentAlerts, name: Name) -> Json[schemas.Changed]:
     """Remove a rule of ``ui.yml``. A built-in rule that it replaced is back."""
     editing.delete_rule(alerts.folder, name)
     return _changed(alerts, name)
 
 
 @router.put("/api/alerts/rules/{name}/enabled")
-def switch_rule(alerts: CurrentAlerts, name: Name, body: schemas.EnabledBody) -> Response:
+def switch_rule(alerts: CurrentAlerts, name: Name, body: schemas.EnabledBody) -> Json[schemas.Changed]:
     """Turn any rule on or off."""
     known = alerts.rules
     named((*known.rules, *known.disabled), name)
@@ -62,7 +61,7 @@ def switch_rule(alerts: CurrentAlerts, name: Name, body: schemas.EnabledBody) ->
 
 
 @router.put("/api/alerts/channels/{name}")
-def put_channel(alerts: CurrentAlerts, name: Name, body: schemas.ChannelBody) -> Response:
+def put_channel(alerts: CurrentAlerts, name: Name, body: schemas.ChannelBody) -> Json[schemas.Changed]:
     """Add a channel, or replace the channel of that name in ``channels.yml``."""
     entry = body.model_dump(include={"type", "match", "send_resolved", "send_info"})
     editing.put_channel(alerts.folder, name, entry, body.config)
@@ -70,13 +69,13 @@ def put_channel(alerts: CurrentAlerts, name: Name, body: schemas.ChannelBody) ->
 
 
 @router.delete("/api/alerts/channels/{name}")
-def delete_channel(alerts: CurrentAlerts, name: Name) -> Response:
+def delete_channel(alerts: CurrentAlerts, name: Name) -> Json[schemas.Changed]:
     """Remove a channel from ``channels.yml``."""
     editing.delete_channel(alerts.folder, name)
     return _changed(alerts, name)
 
 
-def _changed(alerts: AlertService, name: str) -> Response:
+def _changed(alerts: AlertService, name: str) -> Json[schemas.Changed]:
     alerts.reload()
     alerts.notifier.reload()
     return answer({"name": name})

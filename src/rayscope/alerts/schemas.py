@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from rayscope.api.schemas import Answer, Body
+from rayscope.api.schemas import Body
 
 
-class AckInfo(Answer):
+class AckInfo(TypedDict):
     """The acknowledgement of an alert."""
 
     by: str
@@ -17,7 +18,7 @@ class AckInfo(Answer):
     time_ns: int
 
 
-class AlertInfo(Answer):
+class AlertInfo(TypedDict):
     """One alert. Times that do not apply are 0. ``silenced_by`` has the silences that match it now.
 
     ``condition`` is the rule's expression with the duration for which it must hold.
@@ -39,7 +40,7 @@ class AlertInfo(Answer):
     silenced_by: list[str]
 
 
-class AlertsAnswer(Answer):
+class AlertsAnswer(TypedDict):
     """The alerts of a session. If it is not ``live``, ``items`` are those firing or pending at its end.
 
     ``firing`` includes alerts that fired until the session ended. ``info`` of these have the severity
@@ -58,7 +59,7 @@ class AlertsAnswer(Answer):
     resolved_left_out: int
 
 
-class RuleInfo(Answer):
+class RuleInfo(TypedDict):
     """A rule and its state in the session. ``threshold`` applies to ``value_expr``.
 
     ``error`` is why it could not be evaluated, and ``template_error`` why one of its texts could not be
@@ -87,7 +88,7 @@ class RuleInfo(Answer):
     cost_s: float | None
 
 
-class FileProblem(Answer):
+class FileProblem(TypedDict):
     """A rule file, or one of its rules (``rule``, else empty), that cannot be used."""
 
     file: str
@@ -96,7 +97,7 @@ class FileProblem(Answer):
     remedy: str
 
 
-class RulesAnswer(Answer):
+class RulesAnswer(TypedDict):
     """All rules, including those that are switched off."""
 
     session: str
@@ -105,7 +106,7 @@ class RulesAnswer(Answer):
     folder: str
 
 
-class AlertEvent(Answer):
+class AlertEvent(TypedDict):
     """A transition, and the series that caused it."""
 
     time_ns: int
@@ -122,7 +123,7 @@ class AlertEvent(Answer):
     values: list[float | None]
 
 
-class HistoryAnswer(Answer):
+class HistoryAnswer(TypedDict):
     """The newest transitions. Only ``kept_at_most`` are kept."""
 
     session: str
@@ -131,11 +132,23 @@ class HistoryAnswer(Answer):
     kept_at_most: int
 
 
-class MatcherBody(Answer):
+#: The comparisons of PromQL's label matchers.
+Operator = Literal["=", "!=", "=~", "!~"]
+
+
+class Matcher(TypedDict):
+    """A condition on a label."""
+
+    label: str
+    op: Operator
+    value: str
+
+
+class MatcherBody(Body, extra="forbid"):
     """A condition on a label."""
 
     label: str = Field(max_length=200)
-    op: Literal["=", "!=", "=~", "!~"] = "="
+    op: Operator = "="
     value: str = Field(max_length=1000)
 
 
@@ -149,11 +162,11 @@ class SilenceBody(Body):
     comment: str = Field("", max_length=1000)
 
 
-class SilenceInfo(Answer):
+class SilenceInfo(TypedDict):
     """A silence and its state."""
 
     id: str
-    matchers: list[MatcherBody]
+    matchers: list[Matcher]
     starts_ns: int
     ends_ns: int
     created_by: str
@@ -161,7 +174,7 @@ class SilenceInfo(Answer):
     state: Literal["active", "pending", "expired"]
 
 
-class SilencesAnswer(Answer):
+class SilencesAnswer(TypedDict):
     """All silences that are active, scheduled, or ended within five days."""
 
     items: list[SilenceInfo]
@@ -176,7 +189,7 @@ class AckBody(Body):
     comment: str = Field("", max_length=1000)
 
 
-class ChannelInfo(Answer):
+class ChannelInfo(TypedDict):
     """A channel, its targets (without secrets), and the state of its deliveries. Times are in ns or s."""
 
     name: str
@@ -203,7 +216,7 @@ class ChannelInfo(Answer):
     next_try_ns: int | None
 
 
-class ChannelsAnswer(Answer):
+class ChannelsAnswer(TypedDict):
     """The channels of ``channels.yml``."""
 
     items: list[ChannelInfo]
@@ -213,7 +226,7 @@ class ChannelsAnswer(Answer):
     remedy: str | None
 
 
-class ChannelTested(Answer):
+class ChannelTested(TypedDict):
     """The result of a test notification."""
 
     ok: bool
@@ -230,7 +243,7 @@ class TestBody(Body):
     to_ns: int | None = Field(None, ge=0, le=2**62)
 
 
-class TestAnswer(Answer):
+class TestAnswer(TypedDict):
     """When the rule would have changed its state."""
 
     session: str
@@ -270,7 +283,7 @@ class ChannelBody(Body):
     send_info: bool = False
 
 
-class Changed(Answer):
+class Changed(TypedDict):
     """The rule or channel that was changed."""
 
     name: str

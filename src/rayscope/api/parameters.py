@@ -1,22 +1,16 @@
-"""Parameters and responses shared by many routes."""
+"""Parameters shared by many routes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import msgspec
-from fastapi import Depends, Query, Request
-from fastapi.responses import Response
+from fastapi import Depends, Query
 
-from rayscope.api import schemas
 from rayscope.api.provide import provide
-from rayscope.api.security import Secrets, error_body
+from rayscope.api.security import Secrets
 from rayscope.records.reader import SessionReader
 from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
-from rayscope.storage.errors import StoreError
-from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import pages
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.storage.sql.entities import find_nodes
@@ -93,56 +87,3 @@ def _task_filters(
 
 #: Selects task attempts: the filters of the list of tasks and of the views of attempts.
 Filters = Annotated[TaskFilters, Depends(_task_filters)]
-
-ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": schemas.ErrorAnswer} for status in (400, 401, 403, 404, 422, 503)
-}
-#: The errors of routes with a body, which can also be too large.
-BODY_ERRORS: dict[int | str, dict[str, Any]] = {**ERRORS, 413: {"model": schemas.ErrorAnswer}}
-
-
-def answer(value: Any, status: int = 200) -> Response:
-    """Return a JSON response."""
-    return Response(msgspec.json.encode(value), status, media_type="application/json")
-
-
-def answer_from_record(
-    records: SessionReader, session: str, request: Request, function: Callable[[SessionFile], Any]
-) -> Response:
-    """Return as JSON what ``function`` reads from a session's record. Equal requests share it for a while.
-
-    The header ``Age`` (s) is the time since it was computed.
-    """
-    question = f"{request.url.path}?{request.url.query}"
-    body, age_s = records.read_with_age(session, question, lambda file: msgspec.json.encode(function(file)))
-    return Response(body, headers={"Age": str(int(age_s))}, media_type="application/json")
-
-
-def error(
-    status: int,
-    code: str,
-    message: str,
-    remedy: str,
-    headers: dict[str, str] | None = None,
-    params: Mapping[str, str | int] | None = None,
-) -> Response:
-    """Return the error response that docs/reference/api.md describes."""
-    return Response(error_body(code, message, remedy, params), status, headers, "application/json")
-
-
-def error_info(error: StoreError | None) -> dict[str, str] | None:
-    """Return an error in the format of the health and summary responses."""
-    return None if error is None else {"message": error.message, "remedy": error.remedy}
-
-
-def with_dropped(records: SessionReader, session: str, page: pages.Page, **more: int) -> Response:
-    """Return a page of a list, with the session's losses and ``more`` about the whole list."""
-    return answer(
-        {
-            "items": page.items,
-            "next": page.next,
-            "total": page.total,
-            **more,
-            "dropped": records.dropped(session),
-        }
-    )

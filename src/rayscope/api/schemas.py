@@ -1,17 +1,12 @@
-"""Base shapes of all responses, for the OpenAPI description. Responses are encoded by msgspec."""
+"""Shapes that many routes share. The shapes of responses are typed dicts, which msgspec encodes."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
+from typing_extensions import NotRequired, TypedDict
 
 
-class Answer(BaseModel):
-    """Base of all response shapes. A response has no fields that its shape does not name."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class HiddenLibrary(Answer):
+class HiddenLibrary(TypedDict):
     """A library's internals hidden by ``only=mine``, with the number of their functions and attempts."""
 
     library: str
@@ -25,22 +20,22 @@ class Body(BaseModel):
     model_config = ConfigDict(strict=True)
 
 
-class ErrorDetail(Answer):
+class ErrorDetail(TypedDict):
     """A problem and its remedy. ``params`` has the values in the message, if there are few."""
 
     code: str
     message: str
     remedy: str
-    params: dict[str, str | int] | None = None
+    params: NotRequired[dict[str, str | int]]
 
 
-class ErrorAnswer(Answer):
+class ErrorAnswer(TypedDict):
     """The body of every error response."""
 
     error: ErrorDetail
 
 
-class IngestError(Answer):
+class IngestError(TypedDict):
     """Why the store cannot be written."""
 
     message: str

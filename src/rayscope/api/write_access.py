@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header
+from fastapi import Depends, Header
 from fastapi.responses import Response
 from pydantic import Field
 
-from rayscope.api.parameters import BODY_ERRORS, CurrentSecrets, error
+from rayscope.api.parameters import CurrentSecrets
+from rayscope.api.responses import error
+from rayscope.api.routes import Router
 from rayscope.api.schemas import Body
 from rayscope.api.security import matches
 from rayscope.errors import RayscopeError
@@ -49,10 +51,10 @@ async def _check(
 OPERATOR_ONLY = [Depends(_check)]
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.post("/api/operator", status_code=204, responses=BODY_ERRORS)
+@router.post("/api/operator", status_code=204)
 def operator(secrets: CurrentSecrets, credentials: OperatorLogin) -> Response:
     """Check the operator token: 204 if it is right, 403 if not. Nothing is stored."""
     if not matches(credentials.token, secrets.operator_token):

@@ -12,8 +12,9 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.requests import ClientDisconnect
 
-from rayscope.api.parameters import CurrentSecrets, CurrentSettings, answer, error
+from rayscope.api.parameters import CurrentSecrets, CurrentSettings
 from rayscope.api.provide import provide
+from rayscope.api.responses import answer, error
 from rayscope.api.schemas import Body
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import SMALL_BYTES, Busy, CurrentBodies, cut_off

@@ -10,8 +10,8 @@ from typing import Annotated
 from fastapi import Request
 from fastapi.responses import Response
 
-from rayscope.api.parameters import error
 from rayscope.api.provide import provide
+from rayscope.api.responses import error
 from rayscope.storage.errors import no_memory
 
 #: Size in bytes above which bodies are ingested one at a time. Typical bodies are 1 to 4 MB.

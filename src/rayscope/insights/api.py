@@ -7,10 +7,12 @@ from contextlib import ExitStack, contextmanager
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import Response
 
-from rayscope.api.parameters import BODY_ERRORS, ERRORS, CurrentRecords, Session, answer, answer_from_record
+from rayscope.api.parameters import CurrentRecords, Session
+from rayscope.api.responses import Json, answer, answer_from_record
+from rayscope.api.routes import Router
 from rayscope.insights import detect, gains, schemas, verdict
 from rayscope.insights.finding import Facts
 from rayscope.insights.gains import Check
@@ -41,7 +43,7 @@ Long = Annotated[
     ),
 ]
 
-router = APIRouter()
+router = Router()
 
 
 def _check(_: float) -> None:
@@ -120,7 +122,7 @@ def _baseline(
     return base
 
 
-@router.get("/api/insights", responses={**ERRORS, 200: {"model": schemas.InsightsAnswer}})
+@router.get("/api/insights")
 def insights(
     records: CurrentRecords,
     metrics: CurrentMetrics,
@@ -129,7 +131,7 @@ def insights(
     session: Session = None,
     job_id: JobId = None,
     long: Long = False,
-) -> Response:
+) -> Json[schemas.InsightsAnswer]:
     """Explains what slowed a job down and what to optimize first: the findings of the detectors, and how much
     the job would gain if each function took half the time, and by other changes. Savings are predicted by
     replaying its record.
@@ -168,10 +170,10 @@ def insights(
     return answer_from_record(records, chosen, request, find)
 
 
-@router.get("/api/insights/progress", responses={**ERRORS, 200: {"model": schemas.ProgressAnswer}})
+@router.get("/api/insights/progress")
 def progress(
     records: CurrentRecords, replays: CurrentReplays, job_id: JobId = None, session: Session = None
-) -> Response:
+) -> Json[schemas.ProgressAnswer]:
     """Progress of a long-running request to `GET /api/insights` or `POST /api/whatif`."""
     chosen = records.resolve(session)
     return answer({"share": replays.share(chosen, job_id or "")})
@@ -207,8 +209,10 @@ def _judge(
     return {"verdict": judged, "causes": items}
 
 
-@router.post("/api/whatif", responses={**BODY_ERRORS, 200: {"model": schemas.WhatIfAnswer}})
-def whatif(records: CurrentRecords, replays: CurrentReplays, body: schemas.WhatIfBody) -> Response:
+@router.post("/api/whatif")
+def whatif(
+    records: CurrentRecords, replays: CurrentReplays, body: schemas.WhatIfBody
+) -> Json[schemas.WhatIfAnswer]:
     """How long a job would have taken with some changes, predicted by replaying its record with them."""
     chosen = records.resolve(body.session)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from rayscope.api.schemas import Answer, Body
+from rayscope.api.schemas import Body
 from rayscope.views.critical_path.schemas import PathActor, PathCause
 
 
-class Saving(Answer):
+class Saving(TypedDict):
     """The predicted saving of a change, and the range that contains it in 9 of 10 cases."""
 
     saving_ns: int
@@ -18,7 +19,7 @@ class Saving(Answer):
     saving_high_ns: int
 
 
-class SavingIfKnown(Answer):
+class SavingIfKnown(TypedDict):
     """Like Saving, but null if nothing is predicted."""
 
     saving_ns: int | None
@@ -26,7 +27,7 @@ class SavingIfKnown(Answer):
     saving_high_ns: int | None
 
 
-class Calibration(Answer):
+class Calibration(TypedDict):
     """How long the job took, how long its unchanged replay takes, and the relative difference.
 
     ``ray_ns``: how much longer it takes if Ray needs twice the time for its own part; null if nothing is
@@ -39,14 +40,14 @@ class Calibration(Answer):
     ray_ns: int | None
 
 
-class Withheld(Answer):
+class Withheld(TypedDict):
     """Why nothing is predicted."""
 
     code: Literal["inaccurate", "no_driver", "not_traced", "stuck", "takes_long", "too_large"]
     message: str
 
 
-class NotRecorded(Answer):
+class NotRecorded(TypedDict):
     """A reason why the record of a job is incomplete. ``events``: how many were dropped during the job, null
     if there was no tracer.
     """
@@ -56,7 +57,7 @@ class NotRecorded(Answer):
     message: str
 
 
-class ProgressAnswer(Answer):
+class ProgressAnswer(TypedDict):
     """``share``: the finished share of a job's answer, 0 to 1; null if no long request computes it."""
 
     share: float | None
@@ -157,7 +158,7 @@ class FindingItem(SavingIfKnown):
     filters: dict[str, str]
 
 
-class SilentDetector(Answer):
+class SilentDetector(TypedDict):
     """A detector that was skipped for this job, and why."""
 
     kind: str
@@ -170,7 +171,7 @@ class ExplainedCause(PathCause):
     text: str
 
 
-class InsightsAnswer(Answer):
+class InsightsAnswer(TypedDict):
     """The causes of a job's duration and the changes that would make it faster, the largest savings first.
 
     ``findings``: those that cost at least 1 % of the job's time, and risks, which come last. ``silent``:
@@ -198,7 +199,7 @@ class InsightsAnswer(Answer):
     options: list[OptionGain]
 
 
-class PathStretch(Answer):
+class PathStretch(TypedDict):
     """A stretch of the critical path of a replay. ``begin_ns``: since the job began."""
 
     task_id: str | None
@@ -210,7 +211,7 @@ class PathStretch(Answer):
     duration_ns: int
 
 
-class FunctionOnPath(Answer):
+class FunctionOnPath(TypedDict):
     """A function's share of the critical path of a replay."""
 
     function: str

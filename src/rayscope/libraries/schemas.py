@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 
-class LibraryProblem(Answer):
+class LibraryProblem(TypedDict):
     """Why the state of a library cannot be read at present, and a remedy."""
 
     message: str

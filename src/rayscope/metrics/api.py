@@ -7,22 +7,15 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from rayscope.api.parameters import (
-    ERRORS,
-    CurrentCatalog,
-    CurrentRecords,
-    Cursor,
-    Limit,
-    Session,
-    Text,
-    answer,
-)
+from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Cursor, Limit, Session, Text
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.metrics import schemas
 from rayscope.metrics.collectors.cluster import FIGURES
 from rayscope.metrics.service import CurrentMetrics, Metrics
@@ -43,10 +36,10 @@ Pairs = Annotated[
 ]
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/metrics", responses={**ERRORS, 200: {"model": schemas.LatestAnswer}})
+@router.get("/api/metrics")
 def latest(
     records: CurrentRecords,
     metrics: CurrentMetrics,
@@ -56,7 +49,7 @@ def latest(
     label: Pairs = None,
     limit: Limit = 500,
     cursor: Cursor = None,
-) -> Response:
+) -> Json[schemas.LatestAnswer]:
     """The newest value of each series: of a name, a prefix (``ray_node_*``) or a collector, or of all.
 
     Rayscope's own names come first.
@@ -89,10 +82,10 @@ def latest(
     )
 
 
-@router.get("/api/metrics/names", responses={**ERRORS, 200: {"model": schemas.NamesAnswer}})
+@router.get("/api/metrics/names")
 def names(
     records: CurrentRecords, metrics: CurrentMetrics, session: Session = None, q: Text = None
-) -> Response:
+) -> Json[schemas.NamesAnswer]:
     """The available metrics with type, unit, and labels; ``q`` searches name and help."""
     chosen = records.resolve(session)
     store = metrics.store(chosen)
@@ -124,7 +117,7 @@ def names(
     )
 
 
-@router.get("/api/metrics/label-values", responses={**ERRORS, 200: {"model": schemas.LabelValuesAnswer}})
+@router.get("/api/metrics/label-values")
 def label_values(
     records: CurrentRecords,
     metrics: CurrentMetrics,
@@ -132,7 +125,7 @@ def label_values(
     session: Session = None,
     name: Text = None,
     limit: Limit = 1000,
-) -> Response:
+) -> Json[schemas.LabelValuesAnswer]:
     """The values of a label in the series with one name, with a prefix (``ray_node_*``), or of all."""
     chosen = records.resolve(session)
     store = metrics.store(chosen)
@@ -140,7 +133,7 @@ def label_values(
     return answer({"session": chosen, "items": items[:limit], "total": len(items)})
 
 
-@router.get("/metrics", responses={**ERRORS, 200: {"content": {"text/plain": {}}}})
+@router.get("/metrics", responses={200: {"content": {"text/plain": {}}}})
 def ours(catalog: CurrentCatalog, metrics: CurrentMetrics) -> Response:
     """Rayscope's own metrics, and a summary of the newest sessions, as Prometheus text."""
     registry = CollectorRegistry(auto_describe=False)
@@ -150,9 +143,8 @@ def ours(catalog: CurrentCatalog, metrics: CurrentMetrics) -> Response:
 
 @router.get(
     "/api/prometheus/sd",
-    responses={**ERRORS, 200: {"model": list[schemas.DiscoveredTarget]}},
 )
-def discovery(metrics: CurrentMetrics) -> Response:
+def discovery(metrics: CurrentMetrics) -> Json[list[schemas.DiscoveredTarget]]:
     """The metric endpoints of all live sessions' nodes, for Prometheus' HTTP service discovery."""
     return answer([target for session in metrics.live() for target in _targets(metrics, session)])
 

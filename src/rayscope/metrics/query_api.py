@@ -5,19 +5,12 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 
-from rayscope.api.parameters import (
-    BODY_ERRORS,
-    ERRORS,
-    CurrentRecords,
-    CurrentSettings,
-    Nanoseconds,
-    Session,
-    Text,
-    answer,
-)
+from rayscope.api.parameters import CurrentRecords, CurrentSettings, Nanoseconds, Session, Text
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.metrics import query_schemas
 from rayscope.metrics.api import collected
@@ -51,10 +44,10 @@ Step = Annotated[int | None, Query(ge=1_000_000, le=366 * _DAY_NS)]
 Name = Annotated[str, Path(pattern=f"^{NAME}$")]
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/metrics/query", responses={**ERRORS, 200: {"model": query_schemas.QueryAnswer}})
+@router.get("/api/metrics/query")
 def query(
     settings: CurrentSettings,
     records: CurrentRecords,
@@ -66,7 +59,7 @@ def query(
     to_ns: Nanoseconds = None,
     step_ns: Step = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 20,
-) -> Response:
+) -> Json[query_schemas.QueryAnswer]:
     """The values of an expression over time, for the ``limit`` series with the highest average.
 
     ``collector`` instead of ``expr``: all series of one collector.
@@ -99,8 +92,8 @@ def query(
     )
 
 
-@router.get("/api/metrics/charts", responses={**ERRORS, 200: {"model": query_schemas.ChartsAnswer}})
-def charts() -> Response:
+@router.get("/api/metrics/charts")
+def charts() -> Json[query_schemas.ChartsAnswer]:
     """The charts of every page, with their expressions."""
     return answer(
         {
@@ -119,15 +112,15 @@ def charts() -> Response:
     )
 
 
-@router.get("/api/dashboards", responses={**ERRORS, 200: {"model": query_schemas.DashboardsAnswer}})
-def list_dashboards(dashboards: CurrentDashboards) -> Response:
+@router.get("/api/dashboards")
+def list_dashboards(dashboards: CurrentDashboards) -> Json[query_schemas.DashboardsAnswer]:
     """All dashboards, without their charts, by name."""
     items, unreadable = dashboards.all()
     return answer({"items": items, "unreadable": unreadable})
 
 
-@router.get("/api/dashboards/{name}", responses={**ERRORS, 200: {"model": query_schemas.Dashboard}})
-def get_dashboard(dashboards: CurrentDashboards, name: Name) -> Response:
+@router.get("/api/dashboards/{name}")
+def get_dashboard(dashboards: CurrentDashboards, name: Name) -> Json[query_schemas.Dashboard]:
     """One dashboard."""
     return answer(dashboards.get(name))
 
@@ -135,9 +128,10 @@ def get_dashboard(dashboards: CurrentDashboards, name: Name) -> Response:
 @router.put(
     "/api/dashboards/{name}",
     dependencies=OPERATOR_ONLY,
-    responses={**BODY_ERRORS, 200: {"model": query_schemas.Dashboard}},
 )
-def put(dashboards: CurrentDashboards, name: Name, body: query_schemas.DashboardGiven) -> Response:
+def put(
+    dashboards: CurrentDashboards, name: Name, body: query_schemas.DashboardGiven
+) -> Json[query_schemas.Dashboard]:
     """Create or replace a dashboard. Every expression must be valid."""
     kept = StoredDashboard(body.title, [_stored_chart(chart) for chart in body.charts])
     encode(kept)  # check the size before parsing the expressions
@@ -146,7 +140,7 @@ def put(dashboards: CurrentDashboards, name: Name, body: query_schemas.Dashboard
     return answer(dashboards.put(name, kept))
 
 
-@router.delete("/api/dashboards/{name}", dependencies=OPERATOR_ONLY, status_code=204, responses=BODY_ERRORS)
+@router.delete("/api/dashboards/{name}", dependencies=OPERATOR_ONLY, status_code=204)
 def delete(dashboards: CurrentDashboards, name: Name) -> Response:
     """Delete a dashboard."""
     dashboards.delete(name)

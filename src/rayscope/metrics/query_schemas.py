@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Literal
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from rayscope.api.schemas import Answer, Body
+from rayscope.api.schemas import Body
 
 
-class QueriedSeries(Answer):
+class QueriedSeries(TypedDict):
     """One series of an expression: a value for each of the answer's times."""
 
     labels: dict[str, str]
     values: list[float | None]
 
 
-class QueryAnswer(Answer):
+class QueryAnswer(TypedDict):
     """An expression's values from ``from_ns`` to ``to_ns``."""
 
     session: str
@@ -32,15 +33,15 @@ class QueryAnswer(Answer):
     unit: str
 
 
-class ChartQuery(Answer):
+class ChartQuery(TypedDict):
     """PromQL and the names of its series, where `{{label}}` is the label's value. ``bold``: a thick line."""
 
-    expr: str = Field(min_length=1, max_length=4000)
-    legend: str | None = Field(None, max_length=200)
-    bold: bool = False
+    expr: str
+    legend: str | None
+    bold: bool
 
 
-class ListedChart(Answer):
+class ListedChart(TypedDict):
     """A chart of a page."""
 
     key: str
@@ -51,7 +52,7 @@ class ListedChart(Answer):
     width: int
 
 
-class ListedVariable(Answer):
+class ListedVariable(TypedDict):
     """A variable `$name` in a page's expressions, whose values are those of a metric's label."""
 
     name: str
@@ -59,7 +60,7 @@ class ListedVariable(Answer):
     metric: str
 
 
-class ListedPage(Answer):
+class ListedPage(TypedDict):
     """The charts of a page."""
 
     name: str
@@ -68,10 +69,18 @@ class ListedPage(Answer):
     variables: list[ListedVariable]
 
 
-class ChartsAnswer(Answer):
+class ChartsAnswer(TypedDict):
     """The charts of all pages, which Grafana's dashboards show, too."""
 
     pages: list[ListedPage]
+
+
+class QueryGiven(Body, extra="forbid"):
+    """PromQL and the names of its series, as in `ChartQuery`."""
+
+    expr: str = Field(min_length=1, max_length=4000)
+    legend: str | None = Field(None, max_length=200)
+    bold: bool = False
 
 
 class DashboardChart(Body):
@@ -79,7 +88,7 @@ class DashboardChart(Body):
 
     title: str = Field(min_length=1, max_length=200)
     expr: str | None = Field(None, min_length=1, max_length=4000)
-    queries: list[ChartQuery] = Field(default_factory=list, max_length=20)
+    queries: list[QueryGiven] = Field(default_factory=list, max_length=20)
     unit: str = Field("", max_length=30)
     width: Literal[1, 2, 3] = 1
     stacked: bool = False
@@ -92,7 +101,7 @@ class DashboardGiven(Body):
     charts: list[DashboardChart] = Field(max_length=60)
 
 
-class KeptChart(Answer):
+class KeptChart(TypedDict):
     """A stored chart."""
 
     title: str
@@ -102,7 +111,7 @@ class KeptChart(Answer):
     stacked: bool
 
 
-class Dashboard(Answer):
+class Dashboard(TypedDict):
     """A stored dashboard. Its name is that of its file."""
 
     name: str
@@ -110,7 +119,7 @@ class Dashboard(Answer):
     charts: list[KeptChart]
 
 
-class DashboardInShort(Answer):
+class DashboardInShort(TypedDict):
     """A dashboard without its charts. ``changed_ns``: when its file was written."""
 
     name: str
@@ -119,7 +128,7 @@ class DashboardInShort(Answer):
     changed_ns: int
 
 
-class DashboardsAnswer(Answer):
+class DashboardsAnswer(TypedDict):
     """All dashboards. ``unreadable``: files that are not dashboards."""
 
     items: list[DashboardInShort]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 Labels = dict[str, str]
 
 
-class LatestItem(Answer):
+class LatestItem(TypedDict):
     """The newest value of a series that has not ended."""
 
     name: str
@@ -16,7 +16,7 @@ class LatestItem(Answer):
     time_ns: int
 
 
-class CollectorItem(Answer):
+class CollectorItem(TypedDict):
     """The state of a collector. ``ok`` is null before its first result. If ``ok``, ``error`` is a warning."""
 
     name: str
@@ -35,7 +35,7 @@ class CollectorItem(Answer):
     timeout_s: float
 
 
-class Problem(Answer):
+class Problem(TypedDict):
     """Why metrics cannot be stored on disk."""
 
     code: str
@@ -43,7 +43,7 @@ class Problem(Answer):
     remedy: str
 
 
-class LatestAnswer(Answer):
+class LatestAnswer(TypedDict):
     """The newest values. ``total``: number of matching series; ``next``: cursor of the next page.
 
     ``left_out``: series for which the session has no room.
@@ -61,7 +61,7 @@ class LatestAnswer(Answer):
     collectors: list[CollectorItem]
 
 
-class NameItem(Answer):
+class NameItem(TypedDict):
     """A name with its description, its number of series, and the number of values of each label."""
 
     name: str
@@ -72,7 +72,7 @@ class NameItem(Answer):
     labels: dict[str, int]
 
 
-class NamesAnswer(Answer):
+class NamesAnswer(TypedDict):
     """All matching names of a session's series."""
 
     session: str
@@ -80,7 +80,7 @@ class NamesAnswer(Answer):
     total: int
 
 
-class LabelValuesAnswer(Answer):
+class LabelValuesAnswer(TypedDict):
     """The values of a label."""
 
     session: str
@@ -88,7 +88,7 @@ class LabelValuesAnswer(Answer):
     total: int
 
 
-class DiscoveredTarget(Answer):
+class DiscoveredTarget(TypedDict):
     """A target in Prometheus' format: https://prometheus.io/docs/prometheus/latest/http_sd/"""
 
     targets: list[str]

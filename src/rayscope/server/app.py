@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from rayscope.alerts import api as alerts_api
 from rayscope.alerts import edit_api as alerts_edit_api
 from rayscope.api import write_access as operator_api
-from rayscope.api.parameters import answer, error
+from rayscope.api.responses import answer, error
 from rayscope.api.security import BodyRefused, Guard
 from rayscope.cluster.crashes import api as crashes_api
 from rayscope.cluster.entities import api as entities_api

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import Field
 
-from rayscope.api.parameters import (
-    BODY_ERRORS,
-    CurrentCatalog,
-    CurrentRecords,
-    CurrentSettings,
-    answer,
-    error,
-)
+from rayscope.api.parameters import CurrentCatalog, CurrentRecords, CurrentSettings
 from rayscope.api.provide import provide
+from rayscope.api.responses import Json, answer, error
+from rayscope.api.routes import Router
 from rayscope.api.schemas import Body, ErrorAnswer
 from rayscope.api.security import COOKIE, cookie_value, matches
 from rayscope.api.write_access import OPERATOR_ONLY
@@ -48,7 +42,7 @@ class SqlQuestion(Body):
     limit: int = Field(user_sql_run.DEFAULT_LIMIT, ge=1, le=user_sql_run.MAX_LIMIT)
 
 
-router = APIRouter()
+router = Router()
 
 
 @router.post("/api/login", status_code=204)
@@ -67,24 +61,24 @@ def login(settings: CurrentSettings, credentials: Login) -> Response:
 @router.post(
     "/api/clusters",
     dependencies=OPERATOR_ONLY,
-    responses={**BODY_ERRORS, 200: {"model": schemas.Attached}, 502: {"model": ErrorAnswer}},
+    responses={502: {"model": ErrorAnswer}},
 )
-def attach(clusters: CurrentClusters, cluster: Cluster) -> Response:
+def attach(clusters: CurrentClusters, cluster: Cluster) -> Json[schemas.Attached]:
     """Start recording snapshots of a running cluster."""
     return answer({"session": clusters.attach(cluster.address, cluster.ray_token)})
 
 
-@router.post("/api/sql", responses={**BODY_ERRORS, 200: {"model": schemas.SqlAnswer}})
+@router.post("/api/sql")
 def run_sql(
     catalog: CurrentCatalog,
     records: CurrentRecords,
     runner: Annotated[SqlRunner, provide(SqlRunner)],
     question: SqlQuestion,
-) -> Response:
+) -> Json[schemas.SqlAnswer]:
     """Run one SELECT over a session's views."""
     chosen = records.resolve(question.session)
     version = records.read(chosen, lambda file: file.written)
     body = runner.query(
         catalog.local_file(chosen, RECORD), question.sql, version=version, limit=question.limit
     )
-    return Response(body, media_type="application/json")
+    return Json(body)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Query
-from fastapi.responses import Response
+from fastapi import Query
 
-from rayscope.api.parameters import ERRORS, answer
 from rayscope.api.provide import provide
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.api.schemas import ErrorAnswer
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.ingest.writer import Writer
@@ -69,19 +69,19 @@ class Deletion:
             )
 
 
-router = APIRouter()
+router = Router()
 
 
 @router.delete(
     "/api/sessions/{session}",
     dependencies=OPERATOR_ONLY,
-    responses={**ERRORS, 200: {"model": schemas.SessionDeleted}, 409: {"model": ErrorAnswer}},
+    responses={409: {"model": ErrorAnswer}},
 )
 def delete(
     deletion: Annotated[Deletion, provide(Deletion)],
     session: str,
     force: Annotated[bool, Query(description="Also while it is still recorded.")] = False,
-) -> Response:
+) -> Json[schemas.SessionDeleted]:
     """Delete a session's record, metrics, and kept logs. Later events begin a new record."""
     deletion.delete(session, force=force)
     return answer({"session": session})

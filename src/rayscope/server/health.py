@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi import Request
 
-from rayscope.api.parameters import answer, error_info
 from rayscope.api.provide import provide
+from rayscope.api.responses import Json, answer, error_info
+from rayscope.api.routes import Router
 from rayscope.api.security import RefusedBodies
 from rayscope.ingest.writer import Writer
 from rayscope.server import schemas
@@ -75,16 +75,16 @@ def _damaged_files(folder: Path) -> list[str]:
     return []
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/health", responses={200: {"model": schemas.HealthAnswer}})
+@router.get("/api/health")
 async def health(
     details: Annotated[Health, provide(Health)],
     writer: Annotated[Writer, provide(Writer)],
     refused: Annotated[RefusedBodies, provide(RefusedBodies)],
     request: Request,
-) -> Response:
+) -> Json[schemas.HealthAnswer]:
     """Return whether the server is healthy, and with a token also how much is waiting to be merged."""
     known = await details.look()
     about: dict[str, Any] = {

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from typing_extensions import NotRequired, TypedDict
 
-from rayscope.api.schemas import Answer, IngestError
+from rayscope.api.schemas import IngestError
 
 
-class Attached(Answer):
+class Attached(TypedDict):
     """The session of the attached cluster."""
 
     session: str
 
 
-class SqlAnswer(Answer):
+class SqlAnswer(TypedDict):
     """The rows of a SQL query on the record as of ``snapshot_ns``."""
 
     columns: list[tuple[str, str]]
@@ -25,20 +25,20 @@ class SqlAnswer(Answer):
     snapshot_ns: int
 
 
-class SessionDeleted(Answer):
+class SessionDeleted(TypedDict):
     """The session whose record was deleted."""
 
     session: str
 
 
-class Archive(Answer):
+class Archive(TypedDict):
     """The archive for ended sessions, and why it cannot be used now."""
 
     url: str
     error: IngestError | None
 
 
-class FleetServer(Answer):
+class FleetServer(TypedDict):
     """A server that shares the warehouse, last seen ``age_s`` ago, with the ``sessions`` that it records."""
 
     server: str
@@ -48,7 +48,7 @@ class FleetServer(Answer):
     sessions: int
 
 
-class Warehouse(Answer):
+class Warehouse(TypedDict):
     """The warehouse, this server's name, its number of unpublished rows, and the other servers."""
 
     url: str
@@ -58,7 +58,7 @@ class Warehouse(Answer):
     error: IngestError | None
 
 
-class HealthAnswer(Answer):
+class HealthAnswer(TypedDict):
     """Whether the server is healthy. All fields except ``status`` and ``version`` require a token.
 
     ``damaged`` has files of the data directory that were set aside.
@@ -66,11 +66,11 @@ class HealthAnswer(Answer):
 
     status: Literal["ok", "degraded"]
     version: str
-    sessions: int = 0
-    pending_batches: int = 0
-    stalled_bodies: int = 0
-    rejected_batches: int = 0
-    damaged: list[str] = Field(default_factory=list)
-    archive: Archive | None = None
-    warehouse: Warehouse | None = None
-    error: IngestError | None = None
+    sessions: NotRequired[int]
+    pending_batches: NotRequired[int]
+    stalled_bodies: NotRequired[int]
+    rejected_batches: NotRequired[int]
+    damaged: NotRequired[list[str]]
+    archive: NotRequired[Archive | None]
+    warehouse: NotRequired[Warehouse | None]
+    error: NotRequired[IngestError | None]

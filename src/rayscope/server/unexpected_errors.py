@@ -6,7 +6,7 @@ import logging
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rayscope.api.parameters import error
+from rayscope.api.responses import error
 
 log = logging.getLogger("rayscope.server")
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
-from fastapi.responses import Response
-
-from rayscope.api.parameters import ERRORS, CurrentRecords, Limit, Session, answer
+from rayscope.api.parameters import CurrentRecords, Limit, Session
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.cluster.crashes import schemas, sql
 from rayscope.cluster.crashes.compute import Facts, Harm, harm_of
 from rayscope.cluster.crashes.reports import LoggedCrash, last_lines, logged_crashes
 from rayscope.cluster.logs.files import CurrentLogs, Logs
 from rayscope.model.program import script_name
 
-router = APIRouter()
+router = Router()
 
 _MAX_ITEMS = 100
 _SHOWN = (
@@ -27,10 +26,10 @@ _COUNTED = (
 )
 
 
-@router.get("/api/crashes", responses={**ERRORS, 200: {"model": schemas.CrashesAnswer}})
+@router.get("/api/crashes")
 def crashes(
     records: CurrentRecords, logs: CurrentLogs, session: Session = None, limit: Limit = 20
-) -> Response:
+) -> Json[schemas.CrashesAnswer]:
     """Workers that crashed, newest first: what each did, the harm of the crash, and its last log lines."""
     chosen = records.resolve(session)
     logged = logged_crashes(logs, chosen)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 
-class CrashHarm(Answer):
+class CrashHarm(TypedDict):
     """Whether a crash did harm. ``code``: explained in docs/reference/faults.md. ``number``: the count that
     it refers to.
     """
@@ -18,7 +18,7 @@ class CrashHarm(Answer):
     message: str
 
 
-class CrashedWorker(Answer):
+class CrashedWorker(TypedDict):
     """A worker or driver that crashed: what it did, how it ended according to Ray, and its log.
 
     ``function``: the last one that it ran. ``script``: its job's script. ``signal``, ``reason``, ``file``,
@@ -48,7 +48,7 @@ class CrashedWorker(Answer):
     lines: list[str]
 
 
-class CrashesAnswer(Answer):
+class CrashesAnswer(TypedDict):
     """Crashed workers, newest first. ``workers``: how many the session had. ``left_out``: not listed."""
 
     session: str

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 
 from rayscope.api.parameters import (
-    ERRORS,
     CurrentCatalog,
     CurrentRecords,
     Cursor,
@@ -17,11 +16,10 @@ from rayscope.api.parameters import (
     Nanoseconds,
     Session,
     Text,
-    answer,
     node_ids,
-    with_dropped,
 )
-from rayscope.api.schemas import Answer
+from rayscope.api.responses import answer, with_dropped
+from rayscope.api.routes import Router
 from rayscope.cluster.entities.schemas import SHAPES, WorkerName
 from rayscope.cluster.jobs import sql as jobs_sql
 from rayscope.cluster.logs import sql as logs_sql
@@ -43,7 +41,7 @@ AtLeast = Annotated[
 ]
 Internal = Annotated[bool, Query(description="Include Ray internals (is_internal).")]
 
-router = APIRouter()
+router = Router()
 
 
 def _add_lane(catalog: Catalog, session: str, row: dict[str, Any]) -> None:
@@ -74,7 +72,7 @@ def _add_names(records: SessionReader, session: str, rows: list[dict[str, Any]])
     )
     for row in rows:
         name = names[row["worker_id"]]
-        row.update({field: name[field] for field in WorkerName.model_fields if field in name})
+        row.update({field: name[field] for field in WorkerName.__annotations__ if field in name})
         row["job_id"] = name["job_id"]
         row["script"] = scripts.get(row["job_id"] or "")
         row.update(activity.get(row["worker_id"]) or {"running": 0, "blocked": 0, "attempts": [], "gpus": []})
@@ -178,7 +176,7 @@ def _add_entity(kind: Kind, path: str) -> None:
         return answer(row)
 
     page_shape, shape = SHAPES[kind]
-    routes: tuple[tuple[str, str, Callable[..., Response], str, type[Answer]], ...] = (
+    routes: tuple[tuple[str, str, Callable[..., Response], str, type], ...] = (
         (f"/api/{path}", "many", list_all, f"A page of {what}.", page_shape),
         (f"/api/{path}/{{{kind}_id}}", "one", get, f"One of the {what}.", shape),
     )
@@ -189,7 +187,7 @@ def _add_entity(kind: Kind, path: str) -> None:
             methods=["GET"],
             description=description,
             operation_id=f"{kind}_{operation}",
-            responses={**ERRORS, 200: {"model": model}},
+            responses={200: {"model": model}},
         )
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
+
 from rayscope.cluster.nodes.schemas import NodeDetailParts, NodeUsage, ProcessFigures
 from rayscope.cluster.placement.schemas import Activity, GpuShare
 from rayscope.cluster.recording.schemas import Dropped, Lane
 
 
-class EntityPage(Answer):
+class EntityPage(TypedDict):
     """A page of a list. ``internal_hidden``: the number of Ray's own entities that are left out."""
 
     next: str | None
@@ -22,13 +23,13 @@ class EntityPage(Answer):
     dropped: Dropped
 
 
-class Detail(Answer):
+class Detail(TypedDict):
     """``history``: every reported state in the order of time: ``time_ns``, ``state`` and its details."""
 
     history: list[dict[str, Any]]
 
 
-class Actor(Answer):
+class Actor(TypedDict):
     """An actor in its current or last state. ``gpus``: the GPUs that Ray assigned to it."""
 
     actor_id: str
@@ -58,7 +59,7 @@ class Actor(Answer):
     gpus: list[GpuShare]
 
 
-class RecordedNode(Answer):
+class RecordedNode(TypedDict):
     """The recorded fields of a node. ``lane``: the transport of its events."""
 
     node_id: str
@@ -89,7 +90,7 @@ class Node(RecordedNode, NodeUsage):
     workers: int | None
 
 
-class RecordedWorker(Answer):
+class RecordedWorker(TypedDict):
     """The recorded fields of a worker process."""
 
     worker_id: str
@@ -109,7 +110,7 @@ class RecordedWorker(Answer):
     is_internal: bool
 
 
-class WorkerName(Answer):
+class WorkerName(TypedDict):
     """The names of a worker for people: its actor, its first ``functions``, its job's ``script``."""
 
     actor_class: str | None
@@ -123,7 +124,7 @@ class Worker(RecordedWorker, WorkerName, ProcessFigures, Activity):
     """A worker process: what identifies it, its current activity, and its measurements."""
 
 
-class Job(Answer):
+class Job(TypedDict):
     """A driver or submitted job. ``tasks``: its attempts by state.
 
     ``stopped_by_libraries``: failed attempts that a library stopped on purpose, which are not failures.
@@ -151,7 +152,7 @@ class Job(Answer):
     stopped_by_libraries: int
 
 
-class PlacementGroup(Answer):
+class PlacementGroup(TypedDict):
     """A placement group."""
 
     placement_group_id: str
@@ -218,7 +219,7 @@ class PlacementGroupDetail(PlacementGroup, Detail):
 
 
 #: For each kind of entity, the schemas of a page of its list and of its details.
-SHAPES: dict[str, tuple[type[Answer], type[Answer]]] = {
+SHAPES: dict[str, tuple[type, type]] = {
     "actor": (ActorPage, ActorDetail),
     "node": (NodePage, NodeDetail),
     "worker": (WorkerPage, WorkerDetail),

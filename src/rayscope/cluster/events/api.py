@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import Response
+from fastapi import Query, Request
 
-from rayscope.api.parameters import (
-    ERRORS,
-    CurrentRecords,
-    Cursor,
-    Limit,
-    Nanoseconds,
-    Session,
-    Text,
-    answer_from_record,
-    node_ids,
-)
+from rayscope.api.parameters import CurrentRecords, Cursor, Limit, Nanoseconds, Session, Text, node_ids
+from rayscope.api.responses import Json, answer_from_record
+from rayscope.api.routes import Router
 from rayscope.cluster.events import schemas, sql
 from rayscope.storage.session_file import SessionFile
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/events", responses={**ERRORS, 200: {"model": schemas.EventsAnswer}})
+@router.get("/api/events")
 def events(
     records: CurrentRecords,
     request: Request,
@@ -38,7 +29,7 @@ def events(
     until_ns: Nanoseconds = None,
     limit: Limit = 100,
     cursor: Cursor = None,
-) -> Response:
+) -> Json[schemas.EventsAnswer]:
     """A page of events, newest first."""
     filters = {
         "severity": severity,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
+
 from rayscope.cluster.recording.schemas import Dropped
 
 
-class Event(Answer):
+class Event(TypedDict):
     """An event, or ``count`` similar ones until ``last_ns``. Times in ns."""
 
     time_ns: int
@@ -24,7 +25,7 @@ class Event(Answer):
     last_ns: int | None
 
 
-class EventsBySeverity(Answer):
+class EventsBySeverity(TypedDict):
     """The number of events by severity, regardless of the requested severity."""
 
     ERROR: int
@@ -32,7 +33,7 @@ class EventsBySeverity(Answer):
     INFO: int
 
 
-class EventsAnswer(Answer):
+class EventsAnswer(TypedDict):
     """A page of events, newest first."""
 
     items: list[Event]

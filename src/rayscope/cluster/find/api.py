@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
-from fastapi.responses import Response
+from fastapi import Query
 
-from rayscope.api.parameters import ERRORS, CurrentRecords, Session, answer
+from rayscope.api.parameters import CurrentRecords, Session
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.cluster.find import schemas, sql
 from rayscope.cluster.logs.files import CurrentLogs, Logs
 from rayscope.cluster.logs.listing import list_files
@@ -17,10 +18,10 @@ from rayscope.model.writer import writer_title
 from rayscope.ray.agents.logs import LogName
 from rayscope.records.reader import SessionReader
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/find", responses={**ERRORS, 200: {"model": schemas.FindAnswer}})
+@router.get("/api/find")
 def find(
     records: CurrentRecords,
     metrics: CurrentMetrics,
@@ -28,7 +29,7 @@ def find(
     q: Annotated[str, Query(min_length=1, max_length=200)],
     session: Session = None,
     limit: Annotated[int, Query(ge=1, le=50, description="Hits of each kind.")] = 5,
-) -> Response:
+) -> Json[schemas.FindAnswer]:
     """Functions, tasks, actors, nodes, jobs, log files, metrics by name, or by the first letters of an ID."""
     chosen = records.resolve(session)
     text = q.strip()
@@ -42,7 +43,7 @@ def find(
 
 
 def _group(hits: sql.Hits) -> dict[str, object]:
-    blank = dict.fromkeys(schemas.FoundItem.model_fields)
+    blank = dict.fromkeys(schemas.FoundItem.__annotations__)
     return {"kind": hits.kind, "items": [blank | item for item in hits.items], "total": hits.total}
 
 

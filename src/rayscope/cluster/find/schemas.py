@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 FoundKind = Literal[
     "function",
@@ -24,7 +24,7 @@ FoundKind = Literal[
 ]
 
 
-class FoundItem(Answer):
+class FoundItem(TypedDict):
     """A hit. ``id``: its ID, or its name if it is a function, a log file or a metric.
 
     ``detail``: distinguishes it from others of the same name: class, address, entrypoint, help text.
@@ -38,7 +38,7 @@ class FoundItem(Answer):
     node_id: str | None
 
 
-class FoundGroup(Answer):
+class FoundGroup(TypedDict):
     """The best hits of a kind, best first, and the total number."""
 
     kind: FoundKind
@@ -46,7 +46,7 @@ class FoundGroup(Answer):
     total: int
 
 
-class FindAnswer(Answer):
+class FindAnswer(TypedDict):
     """Hits by kind, without kinds that have none."""
 
     session: str

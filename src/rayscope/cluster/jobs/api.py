@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi import Request
 
-from rayscope.api.parameters import BODY_ERRORS, ERRORS, CurrentRecords, Session, answer, error
+from rayscope.api.parameters import CurrentRecords, Session
+from rayscope.api.responses import Json, answer, error
+from rayscope.api.routes import Router
 from rayscope.api.schemas import ErrorAnswer
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.cluster.jobs import schemas
@@ -23,33 +24,30 @@ from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql import entities
 
 _ACTION_ERRORS: dict[int | str, dict[str, Any]] = {
-    **BODY_ERRORS,
     409: {"model": ErrorAnswer},
     502: {"model": ErrorAnswer},
 }
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/jobs/{job_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
-def job_progress(records: CurrentRecords, job_id: str, session: Session = None) -> Response:
+@router.get("/api/jobs/{job_id}/progress")
+def job_progress(records: CurrentRecords, job_id: str, session: Session = None) -> Json[schemas.Progress]:
     """All attempts of a job by state, and by function: the top 100, and the total of the rest."""
     return answer(progress_of(records, records.resolve(session), "job", job_id))
 
 
-@router.get("/api/actors/{actor_id}/progress", responses={**ERRORS, 200: {"model": schemas.Progress}})
-def actor_progress(records: CurrentRecords, actor_id: str, session: Session = None) -> Response:
+@router.get("/api/actors/{actor_id}/progress")
+def actor_progress(records: CurrentRecords, actor_id: str, session: Session = None) -> Json[schemas.Progress]:
     """All attempts of an actor by state, and by method."""
     return answer(progress_of(records, records.resolve(session), "actor", actor_id))
 
 
-@router.post(
-    "/api/jobs", dependencies=OPERATOR_ONLY, responses={**_ACTION_ERRORS, 200: {"model": schemas.Submitted}}
-)
+@router.post("/api/jobs", dependencies=OPERATOR_ONLY, responses=_ACTION_ERRORS)
 def submit(
     records: CurrentRecords, clusters: CurrentClusters, request: schemas.JobRequest, session: Session = None
-) -> Response:
+) -> Json[schemas.Submitted]:
     """Submit a job to a live session's cluster. Its working directory can only be a URI."""
     working_dir = (request.runtime_env or {}).get("working_dir")
     if working_dir is not None and "://" not in str(working_dir):
@@ -67,7 +65,7 @@ def submit(
 @router.post(
     "/api/jobs/folder",
     dependencies=OPERATOR_ONLY,
-    responses={**_ACTION_ERRORS, 200: {"model": schemas.FolderAnswer}},
+    responses=_ACTION_ERRORS,
 )
 async def upload_folder(
     records: CurrentRecords,
@@ -75,7 +73,7 @@ async def upload_folder(
     clusters: CurrentClusters,
     request: Request,
     session: Session = None,
-) -> Response:
+) -> Json[schemas.FolderAnswer]:
     """Send a folder (a ZIP, up to 100 MiB) to a live session's cluster; its URI is for `working_dir`."""
     api, _ = clusters.job_api(records.resolve(session))
     try:
@@ -89,11 +87,11 @@ async def upload_folder(
 @router.post(
     "/api/jobs/{job_id}/stop",
     dependencies=OPERATOR_ONLY,
-    responses={**_ACTION_ERRORS, 200: {"model": schemas.Stopped}},
+    responses=_ACTION_ERRORS,
 )
 def stop(
     records: CurrentRecords, clusters: CurrentClusters, job_id: str, session: Session = None
-) -> Response:
+) -> Json[schemas.Stopped]:
     """Stop a submitted job. Ray sends SIGTERM and, after a few seconds, SIGKILL."""
     return answer({"stopped": _run_job_action(records, clusters, session, job_id, JobApi.stop)})
 
@@ -101,11 +99,11 @@ def stop(
 @router.delete(
     "/api/jobs/{job_id}",
     dependencies=OPERATOR_ONLY,
-    responses={**_ACTION_ERRORS, 200: {"model": schemas.Deleted}},
+    responses=_ACTION_ERRORS,
 )
 def delete(
     records: CurrentRecords, clusters: CurrentClusters, job_id: str, session: Session = None
-) -> Response:
+) -> Json[schemas.Deleted]:
     """Delete a submitted job that has ended from Ray. Rayscope's record is kept."""
     return answer({"deleted": _run_job_action(records, clusters, session, job_id, JobApi.delete)})
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from rayscope.api.schemas import Answer, Body
+from rayscope.api.schemas import Body
 
 
-class FunctionProgress(Answer):
+class FunctionProgress(TypedDict):
     """A function of a job: its attempts by state, and the sums of their times (ns).
 
     ``stopped_by_libraries``: failed attempts that a library stopped on purpose, which are not failures.
@@ -25,7 +26,7 @@ class FunctionProgress(Answer):
     stopped_by_libraries: int
 
 
-class RestProgress(Answer):
+class RestProgress(TypedDict):
     """The sums of all functions beyond the first 100."""
 
     functions: int
@@ -34,7 +35,7 @@ class RestProgress(Answer):
     stopped_by_libraries: int
 
 
-class Progress(Answer):
+class Progress(TypedDict):
     """All attempts of a job or actor by state, and by function."""
 
     id: str
@@ -58,25 +59,25 @@ class JobRequest(Body):
     entrypoint_resources: dict[str, float] | None = None
 
 
-class Submitted(Answer):
+class Submitted(TypedDict):
     """The submission ID of the new job."""
 
     submission_id: str
 
 
-class FolderAnswer(Answer):
+class FolderAnswer(TypedDict):
     """The URI by which the cluster's nodes find the folder."""
 
     uri: str
 
 
-class Stopped(Answer):
+class Stopped(TypedDict):
     """Whether the job was still running."""
 
     stopped: bool
 
 
-class Deleted(Answer):
+class Deleted(TypedDict):
     """Whether Ray has deleted the job. Rayscope's record is kept."""
 
     deleted: bool

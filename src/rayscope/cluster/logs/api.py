@@ -7,19 +7,13 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import Response, StreamingResponse
 
-from rayscope.api.parameters import (
-    ERRORS,
-    CurrentRecords,
-    CurrentSettings,
-    Nanoseconds,
-    Session,
-    Text,
-    answer,
-)
+from rayscope.api.parameters import CurrentRecords, CurrentSettings, Nanoseconds, Session, Text
 from rayscope.api.provide import provide
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import CurrentLogs, Logs, Problem, Source, describe
@@ -48,10 +42,10 @@ Lines = Annotated[int, Query(ge=1, le=MAX_LINES)]
 Pattern = Annotated[str | None, Query(max_length=MAX_PATTERN)]
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/logs", responses={**ERRORS, 200: {"model": schemas.LogFilesAnswer}})
+@router.get("/api/logs")
 def logs(
     settings: CurrentSettings,
     records: CurrentRecords,
@@ -64,7 +58,7 @@ def logs(
     q: Text = None,
     hide_empty: bool = False,
     limit: Annotated[int, Query(ge=1, le=_MAX_FILES)] = _MAX_FILES,
-) -> Response:
+) -> Json[schemas.LogFilesAnswer]:
     """The nodes and their log files, users' and newest first: of one node, a few, or matching ones."""
     chosen = records.resolve(session)
     kinds = _kinds(kind)
@@ -103,7 +97,7 @@ def logs(
     )
 
 
-@router.get("/api/logs/file", responses={**ERRORS, 200: {"model": schemas.LogPage}})
+@router.get("/api/logs/file")
 def file(
     records: CurrentRecords,
     logs: CurrentLogs,
@@ -121,7 +115,7 @@ def file(
     level: Level = None,
     since_ns: Nanoseconds = None,
     until_ns: Nanoseconds = None,
-) -> Response:
+) -> Json[schemas.LogPage]:
     """Lines of a file: from ``offset`` or ``since_ns`` on, or the last ones before ``before``.
 
     Without any of these, the last lines of the file. ``begin`` and ``end`` limit the answer to a range of
@@ -141,7 +135,7 @@ def file(
     return answer(_page(chosen, source, filters, offset, before))
 
 
-@router.get("/api/logs/of", responses={**ERRORS, 200: {"model": schemas.LogsOfAnswer}})
+@router.get("/api/logs/of")
 def of(
     records: CurrentRecords,
     clusters: CurrentClusters,
@@ -153,7 +147,7 @@ def of(
     job_id: Text = None,
     worker_id: Text = None,
     limit: Lines = 200,
-) -> Response:
+) -> Json[schemas.LogsOfAnswer]:
     """The last log lines of an attempt, an actor, a job or a worker, and the files that contain them."""
     chosen = records.resolve(session)
     if sum(value is not None for value in (task_id, actor_id, job_id, worker_id)) != 1:
@@ -188,7 +182,7 @@ def of(
     )
 
 
-@router.get("/api/logs/search", responses={**ERRORS, 200: {"model": schemas.LogSearchAnswer}})
+@router.get("/api/logs/search")
 def search(
     records: CurrentRecords,
     logs: CurrentLogs,
@@ -203,7 +197,7 @@ def search(
     since_ns: Nanoseconds = None,
     until_ns: Nanoseconds = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
-) -> Response:
+) -> Json[schemas.LogSearchAnswer]:
     """Lines of all files that contain a text, or match a regular expression (RE2); user files first."""
     chosen = records.resolve(session)
     sought = Sought(Matcher(q, regex=regex, case=case), limit, level, since_ns, until_ns)
@@ -222,7 +216,7 @@ def search(
     return answer({"session": chosen, "files": files, **result})
 
 
-@router.get("/api/logs/download", responses=ERRORS, response_class=StreamingResponse)
+@router.get("/api/logs/download", response_class=StreamingResponse)
 def download(
     records: CurrentRecords, logs: CurrentLogs, node_id: NodeId, name: FileName, session: Session = None
 ) -> Response:

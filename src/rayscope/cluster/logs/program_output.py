@@ -12,8 +12,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from starlette.requests import ClientDisconnect
 
-from rayscope.api.parameters import CurrentSecrets, answer, error
+from rayscope.api.parameters import CurrentSecrets
 from rayscope.api.provide import provide
+from rayscope.api.responses import answer, error
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.ingest.bodies import Busy, CurrentBodies, cut_off

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 
-class LogProblem(Answer):
+class LogProblem(TypedDict):
     """Why something is unavailable at present."""
 
     code: str
@@ -15,7 +15,7 @@ class LogProblem(Answer):
     remedy: str
 
 
-class LogNode(Answer):
+class LogNode(TypedDict):
     """A node. ``files``: the number of its known log files, None if it was not asked."""
 
     node_id: str
@@ -27,7 +27,7 @@ class LogNode(Answer):
     problem: LogProblem | None
 
 
-class LogWriter(Answer):
+class LogWriter(TypedDict):
     """The writer of a file: an actor, a worker (``functions``: the first ones that it ran), or a driver."""
 
     worker_id: str | None
@@ -58,7 +58,7 @@ class LogFile(LogWriter):
     last_ns: int | None
 
 
-class Keeping(Answer):
+class Keeping(TypedDict):
     """The copied logs (``workers``, ``all``, ``none``), their bytes, and why copying is paused."""
 
     mode: Literal["workers", "all", "none"]
@@ -67,7 +67,7 @@ class Keeping(Answer):
     error: dict[str, str] | None
 
 
-class LogFilesAnswer(Answer):
+class LogFilesAnswer(TypedDict):
     """Nodes and files. ``total``: matching files; ``left_out``: matching files that are not listed;
     ``empty``: matching files into which nothing was printed.
     """
@@ -82,7 +82,7 @@ class LogFilesAnswer(Answer):
     keeping: Keeping
 
 
-class LogStyle(Answer):
+class LogStyle(TypedDict):
     """The style of a range of a line's text (Unicode code points; ``end`` excluded), as set by the program.
 
     ``color`` and ``background``: ``red``, ``bright-red`` and the like, or ``#rrggbb``.
@@ -98,7 +98,7 @@ class LogStyle(Answer):
     underline: bool
 
 
-class LogLine(Answer):
+class LogLine(TypedDict):
     """A line. ``level``: its own or that of the continued line. ``is_mark``: Ray's own mark.
 
     ``is_cut``: the text is incomplete. ``is_whole``: it has an end. ``styles``: colors of the terminal.
@@ -115,14 +115,14 @@ class LogLine(Answer):
     styles: list[LogStyle]
 
 
-class Stretch(Answer):
+class Stretch(TypedDict):
     """A range of bytes of a file that is unavailable."""
 
     begin: int
     end: int
 
 
-class LogPage(Answer):
+class LogPage(TypedDict):
     """Lines of a file. ``next``: ``offset`` of the next page; ``prev``: ``before`` of the previous one."""
 
     session: str
@@ -154,7 +154,7 @@ class LogPart(LogWriter):
     problem: LogProblem | None
 
 
-class LogsOfAnswer(Answer):
+class LogsOfAnswer(TypedDict):
     """The ranges. ``notes``: codes of surprising facts. ``left_out``: workers that are not listed."""
 
     session: str
@@ -174,7 +174,7 @@ class Hit(LogLine):
     func_name: str | None
 
 
-class Searched(Answer):
+class Searched(TypedDict):
     """The amount of data that was searched."""
 
     files: int
@@ -182,7 +182,7 @@ class Searched(Answer):
     bytes: int
 
 
-class NotSearched(Answer):
+class NotSearched(TypedDict):
     """Bytes that were not searched. The reason is ``gone``, ``long``, ``stopped`` or ``not_kept``."""
 
     node_id: str
@@ -191,7 +191,7 @@ class NotSearched(Answer):
     bytes: int
 
 
-class LogSearchAnswer(Answer):
+class LogSearchAnswer(TypedDict):
     """Matching lines, the files that contain them, and the bytes that were not searched."""
 
     session: str

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi import Request
 
-from rayscope.api.parameters import ERRORS, CurrentRecords, Session, answer_from_record
+from rayscope.api.parameters import CurrentRecords, Session
+from rayscope.api.responses import Json, answer_from_record
+from rayscope.api.routes import Router
 from rayscope.cluster.nodes import schemas, sql
 from rayscope.cluster.nodes import usage as node_usage
 from rayscope.cluster.nodes.demand import Place
@@ -38,13 +39,13 @@ from rayscope.storage.sql.filters import TaskFilters
 _CELL = ("key", "node", "kind", "pid", "actor_class", "function", "running")
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/nodes/cells", responses={**ERRORS, 200: {"model": schemas.CellsAnswer}})
+@router.get("/api/nodes/cells")
 def cells(
     records: CurrentRecords, usages: CurrentNodeUsage, request: Request, session: Session = None
-) -> Response:
+) -> Json[schemas.CellsAnswer]:
     """Every node and worker as compact columns, with their utilization."""
     chosen = records.resolve(session)
 
@@ -83,14 +84,14 @@ def cells(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/cluster/status", responses={**ERRORS, 200: {"model": schemas.StatusAnswer}})
+@router.get("/api/cluster/status")
 def status(
     records: CurrentRecords,
     clusters: CurrentClusters,
     usages: CurrentNodeUsage,
     request: Request,
     session: Session = None,
-) -> Response:
+) -> Json[schemas.StatusAnswer]:
     """The cluster's resources, what holds them, what is pending and why, and the autoscaler."""
     chosen = records.resolve(session)
     return answer_from_record(

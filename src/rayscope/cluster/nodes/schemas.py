@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
+
 from rayscope.cluster.placement.schemas import NodeWorker, PhysicalBundle
 
 
-class CellNodes(Answer):
+class CellNodes(TypedDict):
     """Nodes as columns, the head first and then by name. ``workers`` excludes Ray's own processes, which
     ``internal`` counts.
     """
@@ -21,7 +22,7 @@ class CellNodes(Answer):
     running: list[int]
 
 
-class CellWorkers(Answer):
+class CellWorkers(TypedDict):
     """Workers as columns, sorted by node. ``key``: the beginning of the ID. Numbers, except ``pid`` and
     ``running``, are indexes into ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 means none.
     """
@@ -35,7 +36,7 @@ class CellWorkers(Answer):
     running: list[int]
 
 
-class NodePercents(Answer):
+class NodePercents(TypedDict):
     """Percentages of each node; -1 means unknown."""
 
     cpu: list[float]
@@ -46,7 +47,7 @@ class NodePercents(Answer):
     object_store: list[float]
 
 
-class Measured(Answer):
+class Measured(TypedDict):
     """Measurements of nodes and workers, in their order; -1 means unknown.
 
     ``cpu``: percent of one core; ``memory``, ``gpu_memory``, ``mem_total`` and ``gpu_mem_total``: bytes;
@@ -63,7 +64,7 @@ class Measured(Answer):
     cpus: list[int]
 
 
-class DeadNode(Answer):
+class DeadNode(TypedDict):
     """A node that is dead."""
 
     id: str
@@ -75,7 +76,7 @@ class DeadNode(Answer):
     resources_total: str | None
 
 
-class CellsAnswer(Answer):
+class CellsAnswer(TypedDict):
     """Every node and worker in compact form."""
 
     session: str
@@ -97,7 +98,7 @@ class CellsAnswer(Answer):
     workers_left_out: int
 
 
-class Usage(Answer):
+class Usage(TypedDict):
     """The use of a node. ``current``: the node is alive and has reported within the last 30 s."""
 
     usage_ns: int | None
@@ -124,7 +125,7 @@ class Usage(Answer):
     current: bool
 
 
-class NodeUsage(Answer):
+class NodeUsage(TypedDict):
     """The use of a node; null if unknown, and ``usage_missing`` says why."""
 
     usage: Usage | None
@@ -134,7 +135,7 @@ class NodeUsage(Answer):
     usage_params: dict[str, str | int] | None
 
 
-class ProcessFigures(Answer):
+class ProcessFigures(TypedDict):
     """Measurements of a process. ``cpu_percent``: of one core."""
 
     cpu_percent: float | None
@@ -144,7 +145,7 @@ class ProcessFigures(Answer):
     num_fds: int | None
 
 
-class AmountOf(Answer):
+class AmountOf(TypedDict):
     """The amounts of one resource."""
 
     total: float
@@ -152,7 +153,7 @@ class AmountOf(Answer):
     used: float
 
 
-class ResourceHolder(Answer):
+class ResourceHolder(TypedDict):
     """A holder of resources: ``actor``, ``task`` or ``placement_group``. ``id``: set for a single one."""
 
     kind: Literal["actor", "task", "placement_group"]
@@ -162,7 +163,7 @@ class ResourceHolder(Answer):
     resources: dict[str, float]
 
 
-class ReasonItem(Answer):
+class ReasonItem(TypedDict):
     """Why a request is pending (docs/reference/nodes.md explains the codes)."""
 
     code: str
@@ -178,7 +179,7 @@ class ReasonItem(Answer):
     remedy: str
 
 
-class PendingHolder(Answer):
+class PendingHolder(TypedDict):
     """A holder of a scarce resource: a running task (its ``attempt``), an actor or a placement group."""
 
     kind: Literal["actor", "task", "placement_group"]
@@ -189,7 +190,7 @@ class PendingHolder(Answer):
     since_ns: int | None
 
 
-class PendingItem(Answer):
+class PendingItem(TypedDict):
     """A pending request: ``count`` similar tasks or actors, or one placement group.
 
     ``since_ns``: when the first of them began to wait; ``reason.remedy``: what would let it run. ``holders``:
@@ -212,7 +213,7 @@ class PendingItem(Answer):
     holders_left_out: int
 
 
-class Shape(Answer):
+class Shape(TypedDict):
     """A shape of requests that the nodes report as pending."""
 
     resources: dict[str, float]
@@ -222,7 +223,7 @@ class Shape(Answer):
     label_selectors: list[dict[str, str]]
 
 
-class AutoscalerStatus(Answer):
+class AutoscalerStatus(TypedDict):
     """The autoscaler's own report: nodes by type, and what it could not start.
 
     ``failed``: node types and reasons. ``infeasible``: shapes that no type of node can hold.
@@ -237,7 +238,7 @@ class AutoscalerStatus(Answer):
     time_ns: int | None
 
 
-class StatusAnswer(Answer):
+class StatusAnswer(TypedDict):
     """The resources of the cluster, their holders, and pending requests. ``error``: why these are unknown."""
 
     session: str
@@ -256,7 +257,7 @@ class StatusAnswer(Answer):
     autoscaler: AutoscalerStatus | None
 
 
-class Disk(Answer):
+class Disk(TypedDict):
     """A file system. ``used_bytes`` and ``free_bytes`` are the part that users can fill."""
 
     path: str
@@ -265,7 +266,7 @@ class Disk(Answer):
     free_bytes: int
 
 
-class RayProcess(Answer):
+class RayProcess(TypedDict):
     """One of Ray's own processes, as reported by the node's agent."""
 
     pid: int
@@ -279,7 +280,7 @@ class RayProcess(Answer):
     gpu_percent: float | None
 
 
-class GpuFigures(Answer):
+class GpuFigures(TypedDict):
     """A GPU."""
 
     index: int
@@ -299,7 +300,7 @@ class MeasuredGpu(GpuFigures):
     process_percent: dict[str, float]
 
 
-class GpuProcess(Answer):
+class GpuProcess(TypedDict):
     """A process that uses memory of a GPU, and its worker."""
 
     pid: int
@@ -316,7 +317,7 @@ class NodeGpu(GpuFigures):
     processes: list[GpuProcess]
 
 
-class NodeMeasured(Answer):
+class NodeMeasured(TypedDict):
     """The complete report of a node at ``time_ns``. ``load``: averages of 1, 5 and 15 minutes."""
 
     node_id: str

@@ -6,10 +6,11 @@ import time
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import Response
+from fastapi import Path, Query, Request
 
-from rayscope.api.parameters import ERRORS, CurrentRecords, Session, Text, answer, answer_from_record
+from rayscope.api.parameters import CurrentRecords, Session, Text
+from rayscope.api.responses import Json, answer, answer_from_record
+from rayscope.api.routes import Router
 from rayscope.cluster.nodes.usage import CurrentNodeUsage
 from rayscope.cluster.objects import schemas
 from rayscope.cluster.objects.compute import GROUPINGS, summarize
@@ -27,10 +28,10 @@ _OF_COPIES = ("nodes", "is_pending", "is_spilled", "spilled_node_id", "problem")
 ObjectId = Annotated[str, Path(pattern="^[0-9a-f]{56}$", description="The whole ID of an object.")]
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/memory", responses={**ERRORS, 200: {"model": schemas.MemoryAnswer}})
+@router.get("/api/memory")
 def memory(
     records: CurrentRecords,
     clusters: CurrentClusters,
@@ -43,7 +44,7 @@ def memory(
     node_id: Text = None,
     job_id: Text = None,
     older_than_s: Annotated[float, Query(ge=0, le=10**7)] = 600,
-) -> Response:
+) -> Json[schemas.MemoryAnswer]:
     """The memory held by objects, grouped by function, reference type, call site, process, node, or job."""
     if by not in GROUPINGS:
         raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"Use one of: {', '.join(GROUPINGS)}.")
@@ -91,10 +92,10 @@ def memory(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/memory/objects/{object_id}", responses={**ERRORS, 200: {"model": schemas.ObjectCopies}})
+@router.get("/api/memory/objects/{object_id}")
 def copies(
     records: CurrentRecords, objects: CurrentReferences, object_id: ObjectId, session: Session = None
-) -> Response:
+) -> Json[schemas.ObjectCopies]:
     """The nodes that hold a copy of an object at present, according to its owner."""
     chosen = records.resolve(session)
     owner_id = records.read(chosen, lambda file: owner_of(file, object_id))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import NotRequired, TypedDict
 
 
-class Sums(Answer):
+class Sums(TypedDict):
     """Objects (each counted once), the references to them, their known bytes, and objects by type."""
 
     objects: int
@@ -21,15 +21,15 @@ class Group(Sums):
     """Objects with the same ``key`` (null: unknown). Identifies the process if it is the key."""
 
     key: str | None
-    is_put: bool | None = None
-    node_id: str | None = None
-    pid: int | None = None
-    is_driver: bool | None = None
-    actor_id: str | None = None
-    job_id: str | None = None
+    is_put: NotRequired[bool | None]
+    node_id: NotRequired[str | None]
+    pid: NotRequired[int | None]
+    is_driver: NotRequired[bool | None]
+    actor_id: NotRequired[str | None]
+    job_id: NotRequired[str | None]
 
 
-class ObjectHolder(Answer):
+class ObjectHolder(TypedDict):
     """A process that holds an object."""
 
     worker_id: str
@@ -40,7 +40,7 @@ class ObjectHolder(Answer):
     type: str
 
 
-class HeldObject(Answer):
+class HeldObject(TypedDict):
     """One of the largest objects."""
 
     object_id: str
@@ -65,7 +65,7 @@ class Suspect(Sums):
     oldest_ns: int
 
 
-class MemoryAmount(Answer):
+class MemoryAmount(TypedDict):
     """A memory in bytes, and the used share of it (percent)."""
 
     total_bytes: int | None
@@ -74,7 +74,7 @@ class MemoryAmount(Answer):
     percent: float | None
 
 
-class StoreOfNode(Answer):
+class StoreOfNode(TypedDict):
     """A node's object store, and the ``memory`` of its machine."""
 
     node_id: str
@@ -92,7 +92,7 @@ class StoreOfNode(Answer):
     waiting: bool
 
 
-class ObjectCopies(Answer):
+class ObjectCopies(TypedDict):
     """The copies of an object at present, according to its owner.
 
     ``nodes`` have a copy in their object store. An object without ``problem`` that is on no node and not
@@ -110,7 +110,7 @@ class ObjectCopies(Answer):
     problem: Literal["not_live", "owner_unknown", "owner_gone", "no_answer", "released"] | None
 
 
-class MemoryAnswer(Answer):
+class MemoryAnswer(TypedDict):
     """The memory held by each group. Not ``live`` if it is the last stored reading; ``totals`` is null if
     there is none.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 #: In the order in which an attempt passes through them. The last two are not in flight.
 Situation = Literal[
@@ -22,7 +22,7 @@ Situation = Literal[
 ]
 
 
-class AwaitedFunction(Answer):
+class AwaitedFunction(TypedDict):
     """A function of whose tasks an attempt awaits ``count``; ``task_id``: one of them."""
 
     name: str
@@ -30,7 +30,7 @@ class AwaitedFunction(Answer):
     task_id: str
 
 
-class RunningAttempt(Answer):
+class RunningAttempt(TypedDict):
     """An attempt on a worker since ``since_ns``, in its situation since ``situation_ns`` (ns).
 
     A driver has its script as ``name`` and the ``type`` DRIVER_TASK. If it is blocked, ``call`` is the call
@@ -48,7 +48,7 @@ class RunningAttempt(Answer):
     blocked_on: list[AwaitedFunction]
 
 
-class GpuShare(Answer):
+class GpuShare(TypedDict):
     """A GPU that Ray assigned, and the assigned share of it. ``index``: as returned by ``ray.get_gpu_ids``.
 
     If the index is unknown, ``share`` is the sum of the requested shares.
@@ -58,7 +58,7 @@ class GpuShare(Answer):
     share: float
 
 
-class Activity(Answer):
+class Activity(TypedDict):
     """The present activity of a worker: the number of its attempts, how many are blocked, and the 5 oldest.
 
     A driver runs no attempt: ``running`` is 0, ``blocked`` 1 while it waits, and ``attempts`` its script.
@@ -71,7 +71,7 @@ class Activity(Answer):
     gpus: list[GpuShare]
 
 
-class PhysicalBundle(Answer):
+class PhysicalBundle(TypedDict):
     """A bundle of a placement group on a node. ``resources``: null if unknown."""
 
     group: str

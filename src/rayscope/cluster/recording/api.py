@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
-from fastapi.responses import Response
-
-from rayscope.api.parameters import ERRORS, CurrentCatalog, CurrentRecords, Session, answer
+from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Session
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.cluster.recording import schemas, transport
 from rayscope.cluster.recording.recording import cannot_see
 from rayscope.cluster.recording.recording import recording as how_recorded
@@ -40,13 +39,13 @@ def _figures(file: SessionFile) -> dict[str, Any]:
     }
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/recording", responses={**ERRORS, 200: {"model": schemas.RecordingAnswer}})
+@router.get("/api/recording")
 def recording(
     catalog: CurrentCatalog, records: CurrentRecords, clusters: CurrentClusters, session: Session = None
-) -> Response:
+) -> Json[schemas.RecordingAnswer]:
     """How each node of the session sends its events, and which events were dropped and recovered."""
     name = records.resolve(session)
     about = catalog.about(name)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 #: The transport of a node's events: binary, Ray's JSON, none, or unknown.
 Lane = Literal["fast", "json", "none", "unknown"]
@@ -14,7 +12,7 @@ Lane = Literal["fast", "json", "none", "unknown"]
 Recording = Literal["events", "snapshot", "events+snapshot"]
 
 
-class DroppedBy(Answer):
+class DroppedBy(TypedDict):
     """A loss that ``source`` counted."""
 
     source: str
@@ -25,7 +23,7 @@ class DroppedBy(Answer):
     last_ns: int | None
 
 
-class Dropped(Answer):
+class Dropped(TypedDict):
     """The losses of a record."""
 
     total: int
@@ -38,7 +36,7 @@ class Dropped(Answer):
     repaired_partly: bool
 
 
-class LaneReason(Answer):
+class LaneReason(TypedDict):
     """Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them."""
 
     lane: Lane
@@ -49,7 +47,7 @@ class LaneReason(Answer):
     address: str | None
 
 
-class VersionNote(Answer):
+class VersionNote(TypedDict):
     """A version in the cluster that does not match the server.
 
     ``other_agent``: ``nodes`` run ``version`` of rayscope-agent, the server is ``ours``. ``untested_ray``:
@@ -64,18 +62,18 @@ class VersionNote(Answer):
     remedy: str
 
 
-class Lanes(Answer):
+class Lanes(TypedDict):
     """The number of living nodes by transport: binary, Ray's JSON, none, or unknown."""
 
     fast: int
-    json_: int = Field(alias="json")
+    json: int
     none: int
     unknown: int
     reasons: list[LaneReason]
     versions: list[VersionNote]
 
 
-class AgentFigures(Answer):
+class AgentFigures(TypedDict):
     """Figures reported by a node's agent. Counts are totals since its process started."""
 
     pid: int
@@ -97,7 +95,7 @@ class AgentFigures(Answer):
     dropped_attempts: int
 
 
-class NodeLane(Answer):
+class NodeLane(TypedDict):
     """The transport of one node's events."""
 
     node_id: str
@@ -110,7 +108,7 @@ class NodeLane(Answer):
     agent: AgentFigures | None
 
 
-class Snapshots(Answer):
+class Snapshots(TypedDict):
     """The state of the snapshots of the GCS."""
 
     ok: bool
@@ -123,21 +121,21 @@ class Snapshots(Answer):
     last_tasks_ns: int | None
 
 
-class TracerSaid(Answer):
+class TracerSaid(TypedDict):
     """A state of tracers other than simply on, and the number of tracers in it."""
 
     text: str
     workers: int
 
 
-class WithoutEvents(Answer):
+class WithoutEvents(TypedDict):
     """Tasks that are not recorded because their events are disabled. ``class_name``: null for functions."""
 
     class_name: str | None
     tasks: int
 
 
-class Tracing(Answer):
+class Tracing(TypedDict):
     """The number of traced workers among those that ran tasks, and tasks that only the tracer saw."""
 
     traced: int
@@ -148,7 +146,7 @@ class Tracing(Answer):
     without_events: list[WithoutEvents]
 
 
-class RecordingAnswer(Answer):
+class RecordingAnswer(TypedDict):
     """How a session is recorded."""
 
     session: str

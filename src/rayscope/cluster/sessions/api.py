@@ -5,24 +5,12 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi import Request
 
-from rayscope.api.parameters import (
-    BODY_ERRORS,
-    ERRORS,
-    CurrentCatalog,
-    CurrentRecords,
-    Cursor,
-    Filters,
-    Limit,
-    Session,
-    Text,
-    answer,
-    answer_from_record,
-    error_info,
-)
+from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Cursor, Filters, Limit, Session, Text
 from rayscope.api.provide import provide
+from rayscope.api.responses import Json, answer, answer_from_record, error_info
+from rayscope.api.routes import Router
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.cluster.recording.api import lane_summary
 from rayscope.cluster.recording.recording import cannot_see, recording
@@ -116,10 +104,10 @@ def _figures(file: SessionFile, at_ns: int) -> dict[str, Any]:
     }
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/sessions", responses={**ERRORS, 200: {"model": schemas.SessionPage}})
+@router.get("/api/sessions")
 def sessions(
     catalog: CurrentCatalog,
     records: CurrentRecords,
@@ -128,7 +116,7 @@ def sessions(
     q: Text = None,
     limit: Limit = 100,
     cursor: Cursor = None,
-) -> Response:
+) -> Json[schemas.SessionPage]:
     """The recorded sessions, most recently updated first. With `name`, only the one with this ID, a prefix of
     it, or this displayed name.
 
@@ -160,7 +148,6 @@ def sessions(
 @router.patch(
     "/api/sessions/{session}",
     dependencies=OPERATOR_ONLY,
-    responses={**BODY_ERRORS, 200: {"model": schemas.SessionItem}},
 )
 def label(
     catalog: CurrentCatalog,
@@ -168,7 +155,7 @@ def label(
     metrics: CurrentMetrics,
     session: str,
     label_body: schemas.SessionLabel,
-) -> Response:
+) -> Json[schemas.SessionItem]:
     """Name a session, or annotate it."""
     before = catalog.about(session).label
     catalog.set_label(
@@ -194,14 +181,14 @@ def _text(text: str) -> str:
     return "".join(c for c in text if c.isprintable() or c in "\n\t").strip()
 
 
-@router.get("/api/functions", responses={**ERRORS, 200: {"model": schemas.FunctionsAnswer}})
+@router.get("/api/functions")
 def functions(
     records: CurrentRecords,
     request: Request,
     filters: Filters,
     session: Session = None,
     limit: Limit = 50,
-) -> Response:
+) -> Json[schemas.FunctionsAnswer]:
     """Functions by the total time of their matching attempts."""
     name = records.resolve(session)
 
@@ -212,14 +199,14 @@ def functions(
     return answer_from_record(records, name, request, look)
 
 
-@router.get("/api/summary", responses={**ERRORS, 200: {"model": schemas.Summary}})
+@router.get("/api/summary")
 def summary(
     catalog: CurrentCatalog,
     records: CurrentRecords,
     writer: Annotated[Writer, provide(Writer)],
     clusters: CurrentClusters,
     session: Session = None,
-) -> Response:
+) -> Json[schemas.Summary]:
     """A session at a glance: attempts by state, slowest functions, failures, and what is missing."""
     name = records.resolve(session)
     about = catalog.about(name)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-from fastapi.responses import Response
-
-from rayscope.api.parameters import ERRORS, CurrentCatalog, CurrentRecords, Session, answer
+from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Session
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.cluster.sessions import schemas
 from rayscope.cluster.sessions.topics import glance
 from rayscope.ingest.clusters import CurrentClusters
 from rayscope.storage.sql import sessions as sql
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/cluster", responses={**ERRORS, 200: {"model": schemas.ClusterAnswer}})
+@router.get("/api/cluster")
 def cluster(
     catalog: CurrentCatalog, records: CurrentRecords, clusters: CurrentClusters, session: Session = None
-) -> Response:
+) -> Json[schemas.ClusterAnswer]:
     """Counts of everything by state, and the resources of the live nodes."""
     name = records.resolve(session)
     tasks = records.read_cached(name, sql.counts)["tasks"]

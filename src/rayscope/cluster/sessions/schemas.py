@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from rayscope.api.schemas import Answer, Body, HiddenLibrary, IngestError
+from rayscope.api.schemas import Body, HiddenLibrary, IngestError
 from rayscope.cluster.recording.schemas import Dropped, Lanes, Recording, Tracing
 
 
-class SessionItem(Answer):
+class SessionItem(TypedDict):
     """A Ray session. ``name``: set by the operator, or else the first job's ``script`` and the number of
     further jobs.
 
@@ -50,7 +51,7 @@ class SessionLabel(Body):
     tags: list[Annotated[str, Field(max_length=40)]] | None = Field(None, max_length=20)
 
 
-class SessionPage(Answer):
+class SessionPage(TypedDict):
     """A page of sessions."""
 
     items: list[SessionItem]
@@ -59,7 +60,7 @@ class SessionPage(Answer):
     dropped: Dropped
 
 
-class Ingest(Answer):
+class Ingest(TypedDict):
     """The state of ingestion."""
 
     events: int
@@ -72,7 +73,7 @@ class Ingest(Answer):
     error: IngestError | None
 
 
-class FunctionItem(Answer):
+class FunctionItem(TypedDict):
     """A function's attempts, the quantiles of their ``duration_ns``, and the sums of their times (ns).
 
     ``origin``: ``user``, a library's name, or null if unknown. ``operator``: the purpose for which a library
@@ -97,7 +98,7 @@ class FunctionItem(Answer):
     total_ns: int
 
 
-class FunctionsAnswer(Answer):
+class FunctionsAnswer(TypedDict):
     """Functions by time."""
 
     session: str
@@ -105,7 +106,7 @@ class FunctionsAnswer(Answer):
     hidden: list[HiddenLibrary]
 
 
-class FailureItem(Answer):
+class FailureItem(TypedDict):
     """A failed attempt."""
 
     task_id: str
@@ -117,7 +118,7 @@ class FailureItem(Answer):
     end_ns: int | None
 
 
-class Summary(Answer):
+class Summary(TypedDict):
     """A session at a glance."""
 
     session: str
@@ -137,14 +138,14 @@ class Summary(Answer):
     cannot_see: list[str]
 
 
-class NodeCounts(Answer):
+class NodeCounts(TypedDict):
     """The numbers of living and dead nodes."""
 
     alive: int
     dead: int
 
 
-class ClusterAnswer(Answer):
+class ClusterAnswer(TypedDict):
     """The numbers of all kinds of entities."""
 
     session: str

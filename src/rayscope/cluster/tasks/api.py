@@ -4,31 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import Response
+from fastapi import Query, Request
 
-from rayscope.api.parameters import (
-    ERRORS,
-    CurrentRecords,
-    Cursor,
-    Filters,
-    Limit,
-    Nanoseconds,
-    Session,
-    Sort,
-    Text,
-    answer,
-    answer_from_record,
-    with_dropped,
-)
+from rayscope.api.parameters import CurrentRecords, Cursor, Filters, Limit, Nanoseconds, Session, Sort, Text
+from rayscope.api.responses import Json, answer, answer_from_record, with_dropped
+from rayscope.api.routes import Router
 from rayscope.cluster.tasks import failures_sql, flow_sql, schemas, sql
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/tasks", responses={**ERRORS, 200: {"model": schemas.TaskPage}})
+@router.get("/api/tasks")
 def tasks(
     records: CurrentRecords,
     filters: Filters,
@@ -36,7 +24,7 @@ def tasks(
     sort: Sort = "-created_ns",
     limit: Limit = 100,
     cursor: Cursor = None,
-) -> Response:
+) -> Json[schemas.TaskPage]:
     """Task attempts that match the filters, one page at a time, and their total."""
     chosen = records.resolve(session)
     page = records.read(
@@ -48,7 +36,7 @@ def tasks(
     return with_dropped(records, chosen, page)
 
 
-@router.get("/api/scheduling", responses={**ERRORS, 200: {"model": schemas.SchedulingAnswer}})
+@router.get("/api/scheduling")
 def scheduling(
     records: CurrentRecords,
     request: Request,
@@ -57,7 +45,7 @@ def scheduling(
     since_ns: Nanoseconds = None,
     until_ns: Nanoseconds = None,
     limit: Limit = 200,
-) -> Response:
+) -> Json[schemas.SchedulingAnswer]:
     """Where the time of each function's attempts went, and how many ran on the node that submitted them."""
     chosen = records.resolve(session)
 
@@ -78,7 +66,7 @@ def scheduling(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/failures", responses={**ERRORS, 200: {"model": schemas.FailuresAnswer}})
+@router.get("/api/failures")
 def failures(
     records: CurrentRecords,
     request: Request,
@@ -89,7 +77,7 @@ def failures(
     stopped: Annotated[
         bool, Query(description="Also attempts that Ray's libraries stopped on purpose")
     ] = False,
-) -> Response:
+) -> Json[schemas.FailuresAnswer]:
     """Failed attempts grouped by function, error type, message and line; final failures first.
 
     Attempts that Ray's libraries stopped on purpose are left out, and counted in `stopped_by_libraries`.
@@ -103,8 +91,8 @@ def failures(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/tasks/{task_id}", responses={**ERRORS, 200: {"model": schemas.TaskDetail}})
-def task(records: CurrentRecords, task_id: str, session: Session = None) -> Response:
+@router.get("/api/tasks/{task_id}")
+def task(records: CurrentRecords, task_id: str, session: Session = None) -> Json[schemas.TaskDetail]:
     """One task: all attempts with state times, phases and errors; parent, call path, children, spans."""
     chosen = records.resolve(session)
     last_ns = records.last_ns(chosen)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
+
 from rayscope.cluster.placement.schemas import GpuShare
 from rayscope.cluster.recording.schemas import Dropped
 
@@ -12,7 +13,7 @@ from rayscope.cluster.recording.schemas import Dropped
 Outcome = Literal["final", "retrying", "recovered"]
 
 
-class TaskItem(Answer):
+class TaskItem(TypedDict):
     """One attempt of a task."""
 
     task_id: str
@@ -43,7 +44,7 @@ class TaskItem(Answer):
     total_ns: int | None
 
 
-class TaskPage(Answer):
+class TaskPage(TypedDict):
     """A page of task attempts."""
 
     items: list[TaskItem]
@@ -52,14 +53,14 @@ class TaskPage(Answer):
     dropped: Dropped
 
 
-class StateTime(Answer):
+class StateTime(TypedDict):
     """When a state was entered."""
 
     state: str
     time_ns: int
 
 
-class Phase(Answer):
+class Phase(TypedDict):
     """A phase of the execution: deserialize, execute, store, total."""
 
     name: str
@@ -67,7 +68,7 @@ class Phase(Answer):
     end_ns: int
 
 
-class TaskFailure(Answer):
+class TaskFailure(TypedDict):
     """Ray's error type and the text. ``is_cut``: Ray kept only its end."""
 
     type: str
@@ -100,7 +101,7 @@ class AttemptDetail(TaskItem):
     stderr_end: int | None
 
 
-class Parent(Answer):
+class Parent(TypedDict):
     """The task that submitted this one."""
 
     task_id: str
@@ -108,7 +109,7 @@ class Parent(Answer):
     state: str | None
 
 
-class SpanItem(Answer):
+class SpanItem(TypedDict):
     """A measured span of time inside an attempt."""
 
     name: str
@@ -119,7 +120,7 @@ class SpanItem(Answer):
     blocked_on: list[str] | None
 
 
-class EdgeItem(Answer):
+class EdgeItem(TypedDict):
     """An object and the two tasks that it connects."""
 
     producer_task_id: str | None
@@ -138,7 +139,7 @@ class EdgeItem(Answer):
     is_remote: bool | None
 
 
-class AnnotationItem(Answer):
+class AnnotationItem(TypedDict):
     """An annotation of a task by user code."""
 
     attempt: int
@@ -149,7 +150,7 @@ class AnnotationItem(Answer):
     time_ns: int
 
 
-class PhaseTimes(Answer):
+class PhaseTimes(TypedDict):
     """The parts of an attempt's time, in order (ns). They add up to ``total_ns``.
 
     If the start of the attempt was not reported, the parts after its last reported state are null.
@@ -185,7 +186,7 @@ class SchedulingItem(PhaseTimes):
     duration_ns: int | None
 
 
-class AwaitedTask(Answer):
+class AwaitedTask(TypedDict):
     """A task whose value another one awaits as an argument, and which is not ready yet."""
 
     task_id: str
@@ -193,7 +194,7 @@ class AwaitedTask(Answer):
     state: str | None
 
 
-class TaskDetail(Answer):
+class TaskDetail(TypedDict):
     """All fields of a task. ``waits_for``: the tasks that create its missing arguments."""
 
     task_id: str
@@ -229,14 +230,14 @@ class FunctionSchedulingItem(PhaseTimes):
     spilled: int
 
 
-class SchedulingAnswer(Answer):
+class SchedulingAnswer(TypedDict):
     """Functions by the time of their attempts."""
 
     session: str
     items: list[FunctionSchedulingItem]
 
 
-class FailedAttempt(Answer):
+class FailedAttempt(TypedDict):
     """A failed attempt of a group, the outcome of its task, and its own message."""
 
     task_id: str
@@ -247,7 +248,7 @@ class FailedAttempt(Answer):
     message: str | None
 
 
-class FailureGroup(Answer):
+class FailureGroup(TypedDict):
     """Failed attempts with one signature: function, error type, message (``#``: variable parts), file, line.
 
     ``final``, ``retrying`` and ``recovered``: the number of its ``tasks`` by outcome; ``outcome`` is the most
@@ -275,7 +276,7 @@ class FailureGroup(Answer):
     latest: list[FailedAttempt]
 
 
-class TasksByOutcome(Answer):
+class TasksByOutcome(TypedDict):
     """The number of tasks by outcome."""
 
     final: int
@@ -283,7 +284,7 @@ class TasksByOutcome(Answer):
     recovered: int
 
 
-class FailuresAnswer(Answer):
+class FailuresAnswer(TypedDict):
     """Failures by signature; ``tasks``: all of their tasks by outcome.
 
     ``stopped_by_libraries``: attempts that Ray's libraries stopped on purpose. They are left out unless

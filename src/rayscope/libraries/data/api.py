@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
-from fastapi.responses import Response
-
-from rayscope.api.parameters import ERRORS, CurrentRecords, Limit, Session, answer
+from rayscope.api.parameters import CurrentRecords, Limit, Session
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.ingest.clusters import CurrentClusters
 from rayscope.libraries.data import schemas, sql
 from rayscope.libraries.data.compute import bottleneck, lanes, least_time_ns, tasks_by_operator
@@ -15,16 +14,16 @@ from rayscope.libraries.used import problem
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
-router = APIRouter()
+router = Router()
 #: Time buckets for the number of running tasks of an operator: more than a lane on a wide screen can show.
 _MAX_BUCKETS = 240
 _MAX_WARNINGS = 100
 
 
-@router.get("/api/data", responses={**ERRORS, 200: {"model": schemas.DatasetPage}})
+@router.get("/api/data")
 def datasets(
     records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
-) -> Response:
+) -> Json[schemas.DatasetPage]:
     """The datasets that Ray Data executed, newest first, with their operators."""
     name = records.resolve(session)
     items, total = records.read_cached(name, lambda file: sql.datasets(file, limit), str(limit))
@@ -33,8 +32,8 @@ def datasets(
     )
 
 
-@router.get("/api/data/{dataset_id}", responses={**ERRORS, 200: {"model": schemas.DatasetAnswer}})
-def dataset(records: CurrentRecords, dataset_id: str, session: Session = None) -> Response:
+@router.get("/api/data/{dataset_id}")
+def dataset(records: CurrentRecords, dataset_id: str, session: Session = None) -> Json[schemas.DatasetAnswer]:
     """A dataset: its operators with their tasks, and the operator that limits the throughput."""
     name = records.resolve(session)
     now_ns = records.last_ns(name)

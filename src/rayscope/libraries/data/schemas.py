@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
+
 from rayscope.libraries.schemas import LibraryProblem
 
 
-class OperatorItem(Answer):
+class OperatorItem(TypedDict):
     """An operator of a dataset. ``progress`` and ``total``: blocks, None if Ray does not know.
 
     ``inputs``: the IDs of the operators that feed it, None if the tracer did not report them.
@@ -25,7 +26,7 @@ class OperatorItem(Answer):
     inputs: list[str] | None
 
 
-class DatasetItem(Answer):
+class DatasetItem(TypedDict):
     """A dataset that was executed. ``end_known_by``: ``job`` or ``session`` if the end is inferred."""
 
     dataset_id: str
@@ -42,7 +43,7 @@ class DatasetItem(Answer):
     operators: list[OperatorItem]
 
 
-class DatasetPage(Answer):
+class DatasetPage(TypedDict):
     """The datasets of a session, newest first. ``problem``: why the data may be out of date."""
 
     session: str
@@ -51,14 +52,14 @@ class DatasetPage(Answer):
     problem: LibraryProblem | None
 
 
-class TaskNames(Answer):
+class TaskNames(TypedDict):
     """Filters that find tasks in the list of tasks."""
 
     func_name: str | None
     name: str | None
 
 
-class OperatorTasks(Answer):
+class OperatorTasks(TypedDict):
     """The tasks that ran for an operator: times in ns, sizes in bytes (None without the tracer).
 
     ``steady_ns``: the total time if the first task in each worker, which imports modules, took as long as the
@@ -95,7 +96,7 @@ class OperatorDetail(OperatorItem):
     actor_start_ns: int | None
 
 
-class DatasetWarning(Answer):
+class DatasetWarning(TypedDict):
     """A warning of Ray Data about an operator. ``issue``: its kind, in Ray Data's words."""
 
     time_ns: int

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
-from fastapi.responses import Response
+from fastapi import Query
 
-from rayscope.api.parameters import ERRORS, CurrentRecords, Limit, Session, answer
+from rayscope.api.parameters import CurrentRecords, Limit, Session
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.ingest.clusters import CurrentClusters
 from rayscope.libraries.serve import schemas, sql
 from rayscope.libraries.serve.compute import edge, requests
@@ -15,14 +16,14 @@ from rayscope.libraries.used import problem
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
-router = APIRouter()
+router = Router()
 _MAX_REPLICAS = 2_000
 
 
-@router.get("/api/serve", responses={**ERRORS, 200: {"model": schemas.ServePage}})
+@router.get("/api/serve")
 def serve(
     records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
-) -> Response:
+) -> Json[schemas.ServePage]:
     """Serve's applications with their deployments, its proxies and its controllers."""
     name = records.resolve(session)
     found = records.read_cached(name, lambda file: _all(file, limit), str(limit))
@@ -30,9 +31,7 @@ def serve(
 
 
 # This is no sub-path of the application, because a name may contain slashes and end in anything.
-@router.get(
-    "/api/serve-requests/{application:path}", responses={**ERRORS, 200: {"model": schemas.ServeRequestPage}}
-)
+@router.get("/api/serve-requests/{application:path}")
 def serve_requests(
     records: CurrentRecords,
     application: str,
@@ -42,7 +41,7 @@ def serve_requests(
         Literal["slowest", "newest", "failed"],
         Query(description="Which requests: the slowest, the newest, or the newest that failed."),
     ] = "slowest",
-) -> Response:
+) -> Json[schemas.ServeRequestPage]:
     """Slow and failed requests of an application, and where each spent its time, according to the tracer."""
     name = records.resolve(session)
 
@@ -55,10 +54,10 @@ def serve_requests(
     return answer(records.read_cached(name, read, f"{application} {limit} {order}"))
 
 
-@router.get(
-    "/api/serve/{application:path}", responses={**ERRORS, 200: {"model": schemas.ServeApplicationAnswer}}
-)
-def serve_application(records: CurrentRecords, application: str, session: Session = None) -> Response:
+@router.get("/api/serve/{application:path}")
+def serve_application(
+    records: CurrentRecords, application: str, session: Session = None
+) -> Json[schemas.ServeApplicationAnswer]:
     """An application: its deployments with their configuration, and its replicas, including dead ones."""
     name = records.resolve(session)
     return answer(records.read_cached(name, lambda file: _application(file, name, application), application))
@@ -66,11 +65,11 @@ def serve_application(records: CurrentRecords, application: str, session: Sessio
 
 def _all(file: SessionFile, limit: int) -> dict[str, Any]:
     items, total = sql.applications(file, limit)
-    shown = schemas.ServeApplicationItem.model_fields
+    shown = schemas.ServeApplicationItem.__annotations__
     for item in items:
         for deployment in item["deployments"]:
             _count(deployment)
-            for name in deployment.keys() - schemas.ServeDeploymentItem.model_fields.keys():
+            for name in deployment.keys() - schemas.ServeDeploymentItem.__annotations__.keys():
                 del deployment[name]
     return {
         "items": [{name: item[name] for name in shown} for item in items],

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
+
 from rayscope.libraries.schemas import LibraryProblem
 
 
-class ServeChange(Answer):
+class ServeChange(TypedDict):
     """A change of state, when it was observed, and the reason in Serve's words."""
 
     time_ns: int
@@ -17,7 +18,7 @@ class ServeChange(Answer):
     reason: str | None
 
 
-class ServeDeploymentItem(Answer):
+class ServeDeploymentItem(TypedDict):
     """A deployment.
 
     ``since_ns``: when it was first observed in its state. ``end_known_by``: ``session`` if its end is
@@ -56,7 +57,7 @@ class ServeDeployment(ServeDeploymentItem):
     history: list[ServeChange]
 
 
-class ServeApplicationItem(Answer):
+class ServeApplicationItem(TypedDict):
     """An application with its deployments. ``name`` identifies it. Times as in ServeDeploymentItem."""
 
     name: str
@@ -73,7 +74,7 @@ class ServeApplicationItem(Answer):
     deployments: list[ServeDeploymentItem]
 
 
-class ServeReplica(Answer):
+class ServeReplica(TypedDict):
     """A replica.
 
     ``log_file``: relative to the log folder of its node. ``death_reason`` and ``death_cause``: why its actor
@@ -99,7 +100,7 @@ class ServeReplica(Answer):
     start_error: str | None
 
 
-class ServeProxy(Answer):
+class ServeProxy(TypedDict):
     """The proxy of a node."""
 
     node_id: str
@@ -115,7 +116,7 @@ class ServeProxy(Answer):
     history: list[ServeChange]
 
 
-class ServeController(Answer):
+class ServeController(TypedDict):
     """A controller. ``health``: how well it keeps up, to two digits; times as Serve names them (s, ms)."""
 
     actor_id: str
@@ -136,7 +137,7 @@ class ServeController(Answer):
     history: list[ServeChange]
 
 
-class ServePage(Answer):
+class ServePage(TypedDict):
     """Serve in a session. ``problem``: why the data may be out of date."""
 
     session: str
@@ -147,7 +148,7 @@ class ServePage(Answer):
     problem: LibraryProblem | None
 
 
-class ServeCalls(Answer):
+class ServeCalls(TypedDict):
     """Calls from one deployment to another, both given by ID, as counted by the tracer.
 
     ``errors``: calls whose caller got an error. Quantiles: the duration of a call, accurate to 6 %.
@@ -162,7 +163,7 @@ class ServeCalls(Answer):
     p99_ns: int | None
 
 
-class ServeRequestStep(Answer):
+class ServeRequestStep(TypedDict):
     """A part of a request: in the proxy (``deployment`` is None), or a call of a deployment.
 
     ``depth``: the number of its callers. ``begin_ns`` and ``end_ns``: those of the call, or of the replica's
@@ -190,7 +191,7 @@ class ServeRequestStep(Answer):
     log_file: str | None
 
 
-class ServeRequest(Answer):
+class ServeRequest(TypedDict):
     """A request.
 
     ``request_id``: the ID that its client sees. ``total_ns`` is the sum of ``proxy_ns``, ``queue_ns``,
@@ -215,7 +216,7 @@ class ServeRequest(Answer):
     steps: list[ServeRequestStep]
 
 
-class ServeRequestPage(Answer):
+class ServeRequestPage(TypedDict):
     """Slow and failed requests of an application, and the number of them in the record.
 
     ``left_out``: at least this many others were only counted.

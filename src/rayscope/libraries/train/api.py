@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
-from fastapi.responses import Response
+from fastapi import Query
 
-from rayscope.api.parameters import ERRORS, CurrentRecords, Limit, Session, answer
+from rayscope.api.parameters import CurrentRecords, Limit, Session
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.ingest.clusters import CurrentClusters
 from rayscope.libraries.train import schemas, sql
 from rayscope.libraries.train.compute import lines, log_file, worker
@@ -15,7 +16,7 @@ from rayscope.libraries.used import problem
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
-router = APIRouter()
+router = Router()
 #: Maximum number of columns of a chart: as many as a wide screen can show.
 _MAX_COLUMNS = 200
 #: Maximum number of ranks of a chart: as many as can be told apart.
@@ -25,10 +26,10 @@ _MAX_METRICS = 24
 _MAX_WORKERS = 1_000
 
 
-@router.get("/api/train", responses={**ERRORS, 200: {"model": schemas.TrainRunPage}})
+@router.get("/api/train")
 def train_runs(
     records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
-) -> Response:
+) -> Json[schemas.TrainRunPage]:
     """The runs of Ray Train, newest first, with their attempts and workers counted."""
     name = records.resolve(session)
     items, total = records.read_cached(name, lambda file: sql.runs(file, limit), str(limit))
@@ -42,7 +43,7 @@ def train_runs(
     )
 
 
-@router.get("/api/train/{run_id}", responses={**ERRORS, 200: {"model": schemas.TrainRunAnswer}})
+@router.get("/api/train/{run_id}")
 def train_run(
     records: CurrentRecords,
     run_id: str,
@@ -50,7 +51,7 @@ def train_run(
     attempt: Annotated[
         str | None, Query(max_length=200, description="The id of an attempt; the last one if not given.")
     ] = None,
-) -> Response:
+) -> Json[schemas.TrainRunAnswer]:
     """A run of Ray Train: its attempts, and the workers of one attempt with their reports."""
     name = records.resolve(session)
     key = f"{run_id} {attempt}"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
+
 from rayscope.libraries.schemas import LibraryProblem
 
 
-class TrainRunItem(Answer):
+class TrainRunItem(TypedDict):
     """A training run. ``end_known_by``: ``job`` or ``session`` if the end is inferred.
 
     ``worker_count``: the workers of its largest attempt.
@@ -28,7 +29,7 @@ class TrainRunItem(Answer):
     worker_count: int
 
 
-class TrainRunPage(Answer):
+class TrainRunPage(TypedDict):
     """The training runs of a session, newest first. ``problem``: why some may be missing or out of date."""
 
     session: str
@@ -37,7 +38,7 @@ class TrainRunPage(Answer):
     problem: LibraryProblem | None
 
 
-class TrainAttempt(Answer):
+class TrainAttempt(TypedDict):
     """An attempt of a run: a group of workers. ``reports``: the largest number of reports by one worker."""
 
     attempt_id: str
@@ -50,7 +51,7 @@ class TrainAttempt(Answer):
     reports: int
 
 
-class TrainWorker(Answer):
+class TrainWorker(TypedDict):
     """A worker of an attempt.
 
     ``reporting_since_ns``: when its current report began, in which it waits for all other ranks; None if it
@@ -71,7 +72,7 @@ class TrainWorker(Answer):
     reporting_since_ns: int | None
 
 
-class StepTimes(Answer):
+class StepTimes(TypedDict):
     """The mean times of a rank's steps, ns.
 
     ``own_ns``: the time before its report, including ``data_ns``, the time spent waiting for data (None if
@@ -100,14 +101,14 @@ class RankTimes(StepTimes):
     max_ns: int | None
 
 
-class MetricLine(Answer):
+class MetricLine(TypedDict):
     """A metric of one rank: pairs of column and mean value."""
 
     rank: int
     points: list[tuple[int, float]]
 
 
-class ReportedMetric(Answer):
+class ReportedMetric(TypedDict):
     """A metric reported by workers. ``not_finite_step``: the first step in which it was NaN or infinite."""
 
     name: str
@@ -116,7 +117,7 @@ class ReportedMetric(Answer):
     lines: list[MetricLine]
 
 
-class TrainCheckpoint(Answer):
+class TrainCheckpoint(TypedDict):
     """A checkpoint, and how many ranks reported it. ``path``: the path reported by the first of them."""
 
     step: int

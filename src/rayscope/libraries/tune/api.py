@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
-from fastapi.responses import Response
+from fastapi import Query
 
-from rayscope.api.parameters import ERRORS, CurrentRecords, Limit, Session, answer
+from rayscope.api.parameters import CurrentRecords, Limit, Session
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.ingest.clusters import CurrentClusters
 from rayscope.libraries.tune import schemas, sql
 from rayscope.libraries.tune.compute import best, lines, metric_names, parameters, trial
@@ -15,7 +16,7 @@ from rayscope.libraries.used import problem
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
-router = APIRouter()
+router = Router()
 #: Maximum number of columns of a chart: as many as a wide screen can show.
 _MAX_COLUMNS = 200
 #: Maximum number of lines of a chart: as many as can be told apart.
@@ -26,10 +27,10 @@ _MAX_TRIALS = 1_000
 Mode = Literal["min", "max"]
 
 
-@router.get("/api/tune", responses={**ERRORS, 200: {"model": schemas.TuneExperimentPage}})
+@router.get("/api/tune")
 def tune_experiments(
     records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
-) -> Response:
+) -> Json[schemas.TuneExperimentPage]:
     """The experiments of Ray Tune, newest first, with their trials by state and their best trial."""
     name = records.resolve(session)
     items, total = records.read_cached(name, lambda file: sql.experiments(file, limit), str(limit))
@@ -38,7 +39,7 @@ def tune_experiments(
     )
 
 
-@router.get("/api/tune/{experiment_id}", responses={**ERRORS, 200: {"model": schemas.TuneExperimentAnswer}})
+@router.get("/api/tune/{experiment_id}")
 def tune_experiment(
     records: CurrentRecords,
     experiment_id: str,
@@ -49,7 +50,7 @@ def tune_experiment(
     mode: Annotated[
         Mode | None, Query(description="Whether the least or the greatest value is the best one.")
     ] = None,
-) -> Response:
+) -> Json[schemas.TuneExperimentAnswer]:
     """An experiment of Ray Tune: its trials, their parameters, and a metric over their iterations."""
     name = records.resolve(session)
     key = f"{experiment_id} {mode} {metric}"

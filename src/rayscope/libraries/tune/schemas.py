@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
+
 from rayscope.libraries.schemas import LibraryProblem
 
 
-class TuneExperimentItem(Answer):
+class TuneExperimentItem(TypedDict):
     """An experiment: one ``Tuner.fit()``. ``end_known_by``: ``job`` or ``session`` if the end is inferred.
 
     ``state``: RUNNING, FINISHED, ERRORED (no trial succeeded), INTERRUPTED (it ended before its trials), or
@@ -40,7 +41,7 @@ class TuneExperimentItem(Answer):
     best_value: float | None
 
 
-class TuneExperimentPage(Answer):
+class TuneExperimentPage(TypedDict):
     """The experiments of a session, newest first. ``problem``: why some may be missing."""
 
     session: str
@@ -49,7 +50,7 @@ class TuneExperimentPage(Answer):
     problem: LibraryProblem | None
 
 
-class TuneTrial(Answer):
+class TuneTrial(TypedDict):
     """A trial.
 
     ``parameters`` and ``metrics`` (of its last result): the names of nested values are joined with "/".
@@ -82,7 +83,7 @@ class TuneTrial(Answer):
     end_ns: int | None
 
 
-class TuneParameter(Answer):
+class TuneParameter(TypedDict):
     """A parameter of an experiment's trials, and the number of its different values."""
 
     name: str
@@ -91,7 +92,7 @@ class TuneParameter(Answer):
     values: int
 
 
-class TuneLine(Answer):
+class TuneLine(TypedDict):
     """The metric of one trial: pairs of iteration and value."""
 
     trial_id: str

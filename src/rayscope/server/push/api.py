@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from typing import Annotated
 
-from fastapi import APIRouter, Query, WebSocket, WebSocketDisconnect
-from fastapi.responses import Response
+from fastapi import Query, WebSocket, WebSocketDisconnect
 
-from rayscope.api.parameters import ERRORS
 from rayscope.api.provide import provide
+from rayscope.api.responses import Json
+from rayscope.api.routes import Router
 from rayscope.server.push import schemas
 from rayscope.server.push.realtime import Realtime, Subscription
 
@@ -19,7 +19,7 @@ _BAD_MESSAGE = 4400
 _FULL = 4429
 
 
-router = APIRouter()
+router = Router()
 
 
 @router.websocket("/ws/realtime")
@@ -36,12 +36,12 @@ async def realtime(realtime: Annotated[Realtime, provide(Realtime)], socket: Web
             await socket.close(_BAD_MESSAGE, str(error)[:100])
 
 
-@router.get("/api/realtime", responses={**ERRORS, 200: {"model": schemas.TopicState}})
+@router.get("/api/realtime")
 def topic_now(
     realtime: Annotated[Realtime, provide(Realtime)],
     topic: Annotated[str, Query(max_length=60)],
     session: Annotated[str | None, Query(max_length=200)] = None,
     job_id: Annotated[str | None, Query(max_length=200)] = None,
-) -> Response:
+) -> Json[schemas.TopicState]:
     """Return the current state of a topic, as the WebSocket sends it first."""
-    return Response(realtime.once(Subscription(topic, session, job_id)), media_type="application/json")
+    return Json(realtime.once(Subscription(topic, session, job_id)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 
-class TopicState(Answer):
+class TopicState(TypedDict):
     """The current state of a session's topic. ``data`` has the topic's own fields."""
 
     topic: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi import Request
 
-from rayscope.api.parameters import ERRORS, CurrentRecords, Session, Text, answer_from_record
+from rayscope.api.parameters import CurrentRecords, Session, Text
+from rayscope.api.responses import Json, answer_from_record
+from rayscope.api.routes import Router
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.storage.sql.origins import operators
@@ -17,13 +18,13 @@ from rayscope.views.critical_path.read import describe_causes, is_driver, read_p
 MAX_LINKS = 3_000
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/flow/critical_path", responses={**ERRORS, 200: {"model": schemas.CriticalPathAnswer}})
+@router.get("/api/flow/critical_path")
 def critical_path(
     records: CurrentRecords, request: Request, session: Session = None, job_id: Text = None
-) -> Response:
+) -> Json[schemas.CriticalPathAnswer]:
     """Return the chain of work and waits that determined a job's duration, walked back from its driver's end.
 
     For a running job, the path covers the time so far.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 
-class PathLink(Answer):
+class PathLink(TypedDict):
     """A stretch of the critical path."""
 
     task_id: str
@@ -18,7 +18,7 @@ class PathLink(Answer):
     share: float
 
 
-class PathFunction(Answer):
+class PathFunction(TypedDict):
     """One function's time on the critical path, and the duration of the path without it."""
 
     name: str
@@ -31,7 +31,7 @@ class PathFunction(Answer):
     without_ns: int
 
 
-class PathActor(Answer):
+class PathActor(TypedDict):
     """The actor of a function with the most time on the path. ``actors`` actors spent ``total_ns`` there.
 
     ``pid`` and ``host`` are null if they are not known.
@@ -45,7 +45,7 @@ class PathActor(Answer):
     total_ns: int
 
 
-class PathCause(Answer):
+class PathCause(TypedDict):
     """Time on the path due to one function that executed, or to a phase of ``functions`` functions.
 
     ``name`` is the function with the most of it ("" if unknown). ``held_ns`` is how much of the time others
@@ -62,7 +62,7 @@ class PathCause(Answer):
     actor: PathActor | None
 
 
-class CriticalPathAnswer(Answer):
+class CriticalPathAnswer(TypedDict):
     """The chain that determined how long a job took."""
 
     session: str

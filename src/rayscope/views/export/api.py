@@ -9,11 +9,12 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 import msgspec
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from rayscope.api.parameters import ERRORS, CurrentCatalog, CurrentRecords, Filters, Session
+from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Filters, Session
+from rayscope.api.routes import Router
 from rayscope.records.reader import SessionReader
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.slots import Slots
@@ -39,13 +40,13 @@ class _Stream(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-router = APIRouter()
+router = Router()
 
 
 @router.get(
     "/api/export",
     response_class=Response,
-    responses={**ERRORS, 200: {"content": _CONTENT, "description": "The file, as a stream."}},
+    responses={200: {"content": _CONTENT, "description": "The file, as a stream."}},
 )
 def export(
     catalog: CurrentCatalog,

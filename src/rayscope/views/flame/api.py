@@ -5,19 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import Response
+from fastapi import Query, Request
 
-from rayscope.api.parameters import (
-    ERRORS,
-    CurrentRecords,
-    Filters,
-    Nanoseconds,
-    Session,
-    Text,
-    answer_from_record,
-)
+from rayscope.api.parameters import CurrentRecords, Filters, Nanoseconds, Session, Text
 from rayscope.api.provide import provide
+from rayscope.api.responses import Json, answer_from_record
+from rayscope.api.routes import Router
 from rayscope.records.rollups import Make, Rollups
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
@@ -28,7 +21,7 @@ from rayscope.views.flame.compute import WEIGHTS, Own, Path, flame, fold_librari
 from rayscope.views.flame.on_path_sql import add_critical_path
 from rayscope.views.flame.schemas import FlameAnswer, SandwichAnswer
 
-router = APIRouter()
+router = Router()
 _ROLLUP = msgspec.json.Decoder(sql.PathSums)
 ROLLUPS: dict[str, Make] = {
     "flame": lambda file, last_ns: sql.path_sums(file, TaskFilters(), last_ns=last_ns)
@@ -37,7 +30,6 @@ ROLLUPS: dict[str, Make] = {
 
 @router.get(
     "/api/flow/flame",
-    responses={**ERRORS, 200: {"model": FlameAnswer | SandwichAnswer}},
 )
 def flow_flame(
     records: CurrentRecords,
@@ -52,7 +44,7 @@ def flow_flame(
     baseline_since_ns: Nanoseconds = None,
     baseline_until_ns: Nanoseconds = None,
     baseline_rest: bool = False,
-) -> Response:
+) -> Json[FlameAnswer | SandwichAnswer]:
     """Return sums of attempts by call path as a tree, or with ``of`` one function's callers and callees.
 
     With ``only=mine``, consecutive calls of a library's operator are one frame. The weight ``critical_path``

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 #: The meaning of a frame's width.
 Weight = Literal["executing", "awaiting", "duration", "cpu", "count", "bytes", "critical_path"]
 
 
-class FlameFrame(Answer):
+class FlameFrame(TypedDict):
     """A call path. ``own`` covers its own attempts, ``value`` also those below it."""
 
     id: str
@@ -39,7 +39,7 @@ class FlameFrame(Answer):
     baseline_value: int | None
 
 
-class FoldedLibrary(Answer):
+class FoldedLibrary(TypedDict):
     """A library or a library's operator, and how many of its functions are in the graph.
 
     Consecutive calls of it are one frame.
@@ -49,7 +49,7 @@ class FoldedLibrary(Answer):
     functions: int
 
 
-class FlameTree(Answer):
+class FlameTree(TypedDict):
     """Frames, parents before children. ``folded`` of ``frames_total`` were merged into frames ``other``."""
 
     frames: list[FlameFrame]
@@ -71,7 +71,7 @@ class FlameAnswer(FlameTree):
     libraries: list[FoldedLibrary]
 
 
-class SandwichAnswer(Answer):
+class SandwichAnswer(TypedDict):
     """A function's callers and callees."""
 
     session: str

@@ -6,11 +6,12 @@ from functools import partial
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import Response
+from fastapi import Query, Request
 
-from rayscope.api.parameters import ERRORS, By, CurrentRecords, Filters, Levels, Session, answer_from_record
+from rayscope.api.parameters import By, CurrentRecords, Filters, Levels, Session
 from rayscope.api.provide import provide
+from rayscope.api.responses import Json, answer_from_record
+from rayscope.api.routes import Router
 from rayscope.records.reader import SessionReader
 from rayscope.records.rollups import Make, Rollups
 from rayscope.storage.session_file import SessionFile
@@ -30,10 +31,10 @@ STATES = ("finished", "failed", "running", "cut_off", "waiting")
 _DETAILS = ("created", "waiting_node", "queued", "executing", "storing")
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/flow/gantt", responses={**ERRORS, 200: {"model": schemas.GanttAnswer}})
+@router.get("/api/flow/gantt")
 def bars(
     records: CurrentRecords,
     rollups: Annotated[Rollups, provide(Rollups)],
@@ -46,7 +47,7 @@ def bars(
     lanes_from: Annotated[int, Query(ge=0, le=10**9)] = 0,
     lanes: Annotated[int, Query(ge=1, le=MAX_LANES)] = 200,
     overview: bool = True,
-) -> Response:
+) -> Json[schemas.GanttAnswer]:
     """Return attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
     chosen = records.resolve(session)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from rayscope.api.schemas import Answer, HiddenLibrary
+from typing_extensions import TypedDict
+
+from rayscope.api.schemas import HiddenLibrary
 
 
-class GanttLane(Answer):
+class GanttLane(TypedDict):
     """A worker, node, actor, or function, over the whole extent.
 
     ``functions`` are the first of ``functions_total`` functions that a worker ran. ``waiting`` counts
@@ -31,7 +33,7 @@ class GanttLane(Answer):
     folded: int
 
 
-class GanttBars(Answer):
+class GanttBars(TypedDict):
     """Bars as columns of equal length. Times are relative to ``origin_ns``, phases to the bar's begin."""
 
     lane: list[int]
@@ -47,7 +49,7 @@ class GanttBars(Answer):
     attempt: list[int]
 
 
-class GanttDetails(Answer):
+class GanttDetails(TypedDict):
     """Begins of the phases of wide bars. ``bar`` is the index of a bar."""
 
     bar: list[int]
@@ -58,7 +60,7 @@ class GanttDetails(Answer):
     storing: list[int | None]
 
 
-class GanttSpans(Answer):
+class GanttSpans(TypedDict):
     """Stretches in which the attempts of wide bars were blocked, or awaited something else."""
 
     bar: list[int]
@@ -67,14 +69,14 @@ class GanttSpans(Answer):
     is_awaiting: list[bool]
 
 
-class Utilisation(Answer):
+class Utilisation(TypedDict):
     """The mean number of attempts on workers in buckets of ``bucket_ns``, starting at ``origin_ns``."""
 
     bucket_ns: int
     running: list[float]
 
 
-class GanttAnswer(Answer):
+class GanttAnswer(TypedDict):
     """The Gantt chart of a window."""
 
     session: str

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import Response
+from fastapi import Query, Request
 
-from rayscope.api.parameters import ERRORS, CurrentRecords, Filters, Session, answer_from_record
+from rayscope.api.parameters import CurrentRecords, Filters, Session
 from rayscope.api.provide import provide
+from rayscope.api.responses import Json, answer_from_record
+from rayscope.api.routes import Router
 from rayscope.records.rollups import Make, Rollups
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import data_edges
@@ -33,7 +34,7 @@ Unfold = Annotated[
     Query(description="Library's operator to show by function although `only=mine` folds it."),
 ]
 
-router = APIRouter()
+router = Router()
 _ROLLUP = msgspec.json.Decoder(sql.LogicalRows)
 ROLLUPS: dict[str, Make] = {
     "logical": lambda file, last_ns: sql.logical_rows(
@@ -42,7 +43,7 @@ ROLLUPS: dict[str, Make] = {
 }
 
 
-@router.get("/api/flow/logical", responses={**ERRORS, 200: {"model": LogicalAnswer}})
+@router.get("/api/flow/logical")
 def flow_logical(
     records: CurrentRecords,
     rollups: Annotated[Rollups, provide(Rollups)],
@@ -52,7 +53,7 @@ def flow_logical(
     expand: Expand = None,
     fold: Fold = None,
     unfold: Unfold = None,
-) -> Response:
+) -> Json[LogicalAnswer]:
     """Return functions and actor classes, their calls, and the data that moved between them.
 
     A class with up to 30 instances that call each other is expanded into them, unless ``fold`` names it. With

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 
-class LogicalFigures(Answer):
+class LogicalFigures(TypedDict):
     """Sums (ns, bytes) over attempts and their quantiles.
 
     ``total_*`` are quantiles of the time from submission to end, the others of ``duration_ns``.
@@ -53,7 +53,7 @@ class LogicalCall(LogicalFigures):
     target: str
 
 
-class LogicalData(Answer):
+class LogicalData(TypedDict):
     """Objects that ``source`` produced and ``target`` consumed, and their bytes."""
 
     id: str
@@ -67,7 +67,7 @@ class LogicalData(Answer):
     get_bytes: int
 
 
-class LogicalFolded(Answer):
+class LogicalFolded(TypedDict):
     """Numbers of functions, drivers, instances by class, and attempts by function without own nodes."""
 
     functions: int
@@ -78,7 +78,7 @@ class LogicalFolded(Answer):
     calls: dict[str, int]
 
 
-class LogicalLibrary(Answer):
+class LogicalLibrary(TypedDict):
     """A library or a library's operator, the number of its functions, and whether they are one node."""
 
     library: str
@@ -86,7 +86,7 @@ class LogicalLibrary(Answer):
     is_folded: bool
 
 
-class LogicalAnswer(Answer):
+class LogicalAnswer(TypedDict):
     """A logical graph of at most ``limit`` nodes and edges."""
 
     session: str

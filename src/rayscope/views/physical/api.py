@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import Response
+from fastapi import Query, Request
 
-from rayscope.api.parameters import ERRORS, CurrentRecords, Filters, Nanoseconds, Session, answer_from_record
+from rayscope.api.parameters import CurrentRecords, Filters, Nanoseconds, Session
+from rayscope.api.responses import Json, answer_from_record
+from rayscope.api.routes import Router
 from rayscope.cluster.nodes.usage import CurrentNodeUsage, usage_columns
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.snapshot import current_snapshot, in_columns, make_snapshot, node_of
@@ -22,10 +23,10 @@ Span = Annotated[int | None, Query(ge=1, le=2**63 - 1, description="How long bef
 Key = Annotated[str | None, Query(max_length=500, description="The name of an annotation.")]
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/flow/physical", responses={**ERRORS, 200: {"model": schemas.PhysicalAnswer}})
+@router.get("/api/flow/physical")
 def physical(
     records: CurrentRecords,
     clusters: CurrentClusters,
@@ -36,7 +37,7 @@ def physical(
     at_ns: Nanoseconds = None,
     annotation_name: Key = None,
     with_bytes: bool = False,
-) -> Response:
+) -> Json[schemas.PhysicalAnswer]:
     """Return the tasks and reservations on each worker of each node at a given time."""
     chosen = records.resolve(session)
     is_plain = not (at_ns is not None or annotation_name or with_bytes or filters.active())
@@ -76,7 +77,7 @@ def physical(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/flow/physical/node", responses={**ERRORS, 200: {"model": schemas.NodeAnswer}})
+@router.get("/api/flow/physical/node")
 def physical_node(
     records: CurrentRecords,
     request: Request,
@@ -84,7 +85,7 @@ def physical_node(
     session: Session = None,
     at_ns: Nanoseconds = None,
     on_node: Annotated[str, Query(max_length=100)] = "",
-) -> Response:
+) -> Json[schemas.NodeAnswer]:
     """Return one node at a given time: its workers with their tasks, and its bundles."""
     if not on_node:
         raise BadQuery("No node given.", "Set on_node to an ID from /api/flow/physical or /api/nodes.")
@@ -108,14 +109,14 @@ def physical_node(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/flow/transfers", responses={**ERRORS, 200: {"model": schemas.TransfersAnswer}})
+@router.get("/api/flow/transfers")
 def transfers(
     records: CurrentRecords,
     request: Request,
     session: Session = None,
     until_ns: Nanoseconds = None,
     span_ns: Span = None,
-) -> Response:
+) -> Json[schemas.TransfersAnswer]:
     """Return objects consumed on another node than the one that produced them, by pairs of nodes."""
     chosen = records.resolve(session)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
+
 from rayscope.cluster.nodes.schemas import Measured
 from rayscope.cluster.placement.schemas import NodeWorker, PhysicalBundle
 
 
-class PhysicalNode(Answer):
+class PhysicalNode(TypedDict):
     """A node, its resources, the reserved part of them, and the sums of everything on it.
 
     ``workers``, ``actors``, ``running``, ``blocked``, and ``bytes`` exclude Ray's own processes, which
@@ -31,7 +32,7 @@ class PhysicalNode(Answer):
     left_out: int
 
 
-class PhysicalNodes(Answer):
+class PhysicalNodes(TypedDict):
     """Nodes as columns of equal length. ``total`` and ``used`` are indexes into ``amounts``, or -1."""
 
     id: list[str]
@@ -51,7 +52,7 @@ class PhysicalNodes(Answer):
     left_out: list[int]
 
 
-class PhysicalWorkers(Answer):
+class PhysicalWorkers(TypedDict):
     """Workers as columns of equal length. Values are indexes into the response's lists, -1 if unknown."""
 
     key: list[str]
@@ -71,7 +72,7 @@ class PhysicalWorkers(Answer):
     annotation: list[int]
 
 
-class PhysicalBundles(Answer):
+class PhysicalBundles(TypedDict):
     """Bundles as columns of indexes into ``groups``, the nodes, and ``amounts`` (-1 if unknown)."""
 
     group: list[int]
@@ -80,14 +81,14 @@ class PhysicalBundles(Answer):
     resources: list[int]
 
 
-class PhysicalGroup(Answer):
+class PhysicalGroup(TypedDict):
     """A placement group with bundles here."""
 
     id: str
     name: str | None
 
 
-class PhysicalAnswer(Answer):
+class PhysicalAnswer(TypedDict):
     """Contents of the nodes at ``at_ns``."""
 
     session: str
@@ -116,7 +117,7 @@ class PhysicalAnswer(Answer):
     measured: Measured | None
 
 
-class NodeAnswer(Answer):
+class NodeAnswer(TypedDict):
     """One node at ``at_ns``."""
 
     session: str
@@ -132,7 +133,7 @@ class NodeAnswer(Answer):
     bundles: list[PhysicalBundle]
 
 
-class TransferPair(Answer):
+class TransferPair(TypedDict):
     """Objects produced on ``source`` and consumed on ``target``."""
 
     source: str
@@ -142,7 +143,7 @@ class TransferPair(Answer):
     unsized: int
 
 
-class TransfersAnswer(Answer):
+class TransfersAnswer(TypedDict):
     """Transfers between nodes in a time range."""
 
     session: str

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi import Request
 
-from rayscope.api.parameters import ERRORS, By, CurrentRecords, Filters, Levels, Session, answer_from_record
+from rayscope.api.parameters import By, CurrentRecords, Filters, Levels, Session
+from rayscope.api.responses import Json, answer_from_record
+from rayscope.api.routes import Router
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.views.range import sql
 from rayscope.views.range.schemas import RangeAnswer
 from rayscope.views.range.sql import RangeSums
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/flow/range", responses={**ERRORS, 200: {"model": RangeAnswer}})
+@router.get("/api/flow/range")
 def flow_range(
     records: CurrentRecords,
     request: Request,
@@ -25,7 +26,7 @@ def flow_range(
     session: Session = None,
     by: By = "worker",
     levels: Levels = MAX_LEVELS,
-) -> Response:
+) -> Json[RangeAnswer]:
     """Return attempts, phases, functions, and lanes, clipped to ``since_ns`` and ``until_ns``."""
     chosen = records.resolve(session)
 

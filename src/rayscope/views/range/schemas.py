@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 
-class RangeFunction(Answer):
+class RangeFunction(TypedDict):
     """A function's attempts inside the range."""
 
     name: str
@@ -18,7 +18,7 @@ class RangeFunction(Answer):
     mean: float
 
 
-class RangeLane(Answer):
+class RangeLane(TypedDict):
     """A worker, node, actor, or function, inside the range.
 
     ``functions`` are the first of ``functions_total`` functions that a worker ran.
@@ -42,14 +42,14 @@ class RangeLane(Answer):
     share: float | None
 
 
-class RangeRunning(Answer):
+class RangeRunning(TypedDict):
     """How many attempts were on workers at a time."""
 
     mean: float
     most: int | None
 
 
-class RangeAnswer(Answer):
+class RangeAnswer(TypedDict):
     """A time range."""
 
     session: str

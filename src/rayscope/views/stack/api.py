@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import Response
+from fastapi import Query, Request
 
-from rayscope.api.parameters import ERRORS, CurrentRecords, Filters, Nanoseconds, Session, answer_from_record
+from rayscope.api.parameters import CurrentRecords, Filters, Nanoseconds, Session
+from rayscope.api.responses import Json, answer_from_record
+from rayscope.api.routes import Router
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.stack import schemas, sql
 from rayscope.views.stack.compute import Example, Unit, Wait, call_stack
@@ -15,17 +16,17 @@ from rayscope.views.stack.compute import Example, Unit, Wait, call_stack
 Buckets = Annotated[int, Query(ge=1, le=2000)]
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.get("/api/flow/stack", responses={**ERRORS, 200: {"model": schemas.StackAnswer}})
+@router.get("/api/flow/stack")
 def stack(
     records: CurrentRecords,
     request: Request,
     filters: Filters,
     session: Session = None,
     at_ns: Nanoseconds = None,
-) -> Response:
+) -> Json[schemas.StackAnswer]:
     """Return the attempts in flight at a time, merged by callers, function, and situation, with waits."""
     chosen = records.resolve(session)
 
@@ -48,14 +49,14 @@ def stack(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/flow/activity", responses={**ERRORS, 200: {"model": schemas.ActivityAnswer}})
+@router.get("/api/flow/activity")
 def activity(
     records: CurrentRecords,
     request: Request,
     filters: Filters,
     session: Session = None,
     buckets: Buckets = 400,
-) -> Response:
+) -> Json[schemas.ActivityAnswer]:
     """Return how many attempts were in flight and running, in equal parts of the session's time."""
     chosen = records.resolve(session)
     return answer_from_record(

@@ -6,12 +6,12 @@ import time
 from collections import defaultdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter
-from fastapi.responses import Response
 from pydantic import ConfigDict, Field
 
-from rayscope.api.parameters import BODY_ERRORS, CurrentRecords, Filters, answer
+from rayscope.api.parameters import CurrentRecords, Filters
 from rayscope.api.provide import provide
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
 from rayscope.api.schemas import Body
 from rayscope.ingest.clusters import CurrentClusters
 from rayscope.storage.errors import BadQuery
@@ -43,17 +43,17 @@ class FramesRequest(Body):
     whole: bool = Field(False, description="Include Ray's own frames and idle threads.")
 
 
-router = APIRouter()
+router = Router()
 
 
-@router.post("/api/flow/stack/frames", responses={**BODY_ERRORS, 200: {"model": frames_schemas.FramesAnswer}})
+@router.post("/api/flow/stack/frames")
 def frames(
     records: CurrentRecords,
     clusters: CurrentClusters,
     dumps: Annotated[Dumps, provide(Dumps)],
     selection: FramesRequest,
     filters: Filters,
-) -> Response:
+) -> Json[frames_schemas.FramesAnswer]:
     """Return the Python stacks of the workers that are running something now, merged by stack line."""
     session = records.resolve(selection.session)
     if not records.is_live(session):

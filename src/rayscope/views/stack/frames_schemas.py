@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 
-class MergedFrame(Answer):
+class MergedFrame(TypedDict):
     """Stacks with the same frames from the outermost to this one."""
 
     id: str
@@ -24,7 +24,7 @@ class MergedFrame(Answer):
     examples: list[str]
 
 
-class NodeFrames(Answer):
+class NodeFrames(TypedDict):
     """The frames below one node of the stack."""
 
     node: str
@@ -33,7 +33,7 @@ class NodeFrames(Answer):
     frames: list[MergedFrame]
 
 
-class FramesWorker(Answer):
+class FramesWorker(TypedDict):
     """A requested worker. If it runs nothing, only its ID is known."""
 
     worker_id: str
@@ -47,7 +47,7 @@ class SeenWorker(FramesWorker):
     title: str
 
 
-class FramesProblem(Answer):
+class FramesProblem(TypedDict):
     """Why there are no frames of ``count`` workers."""
 
     code: str
@@ -57,7 +57,7 @@ class FramesProblem(Answer):
     workers: list[FramesWorker]
 
 
-class FramesAnswer(Answer):
+class FramesAnswer(TypedDict):
     """The Python frames of workers at ``at_ns``."""
 
     session: str

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
+
 from rayscope.cluster.placement.schemas import Situation
 
 
-class StackExample(Answer):
+class StackExample(TypedDict):
     """One attempt of a node: its location, and the time since which it has been in its situation."""
 
     since_ns: int
@@ -16,7 +17,7 @@ class StackExample(Answer):
     worker_pid: int | None
 
 
-class StackBlockedOn(Answer):
+class StackBlockedOn(TypedDict):
     """A target of the waits of a node's attempts. ``count`` is the number of (waiter, target) pairs."""
 
     node: str
@@ -27,7 +28,7 @@ class StackBlockedOn(Answer):
     examples: list[str]
 
 
-class StackNode(Answer):
+class StackNode(TypedDict):
     """Attempts of one function in one situation under the same chain of callers.
 
     The ``name`` of a driver is its script, or ``driver``.
@@ -52,7 +53,7 @@ class StackNode(Answer):
     folded_count: int
 
 
-class StackLink(Answer):
+class StackLink(TypedDict):
     """One step of a chain of waits."""
 
     node: str
@@ -62,7 +63,7 @@ class StackLink(Answer):
     count: int
 
 
-class StackAnswer(Answer):
+class StackAnswer(TypedDict):
     """The attempts in flight at ``at_ns``, and their waits."""
 
     session: str
@@ -76,7 +77,7 @@ class StackAnswer(Answer):
     chains: list[list[StackLink]]
 
 
-class ActivityAnswer(Answer):
+class ActivityAnswer(TypedDict):
     """How many attempts were in flight, ran, and failed in equal parts of the session's time."""
 
     session: str
