@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: Answers that do not match their schema, and how often each schema was compared.
@@ -39,14 +39,15 @@ class _Compared:
 
 @functools.cache
 def _adapter(shape: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(shape)
+    # A list, because pydantic takes no configuration for a TypedDict itself.
+    return TypeAdapter(list[shape], config=ConfigDict(extra="forbid"))
 
 
 def compare(path: str, shape: Any, body: bytes) -> None:
     """Note it if a body is not of its shape."""
     compared[path] = compared.get(path, 0) + 1
     try:
-        _adapter(shape).validate_json(body, strict=True)
+        _adapter(shape).validate_json(b"[%b]" % body, strict=True)
     except ValidationError as error:
         wrong.append(f"The answer of {path} is not of its shape: {error}")
 

@@ -1,6 +1,6 @@
-"""Write the types of the Python client and of the UI from the schemas of the server's routes.
+"""Write the UI's types from the server's OpenAPI description: schemas, and the answers of paths.
 
-``python tools/generate_types.py`` writes both files. With ``--check`` it fails if one is outdated.
+``python tools/generate_types.py`` writes the file. With ``--check`` it fails if the file is outdated.
 """
 
 from __future__ import annotations
@@ -11,40 +11,25 @@ import re
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
-CLIENT_TYPES = ROOT / "src/rayscope/client/types.py"
 WEB_TYPES = WEB / "src/api/schema.ts"
-BIN = Path(sys.executable).parent
 sys.path.insert(0, str(ROOT))
 
 import hatch_build  # noqa: E402
 
-_CLIENT_HEAD = '''"""What the server answers and takes: dicts whose keys docs/reference/api.md explains.
-
-Fields named ``*_ns`` are integer nanoseconds (times since the epoch, or durations), sizes are bytes, ids are
-Ray's hex; None is unknown. A newer server may tell more than stands here.
-
-Generated from the server's schemas by `make types`: do not edit.
-"""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
-
-if TYPE_CHECKING:
-    from typing_extensions import NotRequired
-'''
-_WEB_HEAD = """/**
- * What the server answers and takes (docs/reference/api.md). Times are ns, sizes bytes.
+_HEAD = """/**
+ * What the server returns and accepts (docs/reference/api.md). Times are in ns, sizes in bytes.
  *
- * Generated from the server's schemas by `make types`: do not edit.
+ * Generated from the server's OpenAPI description by `make types`: do not edit.
  */
 """
+_PREFIX = "/api"
+#: Sets of parameters that many paths share, each with a parameter that only these paths have.
+_SHARED = {"FilterName": "caller_task_id", "EntityFilterName": "class_name"}
 #: Parts of schemas that types cannot express: titles and bounds.
 _LEFT_OUT = {
     "title",
@@ -58,16 +43,48 @@ _LEFT_OUT = {
 }
 
 
-def schemas() -> dict[str, Any]:
-    """Return the schemas of the API's description, by name, as JSON schemas."""
+def openapi() -> dict[str, Any]:
+    """Return the server's OpenAPI description."""
     from rayscope.server.app import create_app
     from rayscope.server.lifecycle import create_services
     from rayscope.settings import Settings
 
     with tempfile.TemporaryDirectory() as folder:
-        described = create_app(create_services(Settings(data_dir=Path(folder), port=0))).openapi()
-    shapes: dict[str, Any] = described["components"]["schemas"]
-    return {name: _plain(shape) for name, shape in sorted(shapes.items()) if "ValidationError" not in name}
+        return create_app(create_services(Settings(data_dir=Path(folder), port=0))).openapi()
+
+
+def schemas(description: dict[str, Any]) -> dict[str, Any]:
+    """Return the schemas as JSON schemas, by name."""
+    return {name: _plain(shape) for name, shape in sorted(description["components"]["schemas"].items())}
+
+
+def paths(description: dict[str, Any]) -> str:
+    """Return an interface with the answer and the parameters of each path that returns JSON."""
+    answers, names = {}, {}
+    for path, methods in sorted(description["paths"].items()):
+        operation = methods.get("get", {})
+        content = operation.get("responses", {}).get("200", {}).get("content", {}).get("application/json", {})
+        if path.startswith(_PREFIX) and content.get("schema"):
+            answers[path] = " | ".join(re.findall(r"schemas/(\w+)", json.dumps(content["schema"])))
+            given = operation.get("parameters", ())
+            names[path] = {one["name"] for one in given if one["in"] in ("query", "path")}
+    shared = {
+        alias: set.intersection(*(given for given in names.values() if marker in given))
+        for alias, marker in _SHARED.items()
+    }
+    made = [f"export type {alias} = {_union(given)};" for alias, given in shared.items()]
+    made.append("/** The answers and parameters of the paths that the UI requests, without their prefix. */")
+    made.append("export interface Paths {")
+    for path, given in names.items():
+        aliases = [alias for alias, marker in _SHARED.items() if marker in given]
+        own = given.difference(*(shared[alias] for alias in aliases))
+        params = " | ".join(aliases + ([_union(own)] if own else [])) or "never"
+        made.append(f"'{path.removeprefix(_PREFIX)}': {{ answer: {answers[path]}; params: {params} }};")
+    return "\n".join([*made, "}\n"])
+
+
+def _union(names: set[str]) -> str:
+    return " | ".join(f"'{name}'" for name in sorted(names))
 
 
 def _plain(schema: Any) -> Any:
@@ -88,19 +105,7 @@ def _plain(schema: Any) -> Any:
     return kept
 
 
-def client_types(description: Path) -> str:
-    """Return the Python client's module of types."""
-    command = [str(BIN / "datamodel-codegen"), "--input", str(description), "--input-file-type", "jsonschema"]
-    command += ["--output-model-type", "typing.TypedDict", "--target-python-version", "3.10"]
-    command += ["--use-union-operator", "--use-standard-collections", "--no-use-closed-typed-dict"]
-    command += ["--use-schema-description", "--use-single-line-docstring", "--formatters", "builtin"]
-    made = _run(command)
-    body = made[re.search(r"^class Schemas\(.+?(?=^\S)", made, re.M | re.S).end() :]  # type: ignore[union-attr]
-    ruff = [str(BIN / "ruff"), "format", "--config", str(ROOT / "pyproject.toml")]
-    return _run([*ruff, "--stdin-filename", str(CLIENT_TYPES), "-"], stdin=f"{_CLIENT_HEAD}\n\n{body}")
-
-
-def web_types(description: Path) -> str:
+def web_types(description: dict[str, Any]) -> str:
     """Return the UI's module of types."""
     node = hatch_build.node_on_path() or hatch_build.node_from_pypi()
     if node is None:
@@ -109,15 +114,17 @@ def web_types(description: Path) -> str:
     if not (tools / "json2ts").exists():
         _run([sys.executable, str(ROOT / "hatch_build.py"), "npm", "ci", "--ignore-scripts"])
     environment = dict(os.environ, PATH=os.pathsep.join([node.bin_dir, os.environ.get("PATH", "")]))
+    described = {"title": "Schemas", "type": "object", "definitions": schemas(description)}
     # json2ts knows tuples only by their name in older JSON schemas.
-    stdin = description.read_text().replace('"prefixItems"', '"items"')
+    stdin = json.dumps(described).replace('"prefixItems"', '"items"')
     command = [str(tools / "json2ts"), "--unreachableDefinitions", "--additionalProperties=false"]
     made = _run([*command, "--format=false", "--bannerComment="], environment, stdin=stdin)
     made = re.sub(r"\s+\*\s+\* This interface was referenced by .+?\n.+?\n(?= \*/)", "\n", made)
     made = re.sub(r"/\*\*\n \* This interface was referenced by .+?\*/\n", "", made, flags=re.S)
     made = re.sub(r"export interface Schemas \{.*?\}\n", "", made, flags=re.S)
+    made = re.sub(r"/\*\*\n \* ([^\n]{1,100})\n \*/\n", r"/** \1 */\n", made)
     biome = [str(tools / "biome"), "format", f"--stdin-file-path={WEB_TYPES}"]
-    return _run(biome, environment, stdin=_WEB_HEAD + made)
+    return _run(biome, environment, stdin=_HEAD + made + paths(description))
 
 
 def _run(command: list[str], environment: dict[str, str] | None = None, stdin: str | None = None) -> str:
@@ -129,20 +136,14 @@ def _run(command: list[str], environment: dict[str, str] | None = None, stdin: s
 
 def main(arguments: list[str]) -> int:
     """Write the types, or check that they are current."""
-    with tempfile.TemporaryDirectory() as folder:
-        description = Path(folder) / "schemas.json"
-        description.write_text(json.dumps({"title": "Schemas", "type": "object", "definitions": schemas()}))
-        with ThreadPoolExecutor(2) as pool:
-            client, web = pool.submit(client_types, description), pool.submit(web_types, description)
-            made = {CLIENT_TYPES: client.result(), WEB_TYPES: web.result()}
-    stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
+    made = web_types(openapi())
+    is_current = WEB_TYPES.exists() and WEB_TYPES.read_text() == made
     if "--check" not in arguments:
-        for path in stale:
-            path.write_text(made[path])
-        return 0
-    for path in stale:
-        print(f"{path.relative_to(ROOT)} is stale: run `make types` and commit it.", file=sys.stderr)
-    return 1 if stale else 0
+        WEB_TYPES.write_text(made)
+    elif not is_current:
+        print(f"{WEB_TYPES.relative_to(ROOT)} is stale: run `make types` and commit it.", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

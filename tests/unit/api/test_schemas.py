@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from tests import answers
 from tests.running import Running
-
-from rayscope.api.schemas import Answer
+from typing_extensions import TypedDict
 
 #: Request parameters for paths where the newest item of each kind is not enough.
 PARAMETERS: dict[str, dict[str, Any]] = {
@@ -31,7 +30,7 @@ NOT_HERE = {
 }
 
 
-class Promised(Answer):
+class Promised(TypedDict):
     """A shape for the test of the comparison itself."""
 
     session: str
@@ -48,7 +47,7 @@ def _paths(running: Running) -> list[str]:
 
 def test_every_answer_has_its_shape(running: Running) -> None:
     ids = {
-        name: running.get(f"/api/{path}", internal=True)["items"][0][name]
+        name: running.get(f"/api/{path}", **({"internal": True} if path != "tasks" else {}))["items"][0][name]
         for path, name in (
             ("tasks", "task_id"),
             ("actors", "actor_id"),

@@ -1,33 +1,25 @@
 /**
- * What the server answers and takes (docs/reference/api.md). Times are ns, sizes bytes.
+ * What the server returns and accepts (docs/reference/api.md). Times are in ns, sizes in bytes.
  *
- * Generated from the server's schemas by `make types`: do not edit.
+ * Generated from the server's OpenAPI description by `make types`: do not edit.
  */
-/**
- * File format of an export.
- */
+/** File format of an export. */
 export type Format = 'perfetto' | 'speedscope' | 'parquet';
 
-/**
- * Acknowledge an alert.
- */
+/** Acknowledge an alert. */
 export interface AckBody {
   session?: string | null;
   fingerprint: string;
   by: string;
   comment?: string;
 }
-/**
- * The acknowledgement of an alert.
- */
+/** The acknowledgement of an alert. */
 export interface AckInfo {
   by: string;
   comment: string;
   time_ns: number;
 }
-/**
- * How many attempts were in flight, ran, and failed in equal parts of the session's time.
- */
+/** How many attempts were in flight, ran, and failed in equal parts of the session's time. */
 export interface ActivityAnswer {
   session: string;
   begin_ns: number | null;
@@ -37,9 +29,7 @@ export interface ActivityAnswer {
   running: number[];
   failed: number[];
 }
-/**
- * An actor in its current or last state. ``gpus``: the GPUs that Ray assigned to it.
- */
+/** An actor in its current or last state. ``gpus``: the GPUs that Ray assigned to it. */
 export interface Actor {
   actor_id: string;
   state: string | null;
@@ -76,13 +66,8 @@ export interface GpuShare {
   index: string | null;
   share: number;
 }
-/**
- * All fields of an actor.
- */
+/** All fields of an actor. */
 export interface ActorDetail {
-  history: {
-    [k: string]: unknown;
-  }[];
   actor_id: string;
   state: string | null;
   class_name: string | null;
@@ -108,10 +93,11 @@ export interface ActorDetail {
   end_known_by: string | null;
   is_internal: boolean;
   gpus: GpuShare[];
+  history: {
+    [k: string]: unknown;
+  }[];
 }
-/**
- * A page of actors.
- */
+/** A page of actors. */
 export interface ActorPage {
   next: string | null;
   total: number;
@@ -119,9 +105,7 @@ export interface ActorPage {
   dropped: Dropped;
   items: Actor[];
 }
-/**
- * The losses of a record.
- */
+/** The losses of a record. */
 export interface Dropped {
   total: number;
   spans: number;
@@ -132,9 +116,7 @@ export interface Dropped {
   repaired_ns: number | null;
   repaired_partly: boolean;
 }
-/**
- * A loss that ``source`` counted.
- */
+/** A loss that ``source`` counted. */
 export interface DroppedBy {
   source: string;
   reason: string;
@@ -143,17 +125,13 @@ export interface DroppedBy {
   first_ns: number | null;
   last_ns: number | null;
 }
-/**
- * A class has ``count`` more actors, which share its calls.
- */
+/** A class has ``count`` more actors, which share its calls. */
 export interface ActorsChange {
   kind: 'actors';
   class_name: string;
   count: number;
 }
-/**
- * Figures reported by a node's agent. Counts are totals since its process started.
- */
+/** Figures reported by a node's agent. Counts are totals since its process started. */
 export interface AgentFigures {
   pid: number;
   ray_version: string;
@@ -173,9 +151,7 @@ export interface AgentFigures {
   lost: number;
   dropped_attempts: number;
 }
-/**
- * A transition, and the series that caused it.
- */
+/** A transition, and the series that caused it. */
 export interface AlertEvent {
   time_ns: number;
   rule: string;
@@ -237,17 +213,13 @@ export interface AlertsAnswer {
   resolved: AlertInfo[];
   resolved_left_out: number;
 }
-/**
- * The amounts of one resource.
- */
+/** The amounts of one resource. */
 export interface AmountOf {
   total: number;
   available: number;
   used: number;
 }
-/**
- * An annotation of a task by user code.
- */
+/** An annotation of a task by user code. */
 export interface AnnotationItem {
   attempt: number;
   kind: string;
@@ -256,23 +228,17 @@ export interface AnnotationItem {
   number: number | null;
   time_ns: number;
 }
-/**
- * The archive for ended sessions, and why it cannot be used now.
- */
+/** The archive for ended sessions, and why it cannot be used now. */
 export interface Archive {
   url: string;
   error: IngestError | null;
 }
-/**
- * Why the store cannot be written.
- */
+/** Why the store cannot be written. */
 export interface IngestError {
   message: string;
   remedy: string;
 }
-/**
- * The session of the attached cluster.
- */
+/** The session of the attached cluster. */
 export interface Attached {
   session: string;
 }
@@ -326,24 +292,18 @@ export interface AttemptDetail {
   stderr_start: number | null;
   stderr_end: number | null;
 }
-/**
- * When a state was entered.
- */
+/** When a state was entered. */
 export interface StateTime {
   state: string;
   time_ns: number;
 }
-/**
- * A phase of the execution: deserialize, execute, store, total.
- */
+/** A phase of the execution: deserialize, execute, store, total. */
 export interface Phase {
   name: string;
   begin_ns: number;
   end_ns: number;
 }
-/**
- * Ray's error type and the text. ``is_cut``: Ray kept only its end.
- */
+/** Ray's error type and the text. ``is_cut``: Ray kept only its end. */
 export interface TaskFailure {
   type: string;
   message: string | null;
@@ -371,25 +331,19 @@ export interface AutoscalerStatus {
   }[];
   time_ns: number | null;
 }
-/**
- * A function of whose tasks an attempt awaits ``count``; ``task_id``: one of them.
- */
+/** A function of whose tasks an attempt awaits ``count``; ``task_id``: one of them. */
 export interface AwaitedFunction {
   name: string;
   count: number;
   task_id: string;
 }
-/**
- * A task whose value another one awaits as an argument, and which is not ready yet.
- */
+/** A task whose value another one awaits as an argument, and which is not ready yet. */
 export interface AwaitedTask {
   task_id: string;
   name: string | null;
   state: string | null;
 }
-/**
- * Each call of a function does the work of ``size`` calls.
- */
+/** Each call of a function does the work of ``size`` calls. */
 export interface BatchChange {
   kind: 'batch';
   function: string;
@@ -432,9 +386,7 @@ export interface CellWorkers {
   function: number[];
   running: number[];
 }
-/**
- * Every node and worker in compact form.
- */
+/** Every node and worker in compact form. */
 export interface CellsAnswer {
   session: string;
   live: boolean;
@@ -472,9 +424,7 @@ export interface Measured {
   gpu_mem_total: number[];
   cpus: number[];
 }
-/**
- * Percentages of each node; -1 means unknown.
- */
+/** Percentages of each node; -1 means unknown. */
 export interface NodePercents {
   cpu: number[];
   memory: number[];
@@ -483,9 +433,7 @@ export interface NodePercents {
   disk: number[];
   object_store: number[];
 }
-/**
- * A node that is dead.
- */
+/** A node that is dead. */
 export interface DeadNode {
   id: string;
   name: string | null;
@@ -495,15 +443,11 @@ export interface DeadNode {
   death_reason: string | null;
   resources_total: string | null;
 }
-/**
- * The rule or channel that was changed.
- */
+/** The rule or channel that was changed. */
 export interface Changed {
   name: string;
 }
-/**
- * A channel. ``config`` has its type's settings, such as ``urls``; null keeps the current ones.
- */
+/** A channel. ``config`` has its type's settings, such as ``urls``; null keeps the current ones. */
 export interface ChannelBody {
   type: string;
   config?: {
@@ -515,9 +459,7 @@ export interface ChannelBody {
   send_resolved?: boolean;
   send_info?: boolean;
 }
-/**
- * A channel, its targets (without secrets), and the state of its deliveries. Times are in ns or s.
- */
+/** A channel, its targets (without secrets), and the state of its deliveries. Times are in ns or s. */
 export interface ChannelInfo {
   name: string;
   type: string;
@@ -544,16 +486,12 @@ export interface ChannelInfo {
   last_title: string | null;
   next_try_ns: number | null;
 }
-/**
- * The result of a test notification.
- */
+/** The result of a test notification. */
 export interface ChannelTested {
   ok: boolean;
   error: string | null;
 }
-/**
- * The channels of ``channels.yml``.
- */
+/** The channels of ``channels.yml``. */
 export interface ChannelsAnswer {
   items: ChannelInfo[];
   kinds: string[];
@@ -561,32 +499,24 @@ export interface ChannelsAnswer {
   problem: string | null;
   remedy: string | null;
 }
-/**
- * PromQL and the names of its series, where `{{label}}` is the label's value. ``bold``: a thick line.
- */
+/** PromQL and the names of its series, where `{{label}}` is the label's value. ``bold``: a thick line. */
 export interface ChartQuery {
   expr: string;
-  legend?: string | null;
-  bold?: boolean;
+  legend: string | null;
+  bold: boolean;
 }
-/**
- * The charts of all pages, which Grafana's dashboards show, too.
- */
+/** The charts of all pages, which Grafana's dashboards show, too. */
 export interface ChartsAnswer {
   pages: ListedPage[];
 }
-/**
- * The charts of a page.
- */
+/** The charts of a page. */
 export interface ListedPage {
   name: string;
   title: string;
   charts: ListedChart[];
   variables: ListedVariable[];
 }
-/**
- * A chart of a page.
- */
+/** A chart of a page. */
 export interface ListedChart {
   key: string;
   title: string;
@@ -595,24 +525,18 @@ export interface ListedChart {
   stacked: boolean;
   width: number;
 }
-/**
- * A variable `$name` in a page's expressions, whose values are those of a metric's label.
- */
+/** A variable `$name` in a page's expressions, whose values are those of a metric's label. */
 export interface ListedVariable {
   name: string;
   label: string;
   metric: string;
 }
-/**
- * A cluster to attach to: the GCS address ``host:port``, and Ray's token if it requires one.
- */
+/** A cluster to attach to: the GCS address ``host:port``, and Ray's token if it requires one. */
 export interface Cluster {
   address: string;
   ray_token?: string | null;
 }
-/**
- * The numbers of all kinds of entities.
- */
+/** The numbers of all kinds of entities. */
 export interface ClusterAnswer {
   session: string;
   recording: 'events' | 'snapshot' | 'events+snapshot';
@@ -641,16 +565,12 @@ export interface ClusterAnswer {
     };
   };
 }
-/**
- * The numbers of living and dead nodes.
- */
+/** The numbers of living and dead nodes. */
 export interface NodeCounts {
   alive: number;
   dead: number;
 }
-/**
- * The state of a collector. ``ok`` is null before its first result. If ``ok``, ``error`` is a warning.
- */
+/** The state of a collector. ``ok`` is null before its first result. If ``ok``, ``error`` is a warning. */
 export interface CollectorItem {
   name: string;
   target: string;
@@ -669,9 +589,7 @@ export interface CollectorItem {
   interval_s: number;
   timeout_s: number;
 }
-/**
- * The largest node has ``count`` more CPUs.
- */
+/** The largest node has ``count`` more CPUs. */
 export interface CpusChange {
   kind: 'cpus';
   count: number;
@@ -715,9 +633,7 @@ export interface CrashedWorker {
   offset: number | null;
   lines: string[];
 }
-/**
- * Crashed workers, newest first. ``workers``: how many the session had. ``left_out``: not listed.
- */
+/** Crashed workers, newest first. ``workers``: how many the session had. ``left_out``: not listed. */
 export interface CrashesAnswer {
   session: string;
   workers: number;
@@ -728,9 +644,7 @@ export interface CrashesAnswer {
   left_out: number;
   items: CrashedWorker[];
 }
-/**
- * The chain that determined how long a job took.
- */
+/** The chain that determined how long a job took. */
 export interface CriticalPathAnswer {
   session: string;
   job_id: string | null;
@@ -750,9 +664,7 @@ export interface CriticalPathAnswer {
   driver_traced: boolean;
   truncated: boolean;
 }
-/**
- * A stretch of the critical path.
- */
+/** A stretch of the critical path. */
 export interface PathLink {
   task_id: string;
   attempt: number;
@@ -763,9 +675,7 @@ export interface PathLink {
   held_ns: number;
   share: number;
 }
-/**
- * One function's time on the critical path, and the duration of the path without it.
- */
+/** One function's time on the critical path, and the duration of the path without it. */
 export interface PathFunction {
   name: string;
   is_driver: boolean;
@@ -807,17 +717,13 @@ export interface PathActor {
   actors: number;
   total_ns: number;
 }
-/**
- * A stored dashboard. Its name is that of its file.
- */
+/** A stored dashboard. Its name is that of its file. */
 export interface Dashboard {
   name: string;
   title: string;
   charts: KeptChart[];
 }
-/**
- * A stored chart.
- */
+/** A stored chart. */
 export interface KeptChart {
   title: string;
   queries: ChartQuery[];
@@ -825,43 +731,39 @@ export interface KeptChart {
   width: number;
   stacked: boolean;
 }
-/**
- * A chart of a dashboard: one expression (`expr`) or several (`queries`).
- */
+/** A chart of a dashboard: one expression (`expr`) or several (`queries`). */
 export interface DashboardChart {
   title: string;
   expr?: string | null;
-  queries?: ChartQuery[];
+  queries?: QueryGiven[];
   unit?: string;
   width?: 1 | 2 | 3;
   stacked?: boolean;
 }
-/**
- * A dashboard to store.
- */
+/** PromQL and the names of its series, as in `ChartQuery`. */
+export interface QueryGiven {
+  expr: string;
+  legend?: string | null;
+  bold?: boolean;
+}
+/** A dashboard to store. */
 export interface DashboardGiven {
   title: string;
   charts: DashboardChart[];
 }
-/**
- * A dashboard without its charts. ``changed_ns``: when its file was written.
- */
+/** A dashboard without its charts. ``changed_ns``: when its file was written. */
 export interface DashboardInShort {
   name: string;
   title: string;
   charts_total: number;
   changed_ns: number;
 }
-/**
- * All dashboards. ``unreadable``: files that are not dashboards.
- */
+/** All dashboards. ``unreadable``: files that are not dashboards. */
 export interface DashboardsAnswer {
   items: DashboardInShort[];
   unreadable: string[];
 }
-/**
- * A single dataset.
- */
+/** A single dataset. */
 export interface DatasetAnswer {
   dataset_id: string;
   name: string;
@@ -927,25 +829,19 @@ export interface OperatorTasks {
   p50_bytes: number | null;
   max_bytes: number | null;
 }
-/**
- * Filters that find tasks in the list of tasks.
- */
+/** Filters that find tasks in the list of tasks. */
 export interface TaskNames {
   func_name: string | null;
   name: string | null;
 }
-/**
- * A warning of Ray Data about an operator. ``issue``: its kind, in Ray Data's words.
- */
+/** A warning of Ray Data about an operator. ``issue``: its kind, in Ray Data's words. */
 export interface DatasetWarning {
   time_ns: number;
   operator: string;
   issue: string | null;
   message: string | null;
 }
-/**
- * A dataset that was executed. ``end_known_by``: ``job`` or ``session`` if the end is inferred.
- */
+/** A dataset that was executed. ``end_known_by``: ``job`` or ``session`` if the end is inferred. */
 export interface DatasetItem {
   dataset_id: string;
   name: string;
@@ -976,49 +872,37 @@ export interface OperatorItem {
   queued_blocks: number | null;
   inputs: string[] | null;
 }
-/**
- * The datasets of a session, newest first. ``problem``: why the data may be out of date.
- */
+/** The datasets of a session, newest first. ``problem``: why the data may be out of date. */
 export interface DatasetPage {
   session: string;
   items: DatasetItem[];
   total: number;
   problem: LibraryProblem | null;
 }
-/**
- * Why the state of a library cannot be read at present, and a remedy.
- */
+/** Why the state of a library cannot be read at present, and a remedy. */
 export interface LibraryProblem {
   message: string;
   remedy: string;
 }
-/**
- * Whether Ray has deleted the job. Rayscope's record is kept.
- */
+/** Whether Ray has deleted the job. Rayscope's record is kept. */
 export interface Deleted {
   deleted: boolean;
 }
-/**
- * A target in Prometheus' format: https://prometheus.io/docs/prometheus/latest/http_sd/
- */
+/** A target in Prometheus' format: https://prometheus.io/docs/prometheus/latest/http_sd/ */
 export interface DiscoveredTarget {
   targets: string[];
   labels: {
     [k: string]: string;
   };
 }
-/**
- * A file system. ``used_bytes`` and ``free_bytes`` are the part that users can fill.
- */
+/** A file system. ``used_bytes`` and ``free_bytes`` are the part that users can fill. */
 export interface Disk {
   path: string;
   total_bytes: number;
   used_bytes: number;
   free_bytes: number;
 }
-/**
- * An object and the two tasks that it connects.
- */
+/** An object and the two tasks that it connects. */
 export interface EdgeItem {
   producer_task_id: string | null;
   producer_name: string | null;
@@ -1035,32 +919,24 @@ export interface EdgeItem {
   blocked_ns: number | null;
   is_remote: boolean | null;
 }
-/**
- * Whether a rule is evaluated.
- */
+/** Whether a rule is evaluated. */
 export interface EnabledBody {
   enabled: boolean;
 }
-/**
- * The body of every error response.
- */
+/** The body of every error response. */
 export interface ErrorAnswer {
   error: ErrorDetail;
 }
-/**
- * A problem and its remedy. ``params`` has the values in the message, if there are few.
- */
+/** A problem and its remedy. ``params`` has the values in the message, if there are few. */
 export interface ErrorDetail {
   code: string;
   message: string;
   remedy: string;
   params?: {
     [k: string]: string | number;
-  } | null;
+  };
 }
-/**
- * An event, or ``count`` similar ones until ``last_ns``. Times in ns.
- */
+/** An event, or ``count`` similar ones until ``last_ns``. Times in ns. */
 export interface Event {
   time_ns: number;
   severity: 'ERROR' | 'WARNING' | 'INFO';
@@ -1074,9 +950,7 @@ export interface Event {
   count: number;
   last_ns: number | null;
 }
-/**
- * A page of events, newest first.
- */
+/** A page of events, newest first. */
 export interface EventsAnswer {
   items: Event[];
   next: string | null;
@@ -1084,17 +958,13 @@ export interface EventsAnswer {
   by_severity: EventsBySeverity;
   dropped: Dropped;
 }
-/**
- * The number of events by severity, regardless of the requested severity.
- */
+/** The number of events by severity, regardless of the requested severity. */
 export interface EventsBySeverity {
   ERROR: number;
   WARNING: number;
   INFO: number;
 }
-/**
- * A part of the critical path. ``text``: an explanation and advice, "" below 15 % of the path.
- */
+/** A part of the critical path. ``text``: an explanation and advice, "" below 15 % of the path. */
 export interface ExplainedCause {
   phase: string;
   name: string;
@@ -1106,9 +976,7 @@ export interface ExplainedCause {
   actor: PathActor | null;
   text: string;
 }
-/**
- * A failed attempt of a group, the outcome of its task, and its own message.
- */
+/** A failed attempt of a group, the outcome of its task, and its own message. */
 export interface FailedAttempt {
   task_id: string;
   attempt: number;
@@ -1144,9 +1012,7 @@ export interface FailureGroup {
   last_ns: number | null;
   latest: FailedAttempt[];
 }
-/**
- * A failed attempt.
- */
+/** A failed attempt. */
 export interface FailureItem {
   task_id: string;
   attempt: number;
@@ -1169,33 +1035,25 @@ export interface FailuresAnswer {
   stopped_by_libraries: number;
   tasks: TasksByOutcome;
 }
-/**
- * The number of tasks by outcome.
- */
+/** The number of tasks by outcome. */
 export interface TasksByOutcome {
   final: number;
   retrying: number;
   recovered: number;
 }
-/**
- * A rule file, or one of its rules (``rule``, else empty), that cannot be used.
- */
+/** A rule file, or one of its rules (``rule``, else empty), that cannot be used. */
 export interface FileProblem {
   file: string;
   rule: string;
   message: string;
   remedy: string;
 }
-/**
- * Hits by kind, without kinds that have none.
- */
+/** Hits by kind, without kinds that have none. */
 export interface FindAnswer {
   session: string;
   groups: FoundGroup[];
 }
-/**
- * The best hits of a kind, best first, and the total number.
- */
+/** The best hits of a kind, best first, and the total number. */
 export interface FoundGroup {
   kind:
     | 'function'
@@ -1266,9 +1124,7 @@ export interface FindingItem {
     [k: string]: string;
   };
 }
-/**
- * A flame graph. ``path_job_id`` is the job whose critical path the widths are shares of.
- */
+/** A flame graph. ``path_job_id`` is the job whose critical path the widths are shares of. */
 export interface FlameAnswer {
   frames: FlameFrame[];
   frames_total: number;
@@ -1283,9 +1139,7 @@ export interface FlameAnswer {
   ancestors: FlameFrame[];
   libraries: FoldedLibrary[];
 }
-/**
- * A call path. ``own`` covers its own attempts, ``value`` also those below it.
- */
+/** A call path. ``own`` covers its own attempts, ``value`` also those below it. */
 export interface FlameFrame {
   id: string;
   parent: string | null;
@@ -1321,17 +1175,13 @@ export interface FoldedLibrary {
   library: string;
   functions: number;
 }
-/**
- * Frames, parents before children. ``folded`` of ``frames_total`` were merged into frames ``other``.
- */
+/** Frames, parents before children. ``folded`` of ``frames_total`` were merged into frames ``other``. */
 export interface FlameTree {
   frames: FlameFrame[];
   frames_total: number;
   folded: number;
 }
-/**
- * A server that shares the warehouse, last seen ``age_s`` ago, with the ``sessions`` that it records.
- */
+/** A server that shares the warehouse, last seen ``age_s`` ago, with the ``sessions`` that it records. */
 export interface FleetServer {
   server: string;
   url: string;
@@ -1339,15 +1189,11 @@ export interface FleetServer {
   age_s: number;
   sessions: number;
 }
-/**
- * The URI by which the cluster's nodes find the folder.
- */
+/** The URI by which the cluster's nodes find the folder. */
 export interface FolderAnswer {
   uri: string;
 }
-/**
- * The Python frames of workers at ``at_ns``.
- */
+/** The Python frames of workers at ``at_ns``. */
 export interface FramesAnswer {
   session: string;
   at_ns: number;
@@ -1359,18 +1205,14 @@ export interface FramesAnswer {
   workers: SeenWorker[];
   problems: FramesProblem[];
 }
-/**
- * The frames below one node of the stack.
- */
+/** The frames below one node of the stack. */
 export interface NodeFrames {
   node: string;
   workers: number;
   idle_threads: number;
   frames: MergedFrame[];
 }
-/**
- * Stacks with the same frames from the outermost to this one.
- */
+/** Stacks with the same frames from the outermost to this one. */
 export interface MergedFrame {
   id: string;
   parent: string | null;
@@ -1385,18 +1227,14 @@ export interface MergedFrame {
   workers: number;
   examples: string[];
 }
-/**
- * A worker whose frames are in the response. ``title`` is its process's title.
- */
+/** A worker whose frames are in the response. ``title`` is its process's title. */
 export interface SeenWorker {
   worker_id: string;
   node_id: string | null;
   pid: number | null;
   title: string;
 }
-/**
- * Why there are no frames of ``count`` workers.
- */
+/** Why there are no frames of ``count`` workers. */
 export interface FramesProblem {
   code: string;
   message: string;
@@ -1404,30 +1242,20 @@ export interface FramesProblem {
   count: number;
   workers: FramesWorker[];
 }
-/**
- * A requested worker. If it runs nothing, only its ID is known.
- */
+/** A requested worker. If it runs nothing, only its ID is known. */
 export interface FramesWorker {
   worker_id: string;
   node_id: string | null;
   pid: number | null;
 }
-/**
- * The workers to sample: every busy one, those at or below one stack line, or the listed ones.
- */
+/** The workers to sample: every busy one, those at or below one stack line, or the listed ones. */
 export interface FramesRequest {
-  /**
-   * Session name (default: the newest).
-   */
+  /** Session name (default: the newest). */
   session?: string | null;
-  /**
-   * A node of /api/flow/stack.
-   */
+  /** A node of /api/flow/stack. */
   node?: string | null;
   workers?: string[] | null;
-  /**
-   * Include Ray's own frames and idle threads.
-   */
+  /** Include Ray's own frames and idle threads. */
   whole?: boolean;
 }
 /**
@@ -1471,9 +1299,7 @@ export interface FunctionItem {
   waiting_ns: number;
   total_ns: number;
 }
-/**
- * A function's share of the critical path of a replay.
- */
+/** A function's share of the critical path of a replay. */
 export interface FunctionOnPath {
   function: string;
   is_driver: boolean;
@@ -1500,9 +1326,7 @@ export interface FunctionProgress {
   };
   stopped_by_libraries: number;
 }
-/**
- * Where the time of a function's attempts went, as sums (ns), and where they ran.
- */
+/** Where the time of a function's attempts went, as sums (ns), and where they ran. */
 export interface FunctionSchedulingItem {
   waiting_args_ns: number | null;
   waiting_node_ns: number | null;
@@ -1524,25 +1348,19 @@ export interface FunctionSchedulingItem {
   local: number;
   spilled: number;
 }
-/**
- * Functions by time.
- */
+/** Functions by time. */
 export interface FunctionsAnswer {
   session: string;
   items: FunctionItem[];
   hidden: HiddenLibrary[];
 }
-/**
- * A library's internals hidden by ``only=mine``, with the number of their functions and attempts.
- */
+/** A library's internals hidden by ``only=mine``, with the number of their functions and attempts. */
 export interface HiddenLibrary {
   library: string;
   functions: number;
   attempts: number;
 }
-/**
- * The Gantt chart of a window.
- */
+/** The Gantt chart of a window. */
 export interface GanttAnswer {
   session: string;
   by: string;
@@ -1590,9 +1408,7 @@ export interface GanttLane {
   rows: number;
   folded: number;
 }
-/**
- * Bars as columns of equal length. Times are relative to ``origin_ns``, phases to the bar's begin.
- */
+/** Bars as columns of equal length. Times are relative to ``origin_ns``, phases to the bar's begin. */
 export interface GanttBars {
   lane: number[];
   row: number[];
@@ -1606,9 +1422,7 @@ export interface GanttBars {
   task_id: string[];
   attempt: number[];
 }
-/**
- * Begins of the phases of wide bars. ``bar`` is the index of a bar.
- */
+/** Begins of the phases of wide bars. ``bar`` is the index of a bar. */
 export interface GanttDetails {
   bar: number[];
   created: (number | null)[];
@@ -1617,25 +1431,19 @@ export interface GanttDetails {
   executing: (number | null)[];
   storing: (number | null)[];
 }
-/**
- * Stretches in which the attempts of wide bars were blocked, or awaited something else.
- */
+/** Stretches in which the attempts of wide bars were blocked, or awaited something else. */
 export interface GanttSpans {
   bar: number[];
   begin: number[];
   end: number[];
   is_awaiting: boolean[];
 }
-/**
- * The mean number of attempts on workers in buckets of ``bucket_ns``, starting at ``origin_ns``.
- */
+/** The mean number of attempts on workers in buckets of ``bucket_ns``, starting at ``origin_ns``. */
 export interface Utilisation {
   bucket_ns: number;
   running: number[];
 }
-/**
- * A process that uses memory of a GPU, and its worker.
- */
+/** A process that uses memory of a GPU, and its worker. */
 export interface GpuProcess {
   pid: number;
   memory_bytes: number;
@@ -1644,9 +1452,7 @@ export interface GpuProcess {
   actor_class: string | null;
   actor_id: string | null;
 }
-/**
- * Objects with the same ``key`` (null: unknown). Identifies the process if it is the key.
- */
+/** Objects with the same ``key`` (null: unknown). Identifies the process if it is the key. */
 export interface Group {
   objects: number;
   references: number;
@@ -1680,9 +1486,7 @@ export interface HealthAnswer {
   warehouse?: Warehouse | null;
   error?: IngestError | null;
 }
-/**
- * The warehouse, this server's name, its number of unpublished rows, and the other servers.
- */
+/** The warehouse, this server's name, its number of unpublished rows, and the other servers. */
 export interface Warehouse {
   url: string;
   server: string;
@@ -1690,9 +1494,7 @@ export interface Warehouse {
   servers: FleetServer[];
   error: IngestError | null;
 }
-/**
- * One of the largest objects.
- */
+/** One of the largest objects. */
 export interface HeldObject {
   object_id: string;
   bytes: number | null;
@@ -1704,9 +1506,7 @@ export interface HeldObject {
   holders: ObjectHolder[];
   holders_total: number;
 }
-/**
- * A process that holds an object.
- */
+/** A process that holds an object. */
 export interface ObjectHolder {
   worker_id: string;
   node_id: string;
@@ -1715,18 +1515,14 @@ export interface ObjectHolder {
   actor_id: string | null;
   type: string;
 }
-/**
- * The newest transitions. Only ``kept_at_most`` are kept.
- */
+/** The newest transitions. Only ``kept_at_most`` are kept. */
 export interface HistoryAnswer {
   session: string;
   items: AlertEvent[];
   total: number;
   kept_at_most: number;
 }
-/**
- * A matching line, and the attempt that printed it if Ray reported that.
- */
+/** A matching line, and the attempt that printed it if Ray reported that. */
 export interface Hit {
   offset: number;
   length: number;
@@ -1758,9 +1554,7 @@ export interface LogStyle {
   italic: boolean;
   underline: boolean;
 }
-/**
- * The state of ingestion.
- */
+/** The state of ingestion. */
 export interface Ingest {
   events: number;
   batches: number;
@@ -1800,9 +1594,7 @@ export interface InsightsAnswer {
   functions_total: number;
   options: OptionGain[];
 }
-/**
- * Why nothing is predicted.
- */
+/** Why nothing is predicted. */
 export interface Withheld {
   code: 'inaccurate' | 'no_driver' | 'not_traced' | 'stuck' | 'takes_long' | 'too_large';
   message: string;
@@ -1857,16 +1649,12 @@ export interface Verdict {
   text: string;
   actor: PathActor | null;
 }
-/**
- * A detector that was skipped for this job, and why.
- */
+/** A detector that was skipped for this job, and why. */
 export interface SilentDetector {
   kind: string;
   message: string;
 }
-/**
- * The job's gain from an option that is not about a single function.
- */
+/** The job's gain from an option that is not about a single function. */
 export interface OptionGain {
   saving_ns: number;
   saving_low_ns: number;
@@ -1904,13 +1692,8 @@ export interface Job {
   };
   stopped_by_libraries: number;
 }
-/**
- * All fields of a job.
- */
+/** All fields of a job. */
 export interface JobDetail {
-  history: {
-    [k: string]: unknown;
-  }[];
   job_id: string;
   state: string | null;
   type: string | null;
@@ -1933,10 +1716,11 @@ export interface JobDetail {
     [k: string]: number;
   };
   stopped_by_libraries: number;
+  history: {
+    [k: string]: unknown;
+  }[];
 }
-/**
- * A page of jobs.
- */
+/** A page of jobs. */
 export interface JobPage {
   next: string | null;
   total: number;
@@ -1944,13 +1728,9 @@ export interface JobPage {
   dropped: Dropped;
   items: Job[];
 }
-/**
- * A job to submit, with the fields of Ray's job API.
- */
+/** A job to submit, with the fields of Ray's job API. */
 export interface JobRequest {
-  /**
-   * A shell command.
-   */
+  /** A shell command. */
   entrypoint: string;
   submission_id?: string | null;
   runtime_env?: {
@@ -1961,17 +1741,13 @@ export interface JobRequest {
   } | null;
   entrypoint_num_cpus?: number | null;
   entrypoint_num_gpus?: number | null;
-  /**
-   * Bytes.
-   */
+  /** Bytes. */
   entrypoint_memory?: number | null;
   entrypoint_resources?: {
     [k: string]: number;
   } | null;
 }
-/**
- * The copied logs (``workers``, ``all``, ``none``), their bytes, and why copying is paused.
- */
+/** The copied logs (``workers``, ``all``, ``none``), their bytes, and why copying is paused. */
 export interface Keeping {
   mode: 'workers' | 'all' | 'none';
   bytes: number;
@@ -1980,17 +1756,13 @@ export interface Keeping {
     [k: string]: string;
   } | null;
 }
-/**
- * The values of a label.
- */
+/** The values of a label. */
 export interface LabelValuesAnswer {
   session: string;
   items: string[];
   total: number;
 }
-/**
- * Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them.
- */
+/** Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them. */
 export interface LaneReason {
   lane: 'fast' | 'json' | 'none' | 'unknown';
   code: string;
@@ -1999,9 +1771,7 @@ export interface LaneReason {
   node_id: string;
   address: string | null;
 }
-/**
- * The number of living nodes by transport: binary, Ray's JSON, none, or unknown.
- */
+/** The number of living nodes by transport: binary, Ray's JSON, none, or unknown. */
 export interface Lanes {
   fast: number;
   json: number;
@@ -2041,9 +1811,7 @@ export interface LatestAnswer {
   note: string | null;
   collectors: CollectorItem[];
 }
-/**
- * The newest value of a series that has not ended.
- */
+/** The newest value of a series that has not ended. */
 export interface LatestItem {
   name: string;
   labels: {
@@ -2052,9 +1820,7 @@ export interface LatestItem {
   value: number;
   time_ns: number;
 }
-/**
- * Why metrics cannot be stored on disk.
- */
+/** Why metrics cannot be stored on disk. */
 export interface Problem {
   code: string;
   message: string;
@@ -2099,9 +1865,7 @@ export interface LogFilesAnswer {
   empty: number;
   keeping: Keeping;
 }
-/**
- * A node. ``files``: the number of its known log files, None if it was not asked.
- */
+/** A node. ``files``: the number of its known log files, None if it was not asked. */
 export interface LogNode {
   node_id: string;
   state: string | null;
@@ -2111,9 +1875,7 @@ export interface LogNode {
   files: number | null;
   problem: LogProblem | null;
 }
-/**
- * Why something is unavailable at present.
- */
+/** Why something is unavailable at present. */
 export interface LogProblem {
   code: string;
   message: string;
@@ -2135,9 +1897,7 @@ export interface LogLine {
   is_whole: boolean;
   styles: LogStyle[];
 }
-/**
- * Lines of a file. ``next``: ``offset`` of the next page; ``prev``: ``before`` of the previous one.
- */
+/** Lines of a file. ``next``: ``offset`` of the next page; ``prev``: ``before`` of the previous one. */
 export interface LogPage {
   session: string;
   node_id: string;
@@ -2155,16 +1915,12 @@ export interface LogPage {
   missing: Stretch[];
   lines: LogLine[];
 }
-/**
- * A range of bytes of a file that is unavailable.
- */
+/** A range of bytes of a file that is unavailable. */
 export interface Stretch {
   begin: number;
   end: number;
 }
-/**
- * A range of a file that belongs to the requested entity, and its last lines.
- */
+/** A range of a file that belongs to the requested entity, and its last lines. */
 export interface LogPart {
   worker_id: string | null;
   job_id: string | null;
@@ -2184,9 +1940,7 @@ export interface LogPart {
   page: LogPage | null;
   problem: LogProblem | null;
 }
-/**
- * Matching lines, the files that contain them, and the bytes that were not searched.
- */
+/** Matching lines, the files that contain them, and the bytes that were not searched. */
 export interface LogSearchAnswer {
   session: string;
   items: Hit[];
@@ -2195,26 +1949,20 @@ export interface LogSearchAnswer {
   complete: boolean;
   not_searched: NotSearched[];
 }
-/**
- * The amount of data that was searched.
- */
+/** The amount of data that was searched. */
 export interface Searched {
   files: number;
   of: number;
   bytes: number;
 }
-/**
- * Bytes that were not searched. The reason is ``gone``, ``long``, ``stopped`` or ``not_kept``.
- */
+/** Bytes that were not searched. The reason is ``gone``, ``long``, ``stopped`` or ``not_kept``. */
 export interface NotSearched {
   node_id: string;
   name: string;
   why: string;
   bytes: number;
 }
-/**
- * A logical graph of at most ``limit`` nodes and edges.
- */
+/** A logical graph of at most ``limit`` nodes and edges. */
 export interface LogicalAnswer {
   session: string;
   attempts: number;
@@ -2261,9 +2009,7 @@ export interface LogicalNode {
     [k: string]: number;
   };
 }
-/**
- * Attempts of ``target`` that ``source`` submitted.
- */
+/** Attempts of ``target`` that ``source`` submitted. */
 export interface LogicalCall {
   attempts: number;
   failed: number;
@@ -2280,9 +2026,7 @@ export interface LogicalCall {
   source: string;
   target: string;
 }
-/**
- * Objects that ``source`` produced and ``target`` consumed, and their bytes.
- */
+/** Objects that ``source`` produced and ``target`` consumed, and their bytes. */
 export interface LogicalData {
   id: string;
   source: string;
@@ -2294,9 +2038,7 @@ export interface LogicalData {
   gets: number;
   get_bytes: number;
 }
-/**
- * Numbers of functions, drivers, instances by class, and attempts by function without own nodes.
- */
+/** Numbers of functions, drivers, instances by class, and attempts by function without own nodes. */
 export interface LogicalFolded {
   functions: number;
   attempts: number;
@@ -2309,23 +2051,17 @@ export interface LogicalFolded {
     [k: string]: number;
   };
 }
-/**
- * A library or a library's operator, the number of its functions, and whether they are one node.
- */
+/** A library or a library's operator, the number of its functions, and whether they are one node. */
 export interface LogicalLibrary {
   library: string;
   functions: number;
   is_folded: boolean;
 }
-/**
- * The server's token, to be stored as a cookie.
- */
+/** The server's token, to be stored as a cookie. */
 export interface Login {
   token: string;
 }
-/**
- * The ranges. ``notes``: codes of surprising facts. ``left_out``: workers that are not listed.
- */
+/** The ranges. ``notes``: codes of surprising facts. ``left_out``: workers that are not listed. */
 export interface LogsOfAnswer {
   session: string;
   live: boolean;
@@ -2333,17 +2069,19 @@ export interface LogsOfAnswer {
   notes: string[];
   left_out: number;
 }
-/**
- * A condition on a label.
- */
+/** A condition on a label. */
+export interface Matcher {
+  label: string;
+  op: '=' | '!=' | '=~' | '!~';
+  value: string;
+}
+/** A condition on a label. */
 export interface MatcherBody {
   label: string;
   op?: '=' | '!=' | '=~' | '!~';
   value: string;
 }
-/**
- * A GPU. ``processes``: bytes of its memory by process ID; ``process_percent``: share of its cores.
- */
+/** A GPU. ``processes``: bytes of its memory by process ID; ``process_percent``: share of its cores. */
 export interface MeasuredGpu {
   index: number;
   name: string;
@@ -2360,15 +2098,8 @@ export interface MeasuredGpu {
     [k: string]: number;
   };
 }
-/**
- * A worker of the node with its measurements.
- */
+/** A worker of the node with its measurements. */
 export interface MeasuredWorker {
-  cpu_percent: number | null;
-  memory_bytes: number | null;
-  gpu_memory_bytes: number | null;
-  gpu_percent: number | null;
-  num_fds: number | null;
   running: number;
   blocked: number;
   attempts: RunningAttempt[];
@@ -2390,6 +2121,11 @@ export interface MeasuredWorker {
     [k: string]: number;
   };
   bundle: number;
+  cpu_percent: number | null;
+  memory_bytes: number | null;
+  gpu_memory_bytes: number | null;
+  gpu_percent: number | null;
+  num_fds: number | null;
 }
 /**
  * An attempt on a worker since ``since_ns``, in its situation since ``situation_ns`` (ns).
@@ -2419,9 +2155,7 @@ export interface RunningAttempt {
   call: string | null;
   blocked_on: AwaitedFunction[];
 }
-/**
- * A memory in bytes, and the used share of it (percent).
- */
+/** A memory in bytes, and the used share of it (percent). */
 export interface MemoryAmount {
   total_bytes: number | null;
   used_bytes: number | null;
@@ -2453,9 +2187,7 @@ export interface MemoryAnswer {
   objects_total: number;
   suspects: Suspect[];
 }
-/**
- * A node's object store, and the ``memory`` of its machine.
- */
+/** A node's object store, and the ``memory`` of its machine. */
 export interface StoreOfNode {
   node_id: string;
   memory: MemoryAmount;
@@ -2471,9 +2203,7 @@ export interface StoreOfNode {
   error: string | null;
   waiting: boolean;
 }
-/**
- * Objects (each counted once), the references to them, their known bytes, and objects by type.
- */
+/** Objects (each counted once), the references to them, their known bytes, and objects by type. */
 export interface Sums {
   objects: number;
   references: number;
@@ -2483,9 +2213,7 @@ export interface Sums {
     [k: string]: number;
   };
 }
-/**
- * Objects of a function that a process has held for a long time.
- */
+/** Objects of a function that a process has held for a long time. */
 export interface Suspect {
   objects: number;
   references: number;
@@ -2501,16 +2229,12 @@ export interface Suspect {
   pid: number;
   oldest_ns: number;
 }
-/**
- * A metric of one rank: pairs of column and mean value.
- */
+/** A metric of one rank: pairs of column and mean value. */
 export interface MetricLine {
   rank: number;
   points: [number, number][];
 }
-/**
- * A name with its description, its number of series, and the number of values of each label.
- */
+/** A name with its description, its number of series, and the number of values of each label. */
 export interface NameItem {
   name: string;
   type: string;
@@ -2521,9 +2245,7 @@ export interface NameItem {
     [k: string]: number;
   };
 }
-/**
- * One of Ray's own processes: the raylet, an agent, the GCS.
- */
+/** One of Ray's own processes: the raylet, an agent, the GCS. */
 export interface NamedProcess {
   cpu_percent: number | null;
   memory_bytes: number | null;
@@ -2533,25 +2255,14 @@ export interface NamedProcess {
   name: string;
   pid: number;
 }
-/**
- * All matching names of a session's series.
- */
+/** All matching names of a session's series. */
 export interface NamesAnswer {
   session: string;
   items: NameItem[];
   total: number;
 }
-/**
- * A node, and the number of its living workers.
- */
+/** A node, and the number of its living workers. */
 export interface Node {
-  usage: Usage | null;
-  usage_missing: string | null;
-  usage_remedy: string | null;
-  usage_code: string | null;
-  usage_params: {
-    [k: string]: string | number;
-  } | null;
   node_id: string;
   state: string | null;
   node_ip: string | null;
@@ -2572,11 +2283,16 @@ export interface Node {
   lane: 'fast' | 'json' | 'none' | 'unknown';
   lane_code: string | null;
   lane_reason: string | null;
+  usage: Usage | null;
+  usage_missing: string | null;
+  usage_remedy: string | null;
+  usage_code: string | null;
+  usage_params: {
+    [k: string]: string | number;
+  } | null;
   workers: number | null;
 }
-/**
- * The use of a node. ``current``: the node is alive and has reported within the last 30 s.
- */
+/** The use of a node. ``current``: the node is alive and has reported within the last 30 s. */
 export interface Usage {
   usage_ns: number | null;
   cpu_percent: number | null;
@@ -2601,9 +2317,7 @@ export interface Usage {
   object_store_total_bytes: number | null;
   current: boolean;
 }
-/**
- * One node at ``at_ns``.
- */
+/** One node at ``at_ns``. */
 export interface NodeAnswer {
   session: string;
   at_ns: number | null;
@@ -2645,9 +2359,7 @@ export interface PhysicalNode {
   bytes: number;
   left_out: number;
 }
-/**
- * All fields of a worker of a node.
- */
+/** All fields of a worker of a node. */
 export interface NodeWorker {
   running: number;
   blocked: number;
@@ -2671,9 +2383,7 @@ export interface NodeWorker {
   };
   bundle: number;
 }
-/**
- * A bundle of a placement group on a node. ``resources``: null if unknown.
- */
+/** A bundle of a placement group on a node. ``resources``: null if unknown. */
 export interface PhysicalBundle {
   group: string;
   name: string | null;
@@ -2683,33 +2393,8 @@ export interface PhysicalBundle {
     [k: string]: number;
   } | null;
 }
-/**
- * All fields of a node.
- */
+/** All fields of a node. */
 export interface NodeDetail {
-  history: {
-    [k: string]: unknown;
-  }[];
-  usage: Usage | null;
-  usage_missing: string | null;
-  usage_remedy: string | null;
-  usage_code: string | null;
-  usage_params: {
-    [k: string]: string | number;
-  } | null;
-  measured: NodeMeasured | null;
-  gpus: NodeGpu[];
-  processes: NamedProcess[];
-  resources: {
-    [k: string]: AmountOf;
-  } | null;
-  is_draining: boolean | null;
-  idle_ms: number | null;
-  by: ResourceHolder[];
-  at_ns: number | null;
-  workers: MeasuredWorker[];
-  workers_total: number;
-  bundles: PhysicalBundle[];
   node_id: string;
   state: string | null;
   node_ip: string | null;
@@ -2730,10 +2415,31 @@ export interface NodeDetail {
   lane: 'fast' | 'json' | 'none' | 'unknown';
   lane_code: string | null;
   lane_reason: string | null;
+  usage: Usage | null;
+  usage_missing: string | null;
+  usage_remedy: string | null;
+  usage_code: string | null;
+  usage_params: {
+    [k: string]: string | number;
+  } | null;
+  measured: NodeMeasured | null;
+  gpus: NodeGpu[];
+  processes: NamedProcess[];
+  resources: {
+    [k: string]: AmountOf;
+  } | null;
+  is_draining: boolean | null;
+  idle_ms: number | null;
+  by: ResourceHolder[];
+  at_ns: number | null;
+  workers: MeasuredWorker[];
+  workers_total: number;
+  bundles: PhysicalBundle[];
+  history: {
+    [k: string]: unknown;
+  }[];
 }
-/**
- * The complete report of a node at ``time_ns``. ``load``: averages of 1, 5 and 15 minutes.
- */
+/** The complete report of a node at ``time_ns``. ``load``: averages of 1, 5 and 15 minutes. */
 export interface NodeMeasured {
   node_id: string;
   time_ns: number;
@@ -2765,9 +2471,7 @@ export interface NodeMeasured {
     [k: string]: RayProcess;
   };
 }
-/**
- * One of Ray's own processes, as reported by the node's agent.
- */
+/** One of Ray's own processes, as reported by the node's agent. */
 export interface RayProcess {
   pid: number;
   cmdline: string;
@@ -2779,9 +2483,7 @@ export interface RayProcess {
   gpu_memory_bytes: number | null;
   gpu_percent: number | null;
 }
-/**
- * A GPU and the processes that use it.
- */
+/** A GPU and the processes that use it. */
 export interface NodeGpu {
   index: number;
   name: string;
@@ -2793,9 +2495,7 @@ export interface NodeGpu {
   temperature_c: number | null;
   processes: GpuProcess[];
 }
-/**
- * A holder of resources: ``actor``, ``task`` or ``placement_group``. ``id``: set for a single one.
- */
+/** A holder of resources: ``actor``, ``task`` or ``placement_group``. ``id``: set for a single one. */
 export interface ResourceHolder {
   kind: 'actor' | 'task' | 'placement_group';
   name: string;
@@ -2805,9 +2505,7 @@ export interface ResourceHolder {
     [k: string]: number;
   };
 }
-/**
- * The transport of one node's events.
- */
+/** The transport of one node's events. */
 export interface NodeLane {
   node_id: string;
   state: string | null;
@@ -2818,9 +2516,7 @@ export interface NodeLane {
   lane_reason: string | null;
   agent: AgentFigures | null;
 }
-/**
- * A page of nodes.
- */
+/** A page of nodes. */
 export interface NodePage {
   next: string | null;
   total: number;
@@ -2828,16 +2524,12 @@ export interface NodePage {
   dropped: Dropped;
   items: Node[];
 }
-/**
- * The cluster has ``count`` more nodes like the last one.
- */
+/** The cluster has ``count`` more nodes like the last one. */
 export interface NodesChange {
   kind: 'nodes';
   count: number;
 }
-/**
- * A function or a class of actors requests ``num_cpus`` CPUs.
- */
+/** A function or a class of actors requests ``num_cpus`` CPUs. */
 export interface NumCpusChange {
   kind: 'num_cpus';
   function: string;
@@ -2860,30 +2552,22 @@ export interface ObjectCopies {
   spilled_node_id: string | null;
   problem: ('not_live' | 'owner_unknown' | 'owner_gone' | 'no_answer' | 'released') | null;
 }
-/**
- * Loops that get the values of a function one by one get all of them at once.
- */
+/** Loops that get the values of a function one by one get all of them at once. */
 export interface OneGetChange {
   kind: 'one_get';
   function: string;
 }
-/**
- * The operator's token, to be checked.
- */
+/** The operator's token, to be checked. */
 export interface OperatorLogin {
   token: string;
 }
-/**
- * The task that submitted this one.
- */
+/** The task that submitted this one. */
 export interface Parent {
   task_id: string;
   name: string | null;
   state: string | null;
 }
-/**
- * A stretch of the critical path of a replay. ``begin_ns``: since the job began.
- */
+/** A stretch of the critical path of a replay. ``begin_ns``: since the job began. */
 export interface PathStretch {
   task_id: string | null;
   attempt: number | null;
@@ -2893,9 +2577,7 @@ export interface PathStretch {
   begin_ns: number;
   duration_ns: number;
 }
-/**
- * A holder of a scarce resource: a running task (its ``attempt``), an actor or a placement group.
- */
+/** A holder of a scarce resource: a running task (its ``attempt``), an actor or a placement group. */
 export interface PendingHolder {
   kind: 'actor' | 'task' | 'placement_group';
   name: string;
@@ -2932,9 +2614,7 @@ export interface PendingItem {
   holders: PendingHolder[];
   holders_left_out: number;
 }
-/**
- * Why a request is pending (docs/reference/nodes.md explains the codes).
- */
+/** Why a request is pending (docs/reference/nodes.md explains the codes). */
 export interface ReasonItem {
   code: string;
   never: boolean;
@@ -2948,9 +2628,7 @@ export interface ReasonItem {
   error: string | null;
   remedy: string;
 }
-/**
- * Contents of the nodes at ``at_ns``.
- */
+/** Contents of the nodes at ``at_ns``. */
 export interface PhysicalAnswer {
   session: string;
   at_ns: number | null;
@@ -2981,9 +2659,7 @@ export interface PhysicalAnswer {
   annotations: string[];
   measured: Measured | null;
 }
-/**
- * Nodes as columns of equal length. ``total`` and ``used`` are indexes into ``amounts``, or -1.
- */
+/** Nodes as columns of equal length. ``total`` and ``used`` are indexes into ``amounts``, or -1. */
 export interface PhysicalNodes {
   id: string[];
   name: string[];
@@ -3001,9 +2677,7 @@ export interface PhysicalNodes {
   bytes: number[];
   left_out: number[];
 }
-/**
- * Workers as columns of equal length. Values are indexes into the response's lists, -1 if unknown.
- */
+/** Workers as columns of equal length. Values are indexes into the response's lists, -1 if unknown. */
 export interface PhysicalWorkers {
   key: string[];
   node: number[];
@@ -3021,25 +2695,19 @@ export interface PhysicalWorkers {
   bytes: number[];
   annotation: number[];
 }
-/**
- * Bundles as columns of indexes into ``groups``, the nodes, and ``amounts`` (-1 if unknown).
- */
+/** Bundles as columns of indexes into ``groups``, the nodes, and ``amounts`` (-1 if unknown). */
 export interface PhysicalBundles {
   group: number[];
   index: number[];
   node: number[];
   resources: number[];
 }
-/**
- * A placement group with bundles here.
- */
+/** A placement group with bundles here. */
 export interface PhysicalGroup {
   id: string;
   name: string | null;
 }
-/**
- * A placement group.
- */
+/** A placement group. */
 export interface PlacementGroup {
   placement_group_id: string;
   state: string | null;
@@ -3053,13 +2721,8 @@ export interface PlacementGroup {
   created_ns: number | null;
   end_known_by: string | null;
 }
-/**
- * All fields of a placement group.
- */
+/** All fields of a placement group. */
 export interface PlacementGroupDetail {
-  history: {
-    [k: string]: unknown;
-  }[];
   placement_group_id: string;
   state: string | null;
   name: string | null;
@@ -3071,10 +2734,11 @@ export interface PlacementGroupDetail {
   stats: string | null;
   created_ns: number | null;
   end_known_by: string | null;
+  history: {
+    [k: string]: unknown;
+  }[];
 }
-/**
- * A page of placement groups.
- */
+/** A page of placement groups. */
 export interface PlacementGroupPage {
   next: string | null;
   total: number;
@@ -3089,9 +2753,7 @@ export interface PlacementGroupPage {
 export interface PlainChange {
   kind: 'no_stragglers' | 'no_startup' | 'no_transfer' | 'no_retries';
 }
-/**
- * All attempts of a job or actor by state, and by function.
- */
+/** All attempts of a job or actor by state, and by function. */
 export interface Progress {
   id: string;
   attempts: number;
@@ -3102,9 +2764,7 @@ export interface Progress {
   functions: FunctionProgress[];
   rest: RestProgress;
 }
-/**
- * The sums of all functions beyond the first 100.
- */
+/** The sums of all functions beyond the first 100. */
 export interface RestProgress {
   functions: number;
   attempts: number;
@@ -3113,24 +2773,18 @@ export interface RestProgress {
   };
   stopped_by_libraries: number;
 }
-/**
- * ``share``: the finished share of a job's answer, 0 to 1; null if no long request computes it.
- */
+/** ``share``: the finished share of a job's answer, 0 to 1; null if no long request computes it. */
 export interface ProgressAnswer {
   share: number | null;
 }
-/**
- * One series of an expression: a value for each of the answer's times.
- */
+/** One series of an expression: a value for each of the answer's times. */
 export interface QueriedSeries {
   labels: {
     [k: string]: string;
   };
   values: (number | null)[];
 }
-/**
- * An expression's values from ``from_ns`` to ``to_ns``.
- */
+/** An expression's values from ``from_ns`` to ``to_ns``. */
 export interface QueryAnswer {
   session: string;
   expr: string;
@@ -3144,9 +2798,7 @@ export interface QueryAnswer {
   source: 'record' | 'prometheus';
   unit: string;
 }
-/**
- * A time range.
- */
+/** A time range. */
 export interface RangeAnswer {
   session: string;
   by: string;
@@ -3168,16 +2820,12 @@ export interface RangeAnswer {
   lanes_total: number;
   lanes_left_out_ns: number;
 }
-/**
- * How many attempts were on workers at a time.
- */
+/** How many attempts were on workers at a time. */
 export interface RangeRunning {
   mean: number;
   most: number | null;
 }
-/**
- * A function's attempts inside the range.
- */
+/** A function's attempts inside the range. */
 export interface RangeFunction {
   name: string;
   attempts: number;
@@ -3211,9 +2859,7 @@ export interface RangeLane {
   rows: number | null;
   share: number | null;
 }
-/**
- * The times of a rank over all steps.
- */
+/** The times of a rank over all steps. */
 export interface RankTimes {
   rank: number;
   steps: number;
@@ -3224,9 +2870,7 @@ export interface RankTimes {
   p50_ns: number | null;
   max_ns: number | null;
 }
-/**
- * How a session is recorded.
- */
+/** How a session is recorded. */
 export interface RecordingAnswer {
   session: string;
   recording: 'events' | 'snapshot' | 'events+snapshot';
@@ -3241,9 +2885,7 @@ export interface RecordingAnswer {
   snapshots: Snapshots;
   cannot_see: string[];
 }
-/**
- * The number of traced workers among those that ran tasks, and tasks that only the tracer saw.
- */
+/** The number of traced workers among those that ran tasks, and tasks that only the tracer saw. */
 export interface Tracing {
   traced: number;
   untraced: number;
@@ -3252,23 +2894,17 @@ export interface Tracing {
   tasks_without_events: number;
   without_events: WithoutEvents[];
 }
-/**
- * A state of tracers other than simply on, and the number of tracers in it.
- */
+/** A state of tracers other than simply on, and the number of tracers in it. */
 export interface TracerSaid {
   text: string;
   workers: number;
 }
-/**
- * Tasks that are not recorded because their events are disabled. ``class_name``: null for functions.
- */
+/** Tasks that are not recorded because their events are disabled. ``class_name``: null for functions. */
 export interface WithoutEvents {
   class_name: string | null;
   tasks: number;
 }
-/**
- * The state of the snapshots of the GCS.
- */
+/** The state of the snapshots of the GCS. */
 export interface Snapshots {
   ok: boolean;
   error: string | null;
@@ -3279,18 +2915,14 @@ export interface Snapshots {
   last_ns: number | null;
   last_tasks_ns: number | null;
 }
-/**
- * A metric reported by workers. ``not_finite_step``: the first step in which it was NaN or infinite.
- */
+/** A metric reported by workers. ``not_finite_step``: the first step in which it was NaN or infinite. */
 export interface ReportedMetric {
   name: string;
   not_finite_step: number | null;
   not_finite_rank: number | null;
   lines: MetricLine[];
 }
-/**
- * A rule that the operator sets.
- */
+/** A rule that the operator sets. */
 export interface RuleBody {
   expr: string;
   for_s?: number;
@@ -3334,18 +2966,14 @@ export interface RuleInfo {
   unknown_metrics: string[];
   cost_s: number | null;
 }
-/**
- * All rules, including those that are switched off.
- */
+/** All rules, including those that are switched off. */
 export interface RulesAnswer {
   session: string;
   items: RuleInfo[];
   problems: FileProblem[];
   folder: string;
 }
-/**
- * A function's callers and callees.
- */
+/** A function's callers and callees. */
 export interface SandwichAnswer {
   session: string;
   weight: 'executing' | 'awaiting' | 'duration' | 'cpu' | 'count' | 'bytes' | 'critical_path';
@@ -3359,16 +2987,12 @@ export interface SandwichAnswer {
   callees: FlameTree;
   libraries: FoldedLibrary[];
 }
-/**
- * Functions by the time of their attempts.
- */
+/** Functions by the time of their attempts. */
 export interface SchedulingAnswer {
   session: string;
   items: FunctionSchedulingItem[];
 }
-/**
- * Where the time of an attempt went (ns).
- */
+/** Where the time of an attempt went (ns). */
 export interface SchedulingItem {
   waiting_args_ns: number | null;
   waiting_node_ns: number | null;
@@ -3457,9 +3081,7 @@ export interface ServeDeployment {
   } | null;
   history: ServeChange[];
 }
-/**
- * A change of state, when it was observed, and the reason in Serve's words.
- */
+/** A change of state, when it was observed, and the reason in Serve's words. */
 export interface ServeChange {
   time_ns: number;
   state: string;
@@ -3505,9 +3127,7 @@ export interface ServeCalls {
   p95_ns: number | null;
   p99_ns: number | null;
 }
-/**
- * An application with its deployments. ``name`` identifies it. Times as in ServeDeploymentItem.
- */
+/** An application with its deployments. ``name`` identifies it. Times as in ServeDeploymentItem. */
 export interface ServeApplicationItem {
   name: string;
   state: string | null;
@@ -3549,9 +3169,7 @@ export interface ServeDeploymentItem {
   is_ingress: boolean | null;
   calls: string[] | null;
 }
-/**
- * A controller. ``health``: how well it keeps up, to two digits; times as Serve names them (s, ms).
- */
+/** A controller. ``health``: how well it keeps up, to two digits; times as Serve names them (s, ms). */
 export interface ServeController {
   actor_id: string;
   state: string | null;
@@ -3576,9 +3194,7 @@ export interface ServeController {
   } | null;
   history: ServeChange[];
 }
-/**
- * Serve in a session. ``problem``: why the data may be out of date.
- */
+/** Serve in a session. ``problem``: why the data may be out of date. */
 export interface ServePage {
   session: string;
   items: ServeApplicationItem[];
@@ -3587,9 +3203,7 @@ export interface ServePage {
   controllers: ServeController[];
   problem: LibraryProblem | null;
 }
-/**
- * The proxy of a node.
- */
+/** The proxy of a node. */
 export interface ServeProxy {
   node_id: string;
   state: string | null;
@@ -3665,9 +3279,7 @@ export interface ServeRequestPage {
   total: number;
   left_out: number;
 }
-/**
- * The session whose record was deleted.
- */
+/** The session whose record was deleted. */
 export interface SessionDeleted {
   session: string;
 }
@@ -3704,26 +3316,20 @@ export interface SessionItem {
   gcs_address: string | null;
   dropped_total: number;
 }
-/**
- * The operator's name and notes of a session. Omitted fields stay unchanged; an empty name is removed.
- */
+/** The operator's name and notes of a session. Omitted fields stay unchanged; an empty name is removed. */
 export interface SessionLabel {
   name?: string | null;
   note?: string | null;
   tags?: string[] | null;
 }
-/**
- * A page of sessions.
- */
+/** A page of sessions. */
 export interface SessionPage {
   items: SessionItem[];
   next: string | null;
   total: number;
   dropped: Dropped;
 }
-/**
- * A shape of requests that the nodes report as pending.
- */
+/** A shape of requests that the nodes report as pending. */
 export interface Shape {
   resources: {
     [k: string]: number;
@@ -3735,9 +3341,7 @@ export interface Shape {
     [k: string]: string;
   }[];
 }
-/**
- * A new silence: from now, or ``starts_ns``, for ``duration_s``.
- */
+/** A new silence: from now, or ``starts_ns``, for ``duration_s``. */
 export interface SilenceBody {
   matchers: MatcherBody[];
   duration_s: number;
@@ -3745,27 +3349,21 @@ export interface SilenceBody {
   created_by: string;
   comment?: string;
 }
-/**
- * A silence and its state.
- */
+/** A silence and its state. */
 export interface SilenceInfo {
   id: string;
-  matchers: MatcherBody[];
+  matchers: Matcher[];
   starts_ns: number;
   ends_ns: number;
   created_by: string;
   comment: string;
   state: 'active' | 'pending' | 'expired';
 }
-/**
- * All silences that are active, scheduled, or ended within five days.
- */
+/** All silences that are active, scheduled, or ended within five days. */
 export interface SilencesAnswer {
   items: SilenceInfo[];
 }
-/**
- * A measured span of time inside an attempt.
- */
+/** A measured span of time inside an attempt. */
 export interface SpanItem {
   name: string;
   attempt: number;
@@ -3774,17 +3372,13 @@ export interface SpanItem {
   extra: string | null;
   blocked_on: string[] | null;
 }
-/**
- * A function runs ``times`` as fast; below 1 it is slower. ``driver`` stands for the driver.
- */
+/** A function runs ``times`` as fast; below 1 it is slower. ``driver`` stands for the driver. */
 export interface SpeedChange {
   kind: 'speed';
   function: string;
   times: number;
 }
-/**
- * The rows of a SQL query on the record as of ``snapshot_ns``.
- */
+/** The rows of a SQL query on the record as of ``snapshot_ns``. */
 export interface SqlAnswer {
   columns: [string, string][];
   rows: unknown[][];
@@ -3792,17 +3386,13 @@ export interface SqlAnswer {
   elapsed_ns: number;
   snapshot_ns: number;
 }
-/**
- * A single SELECT on the documented views.
- */
+/** A single SELECT on the documented views. */
 export interface SqlQuestion {
   sql: string;
   session?: string | null;
   limit?: number;
 }
-/**
- * The attempts in flight at ``at_ns``, and their waits.
- */
+/** The attempts in flight at ``at_ns``, and their waits. */
 export interface StackAnswer {
   session: string;
   at_ns: number | null;
@@ -3849,9 +3439,7 @@ export interface StackNode {
   folded_nodes: number;
   folded_count: number;
 }
-/**
- * One attempt of a node: its location, and the time since which it has been in its situation.
- */
+/** One attempt of a node: its location, and the time since which it has been in its situation. */
 export interface StackExample {
   since_ns: number;
   task_id: string;
@@ -3859,9 +3447,7 @@ export interface StackExample {
   node_id: string | null;
   worker_pid: number | null;
 }
-/**
- * A target of the waits of a node's attempts. ``count`` is the number of (waiter, target) pairs.
- */
+/** A target of the waits of a node's attempts. ``count`` is the number of (waiter, target) pairs. */
 export interface StackBlockedOn {
   node: string;
   name: string;
@@ -3881,9 +3467,7 @@ export interface StackBlockedOn {
   count: number;
   examples: string[];
 }
-/**
- * One step of a chain of waits.
- */
+/** One step of a chain of waits. */
 export interface StackLink {
   node: string;
   name: string;
@@ -3902,9 +3486,7 @@ export interface StackLink {
     | 'unknown';
   count: number;
 }
-/**
- * The resources of the cluster, their holders, and pending requests. ``error``: why these are unknown.
- */
+/** The resources of the cluster, their holders, and pending requests. ``error``: why these are unknown. */
 export interface StatusAnswer {
   session: string;
   live: boolean;
@@ -3925,9 +3507,7 @@ export interface StatusAnswer {
   shapes: Shape[];
   autoscaler: AutoscalerStatus | null;
 }
-/**
- * The times of a rank in a column, which is one or several steps.
- */
+/** The times of a rank in a column, which is one or several steps. */
 export interface StepCell {
   rank: number;
   steps: number;
@@ -3937,21 +3517,15 @@ export interface StepCell {
   straggles: number;
   column: number;
 }
-/**
- * Whether the job was still running.
- */
+/** Whether the job was still running. */
 export interface Stopped {
   stopped: boolean;
 }
-/**
- * The submission ID of the new job.
- */
+/** The submission ID of the new job. */
 export interface Submitted {
   submission_id: string;
 }
-/**
- * A session at a glance.
- */
+/** A session at a glance. */
 export interface Summary {
   session: string;
   recording: 'events' | 'snapshot' | 'events+snapshot';
@@ -3971,9 +3545,7 @@ export interface Summary {
   ingest: Ingest;
   cannot_see: string[];
 }
-/**
- * All fields of a task. ``waits_for``: the tasks that create its missing arguments.
- */
+/** All fields of a task. ``waits_for``: the tasks that create its missing arguments. */
 export interface TaskDetail {
   task_id: string;
   attempts: AttemptDetail[];
@@ -3993,9 +3565,7 @@ export interface TaskDetail {
   scheduling: SchedulingItem[];
   waits_for: AwaitedTask[];
 }
-/**
- * One attempt of a task.
- */
+/** One attempt of a task. */
 export interface TaskItem {
   task_id: string;
   attempt: number;
@@ -4024,18 +3594,14 @@ export interface TaskItem {
   waiting_ns: number | null;
   total_ns: number | null;
 }
-/**
- * A page of task attempts.
- */
+/** A page of task attempts. */
 export interface TaskPage {
   items: TaskItem[];
   next: string | null;
   total: number;
   dropped: Dropped;
 }
-/**
- * When the rule would have changed its state.
- */
+/** When the rule would have changed its state. */
 export interface TestAnswer {
   session: string;
   rule:
@@ -4055,9 +3621,7 @@ export interface TestAnswer {
     [k: string]: unknown;
   }[];
 }
-/**
- * A rule to evaluate on recorded series: its name, or the text of a file with one rule.
- */
+/** A rule to evaluate on recorded series: its name, or the text of a file with one rule. */
 export interface TestBody {
   session?: string | null;
   rule?: string | null;
@@ -4065,9 +3629,7 @@ export interface TestBody {
   from_ns?: number | null;
   to_ns?: number | null;
 }
-/**
- * The current state of a session's topic. ``data`` has the topic's own fields.
- */
+/** The current state of a session's topic. ``data`` has the topic's own fields. */
 export interface TopicState {
   topic: string;
   session: string;
@@ -4081,9 +3643,7 @@ export interface TopicState {
     [k: string]: unknown;
   };
 }
-/**
- * An attempt of a run: a group of workers. ``reports``: the largest number of reports by one worker.
- */
+/** An attempt of a run: a group of workers. ``reports``: the largest number of reports by one worker. */
 export interface TrainAttempt {
   attempt_id: string;
   state: string | null;
@@ -4094,9 +3654,7 @@ export interface TrainAttempt {
   worker_count: number;
   reports: number;
 }
-/**
- * A checkpoint, and how many ranks reported it. ``path``: the path reported by the first of them.
- */
+/** A checkpoint, and how many ranks reported it. ``path``: the path reported by the first of them. */
 export interface TrainCheckpoint {
   step: number;
   rank: number;
@@ -4183,18 +3741,14 @@ export interface TrainRunItem {
   failed_attempts: number;
   worker_count: number;
 }
-/**
- * The training runs of a session, newest first. ``problem``: why some may be missing or out of date.
- */
+/** The training runs of a session, newest first. ``problem``: why some may be missing or out of date. */
 export interface TrainRunPage {
   session: string;
   items: TrainRunItem[];
   total: number;
   problem: LibraryProblem | null;
 }
-/**
- * Objects produced on ``source`` and consumed on ``target``.
- */
+/** Objects produced on ``source`` and consumed on ``target``. */
 export interface TransferPair {
   source: string;
   target: string;
@@ -4202,9 +3756,7 @@ export interface TransferPair {
   bytes: number;
   unsized: number;
 }
-/**
- * Transfers between nodes in a time range.
- */
+/** Transfers between nodes in a time range. */
 export interface TransfersAnswer {
   session: string;
   since_ns: number | null;
@@ -4299,18 +3851,14 @@ export interface TuneTrial {
   start_ns: number | null;
   end_ns: number | null;
 }
-/**
- * A parameter of an experiment's trials, and the number of its different values.
- */
+/** A parameter of an experiment's trials, and the number of its different values. */
 export interface TuneParameter {
   name: string;
   is_number: boolean;
   varies: boolean;
   values: number;
 }
-/**
- * The metric of one trial: pairs of iteration and value.
- */
+/** The metric of one trial: pairs of iteration and value. */
 export interface TuneLine {
   trial_id: string;
   points: [number, number][];
@@ -4348,9 +3896,7 @@ export interface TuneExperimentItem {
   best_trial_id: string | null;
   best_value: number | null;
 }
-/**
- * The experiments of a session, newest first. ``problem``: why some may be missing.
- */
+/** The experiments of a session, newest first. ``problem``: why some may be missing. */
 export interface TuneExperimentPage {
   session: string;
   items: TuneExperimentItem[];
@@ -4382,9 +3928,7 @@ export interface WhatIfAnswer {
   path: PathStretch[];
   functions: FunctionOnPath[];
 }
-/**
- * Changes to replay together, in a job of a session (default: the longest job that ran tasks).
- */
+/** Changes to replay together, in a job of a session (default: the longest job that ran tasks). */
 export interface WhatIfBody {
   session?: string | null;
   job_id?: string | null;
@@ -4399,24 +3943,8 @@ export interface WhatIfBody {
     | BatchChange
   )[];
 }
-/**
- * A worker process: what identifies it, its current activity, and its measurements.
- */
+/** A worker process: what identifies it, its current activity, and its measurements. */
 export interface Worker {
-  running: number;
-  blocked: number;
-  attempts: RunningAttempt[];
-  gpus: GpuShare[];
-  cpu_percent: number | null;
-  memory_bytes: number | null;
-  gpu_memory_bytes: number | null;
-  gpu_percent: number | null;
-  num_fds: number | null;
-  actor_class: string | null;
-  actor_name: string | null;
-  functions: string[];
-  functions_total: number;
-  script: string | null;
   worker_id: string;
   state: string | null;
   worker_type: string | null;
@@ -4432,51 +3960,253 @@ export interface Worker {
   end_known_by: string | null;
   tracer: string | null;
   is_internal: boolean;
+  actor_class: string | null;
+  actor_name: string | null;
+  functions: string[];
+  functions_total: number;
+  script: string | null;
+  cpu_percent: number | null;
+  memory_bytes: number | null;
+  gpu_memory_bytes: number | null;
+  gpu_percent: number | null;
+  num_fds: number | null;
+  running: number;
+  blocked: number;
+  attempts: RunningAttempt[];
+  gpus: GpuShare[];
 }
-/**
- * All fields of a worker.
- */
+/** All fields of a worker. */
 export interface WorkerDetail {
+  worker_id: string;
+  state: string | null;
+  worker_type: string | null;
+  node_id: string | null;
+  pid: number | null;
+  ip: string | null;
+  job_id: string | null;
+  exit_type: string | null;
+  exit_detail: string | null;
+  launch_ns: number | null;
+  start_ns: number | null;
+  end_ns: number | null;
+  end_known_by: string | null;
+  tracer: string | null;
+  is_internal: boolean;
+  actor_class: string | null;
+  actor_name: string | null;
+  functions: string[];
+  functions_total: number;
+  script: string | null;
+  cpu_percent: number | null;
+  memory_bytes: number | null;
+  gpu_memory_bytes: number | null;
+  gpu_percent: number | null;
+  num_fds: number | null;
+  running: number;
+  blocked: number;
+  attempts: RunningAttempt[];
+  gpus: GpuShare[];
   history: {
     [k: string]: unknown;
   }[];
-  running: number;
-  blocked: number;
-  attempts: RunningAttempt[];
-  gpus: GpuShare[];
-  cpu_percent: number | null;
-  memory_bytes: number | null;
-  gpu_memory_bytes: number | null;
-  gpu_percent: number | null;
-  num_fds: number | null;
-  actor_class: string | null;
-  actor_name: string | null;
-  functions: string[];
-  functions_total: number;
-  script: string | null;
-  worker_id: string;
-  state: string | null;
-  worker_type: string | null;
-  node_id: string | null;
-  pid: number | null;
-  ip: string | null;
-  job_id: string | null;
-  exit_type: string | null;
-  exit_detail: string | null;
-  launch_ns: number | null;
-  start_ns: number | null;
-  end_ns: number | null;
-  end_known_by: string | null;
-  tracer: string | null;
-  is_internal: boolean;
 }
-/**
- * A page of workers.
- */
+/** A page of workers. */
 export interface WorkerPage {
   next: string | null;
   total: number;
   internal_hidden: number;
   dropped: Dropped;
   items: Worker[];
+}
+export type FilterName =
+  | 'actor_id'
+  | 'annotation'
+  | 'caller_task_id'
+  | 'error_type'
+  | 'func_name'
+  | 'job_id'
+  | 'name'
+  | 'node_id'
+  | 'only'
+  | 'parent_task_id'
+  | 'placement_group_id'
+  | 'q'
+  | 'session'
+  | 'since_ns'
+  | 'state'
+  | 'type'
+  | 'until_ns'
+  | 'worker_id';
+export type EntityFilterName =
+  | 'actor_id'
+  | 'at_least'
+  | 'class_name'
+  | 'cursor'
+  | 'internal'
+  | 'job_id'
+  | 'limit'
+  | 'name'
+  | 'node_id'
+  | 'q'
+  | 'session'
+  | 'since_ns'
+  | 'sort'
+  | 'state'
+  | 'type'
+  | 'until_ns'
+  | 'worker_id';
+/** The answers and parameters of the paths that the UI requests, without their prefix. */
+export interface Paths {
+  '/actors': { answer: ActorPage; params: EntityFilterName };
+  '/actors/{actor_id}': { answer: ActorDetail; params: 'actor_id' | 'session' };
+  '/actors/{actor_id}/progress': { answer: Progress; params: 'actor_id' | 'session' };
+  '/alerts': { answer: AlertsAnswer; params: 'session' };
+  '/alerts/channels': { answer: ChannelsAnswer; params: never };
+  '/alerts/history': { answer: HistoryAnswer; params: 'limit' | 'rule' | 'session' };
+  '/alerts/rules': { answer: RulesAnswer; params: 'session' };
+  '/alerts/silences': { answer: SilencesAnswer; params: never };
+  '/cluster': { answer: ClusterAnswer; params: 'session' };
+  '/cluster/status': { answer: StatusAnswer; params: 'session' };
+  '/crashes': { answer: CrashesAnswer; params: 'limit' | 'session' };
+  '/dashboards': { answer: DashboardsAnswer; params: never };
+  '/dashboards/{name}': { answer: Dashboard; params: 'name' };
+  '/data': { answer: DatasetPage; params: 'limit' | 'session' };
+  '/data/{dataset_id}': { answer: DatasetAnswer; params: 'dataset_id' | 'session' };
+  '/events': {
+    answer: EventsAnswer;
+    params:
+      | 'cursor'
+      | 'job_id'
+      | 'kind'
+      | 'limit'
+      | 'node_id'
+      | 'q'
+      | 'session'
+      | 'severity'
+      | 'since_ns'
+      | 'until_ns';
+  };
+  '/failures': { answer: FailuresAnswer; params: FilterName | 'limit' | 'outcome' | 'stopped' };
+  '/find': { answer: FindAnswer; params: 'limit' | 'q' | 'session' };
+  '/flow/activity': { answer: ActivityAnswer; params: FilterName | 'buckets' };
+  '/flow/critical_path': { answer: CriticalPathAnswer; params: 'job_id' | 'session' };
+  '/flow/flame': {
+    answer: FlameAnswer | SandwichAnswer;
+    params:
+      | FilterName
+      | 'baseline_job'
+      | 'baseline_rest'
+      | 'baseline_since_ns'
+      | 'baseline_until_ns'
+      | 'focus'
+      | 'of'
+      | 'weight';
+  };
+  '/flow/gantt': {
+    answer: GanttAnswer;
+    params: FilterName | 'by' | 'lanes' | 'lanes_from' | 'levels' | 'overview' | 'width';
+  };
+  '/flow/logical': { answer: LogicalAnswer; params: FilterName | 'expand' | 'fold' | 'unfold' };
+  '/flow/physical': {
+    answer: PhysicalAnswer;
+    params: FilterName | 'annotation_name' | 'at_ns' | 'with_bytes';
+  };
+  '/flow/physical/node': { answer: NodeAnswer; params: FilterName | 'at_ns' | 'on_node' };
+  '/flow/range': { answer: RangeAnswer; params: FilterName | 'by' | 'levels' };
+  '/flow/stack': { answer: StackAnswer; params: FilterName | 'at_ns' };
+  '/flow/transfers': { answer: TransfersAnswer; params: 'session' | 'span_ns' | 'until_ns' };
+  '/functions': { answer: FunctionsAnswer; params: FilterName | 'limit' };
+  '/health': { answer: HealthAnswer; params: never };
+  '/insights': { answer: InsightsAnswer; params: 'job_id' | 'long' | 'session' };
+  '/insights/progress': { answer: ProgressAnswer; params: 'job_id' | 'session' };
+  '/jobs': { answer: JobPage; params: EntityFilterName };
+  '/jobs/{job_id}': { answer: JobDetail; params: 'job_id' | 'session' };
+  '/jobs/{job_id}/progress': { answer: Progress; params: 'job_id' | 'session' };
+  '/logs': { answer: LogFilesAnswer; params: 'hide_empty' | 'kind' | 'limit' | 'node_id' | 'q' | 'session' };
+  '/logs/file': {
+    answer: LogPage;
+    params:
+      | 'before'
+      | 'begin'
+      | 'case'
+      | 'end'
+      | 'level'
+      | 'limit'
+      | 'name'
+      | 'node_id'
+      | 'offset'
+      | 'q'
+      | 'regex'
+      | 'session'
+      | 'since_ns'
+      | 'until_ns';
+  };
+  '/logs/of': {
+    answer: LogsOfAnswer;
+    params: 'actor_id' | 'attempt' | 'job_id' | 'limit' | 'session' | 'task_id' | 'worker_id';
+  };
+  '/logs/search': {
+    answer: LogSearchAnswer;
+    params:
+      | 'case'
+      | 'kind'
+      | 'level'
+      | 'limit'
+      | 'node_id'
+      | 'q'
+      | 'regex'
+      | 'session'
+      | 'since_ns'
+      | 'until_ns';
+  };
+  '/memory': {
+    answer: MemoryAnswer;
+    params: 'by' | 'job_id' | 'node_id' | 'older_than_s' | 'session' | 'type';
+  };
+  '/memory/objects/{object_id}': { answer: ObjectCopies; params: 'object_id' | 'session' };
+  '/metrics': {
+    answer: LatestAnswer;
+    params: 'collector' | 'cursor' | 'label' | 'limit' | 'name' | 'session';
+  };
+  '/metrics/charts': { answer: ChartsAnswer; params: never };
+  '/metrics/label-values': { answer: LabelValuesAnswer; params: 'label' | 'limit' | 'name' | 'session' };
+  '/metrics/names': { answer: NamesAnswer; params: 'q' | 'session' };
+  '/metrics/query': {
+    answer: QueryAnswer;
+    params: 'collector' | 'expr' | 'from_ns' | 'limit' | 'session' | 'step_ns' | 'to_ns';
+  };
+  '/nodes': { answer: NodePage; params: EntityFilterName };
+  '/nodes/cells': { answer: CellsAnswer; params: 'session' };
+  '/nodes/{node_id}': { answer: NodeDetail; params: 'node_id' | 'session' };
+  '/placement_groups': { answer: PlacementGroupPage; params: EntityFilterName };
+  '/placement_groups/{placement_group_id}': {
+    answer: PlacementGroupDetail;
+    params: 'placement_group_id' | 'session';
+  };
+  '/prometheus/sd': { answer: DiscoveredTarget; params: never };
+  '/realtime': { answer: TopicState; params: 'job_id' | 'session' | 'topic' };
+  '/recording': { answer: RecordingAnswer; params: 'session' };
+  '/scheduling': {
+    answer: SchedulingAnswer;
+    params: 'job_id' | 'limit' | 'session' | 'since_ns' | 'until_ns';
+  };
+  '/serve': { answer: ServePage; params: 'limit' | 'session' };
+  '/serve-requests/{application}': {
+    answer: ServeRequestPage;
+    params: 'application' | 'limit' | 'order' | 'session';
+  };
+  '/serve/{application}': { answer: ServeApplicationAnswer; params: 'application' | 'session' };
+  '/sessions': { answer: SessionPage; params: 'cursor' | 'limit' | 'name' | 'q' };
+  '/summary': { answer: Summary; params: 'session' };
+  '/tasks': { answer: TaskPage; params: FilterName | 'cursor' | 'limit' | 'sort' };
+  '/tasks/{task_id}': { answer: TaskDetail; params: 'session' | 'task_id' };
+  '/train': { answer: TrainRunPage; params: 'limit' | 'session' };
+  '/train/{run_id}': { answer: TrainRunAnswer; params: 'attempt' | 'run_id' | 'session' };
+  '/tune': { answer: TuneExperimentPage; params: 'limit' | 'session' };
+  '/tune/{experiment_id}': {
+    answer: TuneExperimentAnswer;
+    params: 'experiment_id' | 'metric' | 'mode' | 'session';
+  };
+  '/workers': { answer: WorkerPage; params: EntityFilterName };
+  '/workers/{worker_id}': { answer: WorkerDetail; params: 'session' | 'worker_id' };
 }
