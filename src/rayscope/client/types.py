@@ -1,7 +1,7 @@
 """The shapes of what the server returns and accepts: dicts whose keys docs/reference/api.md explains.
 
-Fields named ``*_ns`` are integer nanoseconds (times since the epoch, or durations), sizes are bytes, and IDs are
-Ray's in hex. None means unknown. A newer server may return more fields.
+Fields named ``*_ns`` are integer nanoseconds: times since the epoch, or durations. Sizes are in bytes. IDs
+are Ray's, in hex. None means unknown. A newer server may return more fields.
 """
 
 # ruff: noqa: F403 - everything in these modules is a schema

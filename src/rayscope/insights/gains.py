@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from rayscope.insights.replay.build import build
 from rayscope.insights.replay.changes import Change, apply_changes
-from rayscope.insights.replay.engine import Replayed, replay
 from rayscope.insights.replay.margin import saving_range, with_slower_ray
 from rayscope.insights.replay.path import Link, critical_path
 from rayscope.insights.replay.program import CPU, UNIT, Programs
 from rayscope.insights.replay.recorded import Recorded
+from rayscope.insights.replay.simulation.engine import Replayed, replay
 from rayscope.units import duration
 
 #: Called with the progress of the current replay (0 to 1). Raises an exception to stop the work.

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from fastapi import FastAPI, Request
-from fastapi.responses import FileResponse, HTMLResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
@@ -17,6 +17,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from rayscope.api.security import error_body
+from rayscope.server.old_paths import REDIRECTED, new_path
 
 STATIC = Path(str(files("rayscope.server"))) / "static"
 #: Vite adds a digest of the content to these names, so the content under a name never changes.
@@ -79,11 +80,14 @@ def _otherwise(request: Request, error: Exception) -> Response:
         return _page(path)
     if status == 405:
         headers = {"Allow": ", ".join(_methods(request))}
+    moved = new_path(request.app, path) if status == 404 and path.startswith("/api/") else None
+    if moved and path in REDIRECTED:
+        return RedirectResponse(f"{moved}?{request.url.query}" if request.url.query else moved, 308)
     message = {404: "Path not found.", 405: f"Method {request.method} is not allowed for this path."}
     body = error_body(
         _CODES.get(status, "http_error"),
         message.get(status, "The request could not be processed."),
-        "See /openapi.json for the available paths.",
+        f"The path is {moved} now." if moved else "See /openapi.json for the available paths.",
     )
     return Response(body, status, headers, "application/json")
 

@@ -6,8 +6,8 @@ import bisect
 from collections import defaultdict
 from typing import NamedTuple
 
-from rayscope.insights.replay.engine import Blocked, Replayed
 from rayscope.insights.replay.program import Programs
+from rayscope.insights.replay.simulation.engine import Blocked, Replayed
 
 _MAX_LINKS = 200_000
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rayscope.insights.replay.engine import Replayed, replay
 from rayscope.insights.replay.program import (
     CALL,
     COMPUTE,
@@ -16,6 +15,7 @@ from rayscope.insights.replay.program import (
     Programs,
     Wait,
 )
+from rayscope.insights.replay.simulation.engine import Replayed, replay
 
 MS = 1_000_000
 

@@ -8,8 +8,8 @@ import pytest
 from tests.unit.insights.replay.programs import MS, JobBuilder
 
 from rayscope.insights.replay.changes import BadChange, Change, apply_changes
-from rayscope.insights.replay.engine import replay
 from rayscope.insights.replay.program import COMPUTE, SUBMIT
+from rayscope.insights.replay.simulation.engine import replay
 
 
 def took(job: JobBuilder, *changes: Change) -> float:

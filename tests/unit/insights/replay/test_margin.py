@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.insights.replay import plain_simulation as plain
 from tests.unit.insights.replay.programs import MS, JobBuilder
-from tests.unit.insights.replay.test_engine import engine_job, jobs
+from tests.unit.insights.replay.simulation.test_engine import engine_job, jobs
 
 from rayscope.insights.replay.changes import Change, apply_changes
-from rayscope.insights.replay.engine import replay
 from rayscope.insights.replay.margin import saving_range, with_slower_ray
+from rayscope.insights.replay.simulation.engine import replay
 
 TIMES = st.integers(0, 10**12)
 

@@ -9,7 +9,6 @@ from tests.unit.insights.replay import plain_simulation as plain
 from tests.unit.insights.replay.programs import MS, JobBuilder
 
 from rayscope.insights.replay.changes import Change, apply_changes
-from rayscope.insights.replay.engine import replay
 from rayscope.insights.replay.path import critical_path
 from rayscope.insights.replay.program import (
     COMPUTE,
@@ -25,6 +24,7 @@ from rayscope.insights.replay.program import (
     Group,
     Wait,
 )
+from rayscope.insights.replay.simulation.engine import replay
 
 
 def test_tasks_take_turns_on_the_cpus() -> None:

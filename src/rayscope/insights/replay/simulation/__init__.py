@@ -1,0 +1,1 @@
+"""A discrete-event simulation that runs programs on nodes as Ray would."""

@@ -1,0 +1,28 @@
+"""Paths that the API had before ``/api/v1``."""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+from starlette.routing import Match
+
+#: Old paths that announcements name. They redirect.
+REDIRECTED = frozenset(
+    f"/api/{name}" for name in ("cluster", "nodes", "tasks", "actors", "memory", "metrics")
+)
+#: Parts of paths that have another spelling now.
+_RESPELLED = {
+    "/flow/critical_path": "/flow/critical-path",
+    "/placement_groups": "/placement-groups",
+    "/whatif": "/what-if",
+}
+
+
+def new_path(app: Starlette, old: str) -> str | None:
+    """Return the path in ``/api/v1`` for an old path, or None if there is none."""
+    path = old.removeprefix("/api")
+    for before, after in _RESPELLED.items():
+        if path.startswith(before):
+            path = after + path.removeprefix(before)
+    path = f"/api/v1{path}"
+    scope = {"type": "http", "path": path, "root_path": "", "method": "GET"}
+    return path if any(route.matches(scope)[0] != Match.NONE for route in app.routes) else None
