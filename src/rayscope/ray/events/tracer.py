@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -57,7 +57,7 @@ _MAX_TEXT = 1000
 _LONGEST_NS = 100 * 86_400 * 10**9
 #: Maximum difference between the clocks of Python and of Ray's C++, in ns.
 _SKEW_NS = 10**9
-_SPANS = frozenset({"ray.get", "ray.wait", "await", "placement_group.wait"})
+_WAITS = frozenset({"ray.get", "ray.wait", "await", "placement_group.wait"})
 #: Index of the object in an edge that has none.
 _NO_OBJECT = 2**32 - 1
 #: The span of a stretch in which a call of an async method was suspended, and the edge of an open suspension.
@@ -164,7 +164,7 @@ def add(
             elif entry.event_name == "rayscope.serve":
                 batch.spans += serve.spans(entry, task_id, attempt)
             else:
-                _add(entry, _decode(entry.extra_data), task_id, attempt, worker_id, batch)
+                _add(_Event(entry, _decode(entry.extra_data), task_id, attempt, worker_id, batch))
         except _ERRORS:
             batch.spans.append(
                 Span(task_id, attempt, entry.event_name, entry.start_time, entry.end_time, entry.extra_data)
@@ -215,124 +215,246 @@ def _begin(begin_ns: int, entry: ProfileEntry) -> int:
     return min(begin_ns, entry.end_time)
 
 
-def _add(
-    entry: ProfileEntry, payload: _Payload, task_id: str, attempt: int, worker_id: bytes, batch: RecordBatch
-) -> None:
-    name, end = entry.event_name, entry.end_time
+class _Event:
+    """An event of a task, and the batch that its records are added to. Times are in ns."""
+
+    __slots__ = ("attempt", "batch", "begin", "end", "entry", "name", "payload", "task_id", "worker_id")
+
+    def __init__(
+        self,
+        entry: ProfileEntry,
+        payload: _Payload,
+        task_id: str,
+        attempt: int,
+        worker_id: bytes,
+        batch: RecordBatch,
+    ) -> None:
+        """Raises ValueError for an impossible begin or task."""
+        self.entry, self.payload, self.worker_id, self.batch = entry, payload, worker_id, batch
+        self.name, self.begin, self.end = entry.event_name, _begin(payload.k, entry), entry.end_time
+        self.task_id, self.attempt = task_id, attempt
+        if payload.t:
+            self.task_id, self.attempt = _task(payload.t), payload.a
+
+    def add_span(self, name: str, end: int, extra: Mapping[str, Any] | None = None) -> None:
+        """Add a span of the task from the event's begin."""
+        text = _text(extra) if extra else ""
+        self.batch.spans.append(Span(self.task_id, self.attempt, name, self.begin, end, text))
+
+    def add_edges(self, kind: str) -> int:
+        """Add an edge per listed object. Returns their number."""
+        o, s = self.payload.o, self.payload.s
+        return _edges(self.batch, self.task_id, self.attempt, kind, o, s, self.begin, self.end)
+
+    def add_edge(self, kind: str, index: int) -> None:
+        """Add an edge of the task with itself."""
+        self.batch.edges.append(
+            Edge(self.task_id, self.attempt, kind, self.task_id, index, None, self.begin, self.end)
+        )
+
+    def add_group_edges(self, kind: str) -> None:
+        """Add an edge per listed placement group. Its padded ID takes the place of an object's creator."""
+        raw = _bytes(self.payload.g) if self.payload.g else b""
+        if len(raw) % _GROUP_BYTES:
+            raise ValueError(f"placement groups of {len(raw)} bytes")
+        for at in range(0, len(raw), _GROUP_BYTES):
+            group = raw[at : at + _GROUP_BYTES].hex().ljust(_TASK_DIGITS, "0")
+            self.batch.edges.append(
+                Edge(self.task_id, self.attempt, kind, group, NO_OBJECT, None, self.begin, self.end)
+            )
+
+
+def _add(event: _Event) -> None:
+    """Add the records of an event. Raises ValueError if it is not one of ours."""
+    name, payload = event.name, event.payload
     if not (payload.o or payload.g or payload.plain) and not name.startswith("rayscope."):
         raise ValueError("a span of Ray's own")
-    begin = _begin(payload.k, entry)
-    if payload.t:
-        task_id, attempt = _task(payload.t), payload.a
     if payload.plain:
-        batch.spans.append(Span(task_id, attempt, name, begin, end))
-    elif name in _SPANS:
-        got = (name == "await" and not payload.x) or (name == "ray.get" and payload.s is not None)
-        named = _edges(batch, task_id, attempt, "get" if got else "wait", payload.o, payload.s, begin, end)
-        _group_edges(batch, task_id, attempt, "wait", payload.g, begin, end)
-        extra: dict[str, str | float] = {}
-        if payload.n:
-            extra = {"objects": payload.n, "unnamed": max(0, payload.n - named)}
-        if payload.b:
-            extra["bytes"] = payload.b
-        if payload.ready is not None:
-            extra["ready"] = payload.ready
-        if payload.interrupted:
-            extra["interrupted"] = 1  # must come last, because INTERRUPTED searches for it at the end
-        batch.spans.append(Span(task_id, attempt, name, begin, end, _text(extra)))
-    elif name == "ray.put":
-        _edges(batch, task_id, attempt, "put", payload.o, payload.s, begin, end)
-        batch.spans.append(Span(task_id, attempt, name, begin, end))
-    elif name == "rayscope.fetched":
-        _edges(batch, task_id, attempt, "fetched", payload.o, payload.s, begin, end)
-    elif name == "rayscope.contents":
-        for size, check_sum in zip(payload.s or (), payload.sums, strict=True):
-            text = _text({"bytes": size, "check_sum": check_sum})
-            batch.spans.append(Span(task_id, attempt, "content", begin, begin, text))
-    elif name == "rayscope.export":
-        text = _text({"code": payload.code[:_MAX_TEXT], "bytes": payload.b})
-        batch.spans.append(Span(task_id, attempt, "export", begin, end, text))
-    elif name == "rayscope.definition":
-        text = _text({"code": payload.code[:_MAX_TEXT], **_plain(payload.values)})
-        batch.spans.append(Span(task_id, attempt, "definition", begin, begin, text))
-    elif name == "rayscope.gpus":
-        shares = {one: share for one, share in _plain(payload.values).items() if type(share) is float}
-        batch.spans.append(Span(task_id, attempt, "gpus", begin, begin, _text({"gpus": shares})))
-    elif name == "rayscope.risk":
-        if payload.name not in _RISKS:
-            raise ValueError("no risk")
-        text = _text({"place": payload.text[:_MAX_TEXT], "times": payload.n, **_plain(payload.values)})
-        batch.spans.append(Span(task_id, attempt, payload.name, begin, begin, text))
-    elif name == "rayscope.plan":
-        batch.entities += _plan(payload.name, payload.operators, payload.inputs)
-        batch.entities.append(_dataset(payload.name, task_id, "RUNNING", {"start_ns": begin}, begin))
-    elif name == "rayscope.dataset_end":
-        if not payload.name or payload.text not in FINAL_STATES["dataset"]:
-            raise ValueError("no end of a dataset")
-        batch.entities.append(_dataset(payload.name, task_id, payload.text, {"end_ns": end}, end))
-    elif name == "rayscope.awaited":
-        batch.spans += _awaited(payload.y, entry, task_id, attempt)
-    elif name == "rayscope.suspended":
-        batch.edges.append(Edge(task_id, attempt, AWAITING, task_id, _NO_OBJECT, None, begin, end))
-    elif name == "rayscope.callers":
-        batch.edges += [
-            Edge(callee, -1, "caller", caller, 0, None, entry.start_time, entry.start_time)
-            for caller, callee in _calls(payload.d)
-        ]
-    elif name == "rayscope.cancel":
-        batch.spans.append(Span(_task(payload.c), 0, "ray.cancel", begin, begin, _text({"by": task_id})))
-    elif name == "rayscope.canceled":
-        error = TaskError(begin, CANCELED, "Canceled while it ran: a KeyboardInterrupt ended its function.")
-        batch.attempts.append(Attempt(task_id, attempt, error=error))
-    elif name == "rayscope.arguments":
-        callee = _task(payload.c)
-        nested = [Edge(callee, -1, "nested", *found, None, begin, begin) for found in _objects(payload.i)]
-        named = _edges(batch, callee, -1, "argument", payload.o, payload.s, begin, begin)
-        batch.edges += nested
-        if payload.n or payload.more:
-            # There are more references than listed.
-            extra = {"objects": payload.n, "unnamed": max(0, payload.n - named)} if payload.n else {"more": 1}
-            batch.spans.append(Span(callee, 0, "arguments", begin, begin, _text(extra)))
-    elif name == "rayscope.blocked":
-        if payload.name == "rayscope.train_report":
-            kind = f"blocked:{TRAIN_REPORT}"
-            batch.edges.append(Edge(task_id, attempt, kind, task_id, NO_OBJECT, None, begin, end))
-            return
-        if payload.name not in _SPANS:
-            raise ValueError("no call that blocks")
-        _edges(batch, task_id, attempt, f"blocked:{payload.name}", payload.o, payload.s, begin, end)
-        _group_edges(batch, task_id, attempt, f"blocked:{payload.name}", payload.g, begin, end)
-        if payload.w:
-            batch.edges.append(Edge(task_id, attempt, "blocks_loop", task_id, _NO_OBJECT, None, begin, end))
-    elif name == "rayscope.sum":
-        if payload.e > end + _SKEW_NS or payload.e < begin:
-            raise ValueError("an end that has nothing to do with the begin")
-        extra = {"calls": payload.calls, "objects": payload.n, "bytes": payload.b, "blocked_ns": payload.ns}
-        of = "" if payload.w else task_id
-        batch.spans.append(Span(of, attempt, payload.name[:_MAX_TEXT], begin, payload.e, _text(extra)))
-    elif name == "rayscope.span":
-        text = _text({"user": _plain(payload.values)})
-        batch.spans.append(Span(task_id, attempt, payload.name[:_MAX_TEXT], begin, end, text))
-    elif name == "rayscope.train_report":
-        batch.spans.append(Span(task_id, attempt, TRAIN_REPORT, begin, end, _text(_report(payload, begin))))
-    elif name == "rayscope.annotation":
-        for key, value in _plain(payload.values).items():
-            number = float(value) if isinstance(value, (int, float)) else None
-            batch.annotations.append(
-                Annotation(task_id, attempt, "annotation", key, str(value), number, begin)
-            )
-    elif name == "rayscope.counter":
-        number, said = (
-            (None, payload.text[:_MAX_TEXT]) if payload.text else (payload.value, f"{payload.value:g}")
+        event.add_span(name, event.end)
+    elif add_records := _ADD_RECORDS.get(name):
+        add_records(event)
+
+
+def _add_wait(event: _Event) -> None:
+    payload = event.payload
+    got = (event.name == "await" and not payload.x) or (event.name == "ray.get" and payload.s is not None)
+    named = event.add_edges("get" if got else "wait")
+    event.add_group_edges("wait")
+    extra: dict[str, int] = {}
+    if payload.n:
+        extra = {"objects": payload.n, "unnamed": max(0, payload.n - named)}
+    if payload.b:
+        extra["bytes"] = payload.b
+    if payload.ready is not None:
+        extra["ready"] = payload.ready
+    if payload.interrupted:
+        extra["interrupted"] = 1  # must come last, because INTERRUPTED searches for it at the end
+    event.add_span(event.name, event.end, extra)
+
+
+def _add_put(event: _Event) -> None:
+    event.add_edges("put")
+    event.add_span(event.name, event.end)
+
+
+def _add_contents(event: _Event) -> None:
+    for size, check_sum in zip(event.payload.s or (), event.payload.sums, strict=True):
+        event.add_span("content", event.begin, {"bytes": size, "check_sum": check_sum})
+
+
+def _add_export(event: _Event) -> None:
+    event.add_span("export", event.end, {"code": event.payload.code[:_MAX_TEXT], "bytes": event.payload.b})
+
+
+def _add_definition(event: _Event) -> None:
+    extra = {"code": event.payload.code[:_MAX_TEXT], **_plain(event.payload.values)}
+    event.add_span("definition", event.begin, extra)
+
+
+def _add_gpus(event: _Event) -> None:
+    shares = {one: share for one, share in _plain(event.payload.values).items() if type(share) is float}
+    event.add_span("gpus", event.begin, {"gpus": shares})
+
+
+def _add_risk(event: _Event) -> None:
+    payload = event.payload
+    if payload.name not in _RISKS:
+        raise ValueError("no risk")
+    extra = {"place": payload.text[:_MAX_TEXT], "times": payload.n, **_plain(payload.values)}
+    event.add_span(payload.name, event.begin, extra)
+
+
+def _add_plan(event: _Event) -> None:
+    payload = event.payload
+    event.batch.entities += _plan(payload.name, payload.operators, payload.inputs)
+    event.batch.entities.append(
+        _dataset(payload.name, event.task_id, "RUNNING", {"start_ns": event.begin}, event.begin)
+    )
+
+
+def _add_dataset_end(event: _Event) -> None:
+    payload = event.payload
+    if not payload.name or payload.text not in FINAL_STATES["dataset"]:
+        raise ValueError("no end of a dataset")
+    event.batch.entities.append(
+        _dataset(payload.name, event.task_id, payload.text, {"end_ns": event.end}, event.end)
+    )
+
+
+def _add_awaited(event: _Event) -> None:
+    event.batch.spans += _awaited(event.payload.y, event.entry, event.task_id, event.attempt)
+
+
+def _add_callers(event: _Event) -> None:
+    at = event.entry.start_time
+    event.batch.edges += [
+        Edge(callee, -1, "caller", caller, 0, None, at, at) for caller, callee in _calls(event.payload.d)
+    ]
+
+
+def _add_cancel(event: _Event) -> None:
+    text = _text({"by": event.task_id})
+    event.batch.spans.append(Span(_task(event.payload.c), 0, "ray.cancel", event.begin, event.begin, text))
+
+
+def _add_canceled(event: _Event) -> None:
+    message = "Canceled while it ran: a KeyboardInterrupt ended its function."
+    error = TaskError(event.begin, CANCELED, message)
+    event.batch.attempts.append(Attempt(event.task_id, event.attempt, error=error))
+
+
+def _add_arguments(event: _Event) -> None:
+    payload, begin, batch = event.payload, event.begin, event.batch
+    callee = _task(payload.c)
+    nested = [Edge(callee, -1, "nested", *found, None, begin, begin) for found in _objects(payload.i)]
+    named = _edges(batch, callee, -1, "argument", payload.o, payload.s, begin, begin)
+    batch.edges += nested
+    if payload.n or payload.more:
+        # There are more references than listed.
+        extra = {"objects": payload.n, "unnamed": max(0, payload.n - named)} if payload.n else {"more": 1}
+        batch.spans.append(Span(callee, 0, "arguments", begin, begin, _text(extra)))
+
+
+def _add_blocked(event: _Event) -> None:
+    call = event.payload.name
+    if call == "rayscope.train_report":
+        event.add_edge(f"blocked:{TRAIN_REPORT}", NO_OBJECT)
+        return
+    if call not in _WAITS:
+        raise ValueError("no call that blocks")
+    event.add_edges(f"blocked:{call}")
+    event.add_group_edges(f"blocked:{call}")
+    if event.payload.w:
+        event.add_edge("blocks_loop", _NO_OBJECT)
+
+
+def _add_sum(event: _Event) -> None:
+    payload = event.payload
+    if payload.e > event.end + _SKEW_NS or payload.e < event.begin:
+        raise ValueError("an end that has nothing to do with the begin")
+    extra = {"calls": payload.calls, "objects": payload.n, "bytes": payload.b, "blocked_ns": payload.ns}
+    if payload.w:
+        event.task_id = ""
+    event.add_span(payload.name[:_MAX_TEXT], payload.e, extra)
+
+
+def _add_user_span(event: _Event) -> None:
+    event.add_span(event.payload.name[:_MAX_TEXT], event.end, {"user": _plain(event.payload.values)})
+
+
+def _add_annotation(event: _Event) -> None:
+    for key, value in _plain(event.payload.values).items():
+        number = float(value) if isinstance(value, (int, float)) else None
+        event.batch.annotations.append(
+            Annotation(event.task_id, event.attempt, "annotation", key, str(value), number, event.begin)
         )
-        batch.annotations.append(
-            Annotation(task_id, attempt, "counter", payload.name[:_MAX_TEXT], said, number, begin)
-        )
-    elif name == "rayscope.tracer" and len(worker_id) == _WORKER_BYTES:
-        said = f"off: {payload.off}" if payload.off else "on"
-        if payload.missing:
-            said += f", without {', '.join(payload.missing)}"
-        batch.entities.append(Entity("worker", worker_id.hex(), {"tracer": said[:_MAX_TEXT]}))
+
+
+def _add_counter(event: _Event) -> None:
+    payload = event.payload
+    number, said = (None, payload.text[:_MAX_TEXT]) if payload.text else (payload.value, f"{payload.value:g}")
+    name = payload.name[:_MAX_TEXT]
+    event.batch.annotations.append(
+        Annotation(event.task_id, event.attempt, "counter", name, said, number, event.begin)
+    )
+
+
+def _add_tracer(event: _Event) -> None:
+    payload = event.payload
+    if len(event.worker_id) != _WORKER_BYTES:
+        return
+    said = f"off: {payload.off}" if payload.off else "on"
+    if payload.missing:
+        said += f", without {', '.join(payload.missing)}"
+    event.batch.entities.append(Entity("worker", event.worker_id.hex(), {"tracer": said[:_MAX_TEXT]}))
+
+
+#: What adds the records of each event of the tracer.
+_ADD_RECORDS: dict[str, Callable[[_Event], Any]] = {
+    **dict.fromkeys(_WAITS, _add_wait),
+    "ray.put": _add_put,
+    "rayscope.fetched": lambda event: event.add_edges("fetched"),
+    "rayscope.contents": _add_contents,
+    "rayscope.export": _add_export,
+    "rayscope.definition": _add_definition,
+    "rayscope.gpus": _add_gpus,
+    "rayscope.risk": _add_risk,
+    "rayscope.plan": _add_plan,
+    "rayscope.dataset_end": _add_dataset_end,
+    "rayscope.awaited": _add_awaited,
+    "rayscope.suspended": lambda event: event.add_edge(AWAITING, _NO_OBJECT),
+    "rayscope.callers": _add_callers,
+    "rayscope.cancel": _add_cancel,
+    "rayscope.canceled": _add_canceled,
+    "rayscope.arguments": _add_arguments,
+    "rayscope.blocked": _add_blocked,
+    "rayscope.sum": _add_sum,
+    "rayscope.span": _add_user_span,
+    "rayscope.train_report": lambda event: event.add_span(TRAIN_REPORT, event.end, _report(event)),
+    "rayscope.annotation": _add_annotation,
+    "rayscope.counter": _add_counter,
+    "rayscope.tracer": _add_tracer,
+}
 
 
 def _plan(dataset: str, operators: Sequence[str], inputs: Sequence[Sequence[int]]) -> list[Entity]:
@@ -356,9 +478,10 @@ def _dataset(dataset: str, task_id: str, state: str, change: dict[str, Value], t
     return Entity("dataset", dataset, fields, {(time_ns, state): change})
 
 
-def _report(payload: _Payload, begin_ns: int) -> dict[str, Any]:
+def _report(event: _Event) -> dict[str, Any]:
     """The extra data of a Ray Train report. Raises ValueError for impossible values."""
-    if payload.e > begin_ns + _SKEW_NS:
+    payload = event.payload
+    if payload.e > event.begin + _SKEW_NS:
         raise ValueError("a report before the one before")
     extra: dict[str, Any] = {"step": payload.n, "rank": payload.rank, "metrics": metrics(payload.values)}
     if payload.e:
@@ -440,15 +563,3 @@ def _edges(
         for (object_task, index), size in zip(found, known, strict=True)
     ]
     return len(found)
-
-
-def _group_edges(
-    batch: RecordBatch, task_id: str, attempt: int, kind: str, groups: str, begin_ns: int, end_ns: int
-) -> None:
-    """Add an edge per placement group. Its padded ID takes the place of the task that created the object."""
-    raw = _bytes(groups) if groups else b""
-    if len(raw) % _GROUP_BYTES:
-        raise ValueError(f"placement groups of {len(raw)} bytes")
-    for at in range(0, len(raw), _GROUP_BYTES):
-        group = raw[at : at + _GROUP_BYTES].hex().ljust(_TASK_DIGITS, "0")
-        batch.edges.append(Edge(task_id, attempt, kind, group, NO_OBJECT, None, begin_ns, end_ns))
