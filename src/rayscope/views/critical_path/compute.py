@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 #: Tolerance in ns. A task's recorded end comes from another clock than the wait for it, and is a little later
 #: than the arrival of its value.
@@ -128,105 +128,121 @@ def walk(
     running. Time that cannot be explained becomes a link ``unknown``, as does everything earlier than
     ``steps`` attempts or once ``out_of_time`` returns true (``truncated``).
     """
-    links: list[Link] = []
-    end = now = max(last.end_ns, begin_ns)
-    attempt: A | None = last
-    seen: set[tuple[str, int]] = set()
-    waiters: dict[tuple[str, int], A] = {}
-    held_since: dict[tuple[str, int], int] = {}
-    truncated = False
+    return _Walk(record, max(last.end_ns, begin_ns), begin_ns).back_from(last, steps, out_of_time)
 
-    def add_link(source: A | None, phase: str, since: int) -> None:
-        """Add a link from ``since`` to ``now``, and move ``now`` back to ``since``."""
-        nonlocal now
-        since = max(since, begin_ns)
+
+class _Walk(Generic[A, W]):
+    """A walk that has reached the time ``_now``, and the links of the path after it, in reverse."""
+
+    def __init__(self, record: Record[A, W], end_ns: int, begin_ns: int) -> None:
+        self._record = record
+        self._begin_ns = begin_ns
+        self._end = self._now = end_ns
+        self._links: list[Link] = []
+        #: The attempts that the walk has visited since it last moved back in time.
+        self._seen: set[tuple[str, int]] = set()
+        #: By attempt, one that waited for it, and since when another one waited for its worker or actor.
+        self._waiters: dict[tuple[str, int], A] = {}
+        self._held_since: dict[tuple[str, int], int] = {}
+
+    def back_from(self, last: A, steps: int, out_of_time: Callable[[], bool]) -> Path:
+        attempt: A | None = last
+        truncated = False
+        while attempt is not None and self._now > self._begin_ns:
+            if steps <= 0 or out_of_time():
+                truncated = True
+                break
+            steps -= 1
+            self._seen.add((attempt.task_id, attempt.attempt))
+            attempt = self._explain(attempt)
+        self._add_link(None, "unknown", self._begin_ns)
+        return Path(self._links[::-1], self._begin_ns, self._end, truncated)
+
+    def _add_link(self, source: A | None, phase: str, since: int) -> None:
+        """Add a link from ``since`` to ``_now``, and move ``_now`` back to ``since``."""
+        now, since = self._now, max(since, self._begin_ns)
         if since >= now:
             return
-        seen.clear()
+        self._seen.clear()
         key = ("", 0, "") if source is None else (source.task_id, source.attempt, source.name)
-        held = 0 if phase in _BEFORE_RUN else max(0, now - max(since, held_since.get(key[:2], now)))
-        following = links[-1] if links else None
+        held = 0 if phase in _BEFORE_RUN else max(0, now - max(since, self._held_since.get(key[:2], now)))
+        following = self._links[-1] if self._links else None
         if following and following[:4] == (*key, phase):
-            links[-1] = following._replace(begin_ns=since, held_ns=following.held_ns + held)
+            self._links[-1] = following._replace(begin_ns=since, held_ns=following.held_ns + held)
         else:
-            links.append(Link(*key, phase, since, now, held))
-        now = since
+            self._links.append(Link(*key, phase, since, now, held))
+        self._now = since
 
-    def unvisited(target: A | None) -> A | None:
+    def _unvisited(self, target: A | None) -> A | None:
         """Return the attempt if the walk has not visited it at this time, else None."""
-        return None if target is None or (target.task_id, target.attempt) in seen else target
+        return None if target is None or (target.task_id, target.attempt) in self._seen else target
 
-    def follow(source: A, phase: str, target: A | None, since: int) -> A | None:
+    def _follow(self, source: A, phase: str, target: A | None, since: int) -> A | None:
         """Return ``target`` if it ended after ``since``. The time since then belongs to ``source``."""
-        target = unvisited(target)
+        target = self._unvisited(target)
         if target is None or target.end_ns <= since:
-            add_link(source, phase, since)
+            self._add_link(source, phase, since)
             return None
-        add_link(source, phase, target.end_ns)
+        self._add_link(source, phase, target.end_ns)
         return target
 
-    def run(source: A, phase: str, since: int) -> A | None:
+    def _walk_through(self, source: A, phase: str, since: int) -> A | None:
         """Walk through an attempt's own work and its waits. Return the attempt that one of them leads to."""
-        while now > max(since, begin_ns):
-            wait = record.wait(source, now)
+        record = self._record
+        while self._now > max(since, self._begin_ns):
+            wait = record.wait(source, self._now)
             if wait is None or wait.end_ns <= since:
                 break
-            add_link(source, phase, wait.end_ns)
-            wait_begin = max(wait.begin_ns, since)
-            target = follow(source, wait.phase, record.awaited(source, wait, now + SLACK_NS), wait_begin)
+            self._add_link(source, phase, wait.end_ns)
+            awaited = record.awaited(source, wait, self._now + SLACK_NS)
+            target = self._follow(source, wait.phase, awaited, max(wait.begin_ns, since))
             if target is not None:
                 if target.begins and target.begins[0][1] <= wait.begin_ns:
-                    waiters[target.task_id, target.attempt] = source
+                    self._waiters[target.task_id, target.attempt] = source
                 return target
-        add_link(source, phase, since)
+        self._add_link(source, phase, since)
         return None
 
-    def submitter(source: A) -> A | None:
-        parent = record.running(source.parent_task_id, now) if source.parent_task_id else None
+    def _submitter(self, source: A) -> A | None:
+        now = self._now
+        parent = self._record.running(source.parent_task_id, now) if source.parent_task_id else None
         if parent is not None and parent.end_ns >= now:
-            return unvisited(parent)
+            return self._unvisited(parent)
         # Ray names an actor's creation as the parent of everything that its coroutines and threads submit.
-        waiter = waiters.get((source.task_id, source.attempt))
+        waiter = self._waiters.get((source.task_id, source.attempt))
         if waiter is not None and any(name in _OWN and begin <= now for name, begin in waiter.begins):
-            return unvisited(waiter)
+            return self._unvisited(waiter)
         if parent is not None:
-            add_link(None, "unknown", parent.end_ns)
-        return unvisited(parent)
+            self._add_link(None, "unknown", parent.end_ns)
+        return self._unvisited(parent)
 
-    def explain(source: A) -> A | None:
+    def _explain(self, source: A) -> A | None:
         """Explain the time of this attempt. Return the attempt that it leads to, if any."""
         for phase, since in reversed(stretches(source)):
-            if since >= now:
+            if since >= self._now:
                 continue
-            if phase in _OWN:
-                target = run(source, phase, since)
-            elif phase == "waiting_args":
-                target = follow(source, phase, record.argument(source, now + SLACK_NS), since)
-            elif phase in ("waiting_node", "queued"):
-                target = follow(source, phase, record.before(source, now), since)
-                # A call that waits for the creation of its own actor is not waiting for a slot.
-                if target is not None and not target.task_id.startswith(_CREATION):
-                    ready = (begin for name, begin in stretches(source) if name in ("waiting_node", "queued"))
-                    held_since[target.task_id, target.attempt] = next(ready)
-            else:
-                target = None
-                add_link(source, phase, since)
-            if target is not None or now <= begin_ns:
+            target = self._explain_phase(source, phase, since)
+            if target is not None or self._now <= self._begin_ns:
                 return target
-        if source.attempt > 0 and (earlier := unvisited(record.retried(source))) is not None:
-            add_link(source, "retrying", earlier.end_ns)
+        if source.attempt > 0 and (earlier := self._unvisited(self._record.retried(source))) is not None:
+            self._add_link(source, "retrying", earlier.end_ns)
             return earlier
-        return submitter(source)
+        return self._submitter(source)
 
-    while attempt is not None and now > begin_ns:
-        if steps <= 0 or out_of_time():
-            truncated = True
-            break
-        steps -= 1
-        seen.add((attempt.task_id, attempt.attempt))
-        attempt = explain(attempt)
-    add_link(None, "unknown", begin_ns)
-    return Path(links[::-1], begin_ns, end, truncated)
+    def _explain_phase(self, source: A, phase: str, since: int) -> A | None:
+        if phase in _OWN:
+            return self._walk_through(source, phase, since)
+        if phase == "waiting_args":
+            return self._follow(source, phase, self._record.argument(source, self._now + SLACK_NS), since)
+        if phase in ("waiting_node", "queued"):
+            target = self._follow(source, phase, self._record.before(source, self._now), since)
+            # A call that waits for the creation of its own actor is not waiting for a slot.
+            if target is not None and not target.task_id.startswith(_CREATION):
+                ready = (begin for name, begin in stretches(source) if name in ("waiting_node", "queued"))
+                self._held_since[target.task_id, target.attempt] = next(ready)
+            return target
+        self._add_link(source, phase, since)
+        return None
 
 
 def stretches(of: Attempt) -> list[tuple[str, int]]:
