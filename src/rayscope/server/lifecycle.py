@@ -100,9 +100,6 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
     findings = LiveFindings(records, metrics, read_ns_by_task)
     metrics.register("insights", findings.collector)
 
-    def link(session: str) -> str | None:
-        return f"{services.url}/s/{quote(session)}/alerts" if services.url else None
-
     services = Services(
         settings=settings,
         secrets=Secrets(ingest_key(settings), operator_token(folder)),
@@ -128,17 +125,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         findings=findings,
         metrics=metrics,
         node_usage=node_usage,
-        alerts=AlertService(
-            folder / "alerts",
-            live=lambda: [name for name in records.live_here() if is_keeper(name)],
-            store=metrics.store,
-            home=lambda session: catalog.path(records.resolve(session)).parent,
-            has_ended=lambda session: not records.is_live(session),
-            is_lost=clusters.is_lost,
-            link=link,
-            url=lambda: services.url or "",
-            language=settings.language,
-        ),
+        alerts=_create_alerts(settings, catalog, records, clusters, metrics, is_keeper, lambda: services.url),
         bodies=Bodies(settings.max_batch_bytes),
         dumps=Dumps(),
         replays=Replays(),
@@ -158,14 +145,46 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         program_outputs=ProgramOutputs(settings, records, logs, archiver),
         url=settings.external_url.rstrip("/"),
     )
-    provide = realtime.provide
+    _provide_topics(services)
+    return services
+
+
+def _create_alerts(
+    settings: Settings,
+    catalog: Catalog,
+    records: SessionReader,
+    clusters: Clusters,
+    metrics: Metrics,
+    is_keeper: Callable[[str | None], bool],
+    server_url: Callable[[], str | None],
+) -> AlertService:
+    def link(session: str) -> str | None:
+        url = server_url()
+        return f"{url}/s/{quote(session)}/alerts" if url else None
+
+    return AlertService(
+        settings.folder / "alerts",
+        live=lambda: [name for name in records.live_here() if is_keeper(name)],
+        store=metrics.store,
+        home=lambda session: catalog.path(records.resolve(session)).parent,
+        has_ended=lambda session: not records.is_live(session),
+        is_lost=clusters.is_lost,
+        link=link,
+        url=lambda: server_url() or "",
+        language=settings.language,
+    )
+
+
+def _provide_topics(services: Services) -> None:
+    catalog, records, clusters = services.catalog, services.records, services.clusters
+    alerts, metrics, usage = services.alerts, services.metrics, services.node_usage
+    provide = services.realtime.provide
     provide("cluster", lambda session, _: sessions_topics.cluster(catalog, records, clusters, session))
     provide("tasks", lambda session, _: sessions_topics.tasks(catalog, records, session))
     provide("actors", lambda session, _: sessions_topics.actors(records, session))
-    provide("alerts", lambda session, _: alerts_topics.alerts(records, services.alerts, session))
-    provide("metrics", lambda session, _: nodes_topics.headline(records, metrics, node_usage, session))
+    provide("alerts", lambda session, _: alerts_topics.alerts(records, alerts, session))
+    provide("metrics", lambda session, _: nodes_topics.headline(records, metrics, usage, session))
     provide("job", lambda session, params: jobs_topics.job(records, session, params))
-    return services
 
 
 def _is_alone(_: str | None) -> bool:
