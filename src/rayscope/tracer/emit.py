@@ -23,12 +23,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rayscope.tracer.awaits import Awaits, Stretch
+from rayscope.tracer.limits import MAX_OBJECTS, MAX_WAITED
 from rayscope.tracer.settings import MAX_SPANS
 
-#: Maximum number of objects listed in one event. For more, it holds only their number and total size.
-MAX_OBJECTS = 256
-#: Objects listed in the event of a wait. Fewer, because loops of ``ray.wait`` pass the same ones repeatedly.
-MAX_WAITED = 16
 #: Maximum number of calls whose callers are reported in one event.
 MAX_CALLS = 128
 #: A call that blocks this long is reported before it ends, in seconds.

@@ -21,8 +21,9 @@ from typing import Any, TypeVar
 
 from rayscope.tracer import coroutines, data, emit, functions, risks, serve, train, tune
 from rayscope.tracer.awaits import Awaits
-from rayscope.tracer.emit import MAX_OBJECTS, MAX_WAITED, Call, Returns, Task, state
+from rayscope.tracer.emit import Call, Returns, Task, state
 from rayscope.tracer.faults import is_users
+from rayscope.tracer.limits import MAX_OBJECTS, MAX_WAITED
 
 _T = TypeVar("_T")
 _MARK = "_rayscope_traced"

@@ -31,6 +31,7 @@ from rayscope.insights.replay.program import (
     Wait,
 )
 from rayscope.insights.replay.recorded import LARGE_BYTES, Recorded
+from rayscope.tracer.limits import MAX_OBJECTS
 from rayscope.views.critical_path.compute import SLACK_NS
 
 #: Tasks that a task submitted later than this after its end, ns, were submitted by one of its threads.
@@ -38,8 +39,6 @@ _THREAD_NS = 5_000_000
 #: Fetching a small value takes about this long, in ns.
 _LATENCY_NS = 1_000_000
 _FOREVER = 1 << 60
-#: The tracer names at most this many objects per call.
-_MAX_NAMED = 256
 DRIVER = "driver"
 
 
@@ -169,7 +168,7 @@ class _Builder:
             row = self._rows[task][0]
             had = self._had_arguments(row)
             found: dict[int, None] = {}
-            if len(set(objects)) >= _MAX_NAMED:
+            if len(set(objects)) >= MAX_OBJECTS:
                 call = record.Wait(attempts.created[row], had, False, objects, len(self._rows))
                 self._add_unnamed(attempts.parent[row], call)
                 objects = call.named

@@ -35,6 +35,7 @@ from rayscope.model.program import script_name
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.jobs import longest_job
+from rayscope.tracer.limits import MAX_WAITED
 from rayscope.views.critical_path.compute import SLACK_NS
 
 #: Running jobs that are evaluated at a time.
@@ -44,8 +45,6 @@ _KINDS = {"ACTOR_CREATION_TASK": CREATION, "ACTOR_TASK": CALL}
 _TIMES = ("created", "pending", "given", "start", "returned", "ended", "starting", "yielded")
 #: Columns of :class:`Attempts` that are texts.
 _TEXTS = ("state", "error", "code", "call_site", "environment")
-#: The tracer names at most this many objects of an open wait, and does not count the others.
-_MAX_NAMED = 16
 #: More objects than any wait can have.
 _UNCOUNTED = 2**31
 
@@ -384,7 +383,7 @@ class _Reader:
             if made_by >= 0 and index < FIRST_PUT:
                 wait.named.append((made_by, index))
         for wait in found.values():
-            if len(wait.named) >= _MAX_NAMED and not wait.is_wait:
+            if len(wait.named) >= MAX_WAITED and not wait.is_wait:
                 wait.objects = _UNCOUNTED
         return found
 
