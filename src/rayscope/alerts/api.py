@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
-import msgspec
 from fastapi import Query
 from fastapi.responses import Response
 
@@ -71,10 +70,18 @@ def rules(
         {
             "session": chosen,
             "items": [
-                *({**_rule_info(rule), "enabled": True, **states[rule.name]} for rule in found.rules),
-                *({**_rule_info(rule), "enabled": False, **_OFF} for rule in found.disabled),
+                {**_rule_info(rule), "enabled": rule.name in states, **states.get(rule.name, _OFF)}
+                for rule in (*found.rules, *found.disabled)
             ],
-            "problems": [problem._asdict() for problem in found.problems],
+            "problems": [
+                {
+                    "file": problem.file,
+                    "message": problem.message,
+                    "remedy": problem.remedy,
+                    "rule": problem.rule,
+                }
+                for problem in found.problems
+            ],
             "folder": str(alerts.folder),
         }
     )
@@ -146,8 +153,7 @@ def tested(
     to_ns = body.to_ns if body.to_ns is not None else newest_ns
     from_ns = body.from_ns if body.from_ns is not None else max(first_ns or 0, to_ns - _HOUR_NS)
     found = backtest(rule, store, from_ns, to_ns, alerts.rendering)
-    item = {"session": chosen, "rule": _rule_info(rule), "from_ns": from_ns, "to_ns": to_ns, **found}
-    return answer(item)
+    return answer({"session": chosen, "rule": _rule_info(rule), "from_ns": from_ns, "to_ns": to_ns, **found})
 
 
 @router.post(
@@ -203,7 +209,7 @@ def test_channel(catalog: CurrentCatalog, alerts: CurrentAlerts, name: str) -> J
     return answer({"ok": error is None, "error": error})
 
 
-_OFF: dict[str, Any] = {
+_OFF: schemas.RuleStatus = {
     "state": "inactive",
     "alerts": 0,
     "error": None,
@@ -225,21 +231,42 @@ def _parse_rule(alerts: AlertService, body: schemas.TestBody) -> Rule:
     return rules[0]
 
 
-def _rule_info(rule: Rule) -> dict[str, Any]:
-    item: dict[str, Any] = msgspec.to_builtins(rule)
-    for name, unit in (("interval", "interval"), ("for", "for"), ("keep_firing", "keep_firing_for")):
-        item[f"{unit}_s"] = item.pop(f"{name}_ns") / 1e9
-    return {**item, "severity": rule.severity}
+def _rule_info(rule: Rule) -> schemas.RuleDefinition:
+    return {
+        "name": rule.name,
+        "expr": rule.expr,
+        "group": rule.group,
+        "source": rule.source,
+        "labels": rule.labels,
+        "annotations": rule.annotations,
+        "value_expr": rule.value_expr,
+        "op": rule.op,
+        "threshold": rule.threshold,
+        "interval_s": rule.interval_ns / 1e9,
+        "for_s": rule.for_ns / 1e9,
+        "keep_firing_for_s": rule.keep_firing_ns / 1e9,
+        "severity": rule.severity,
+    }
 
 
-def _silence_info(silence: Silence, now_ns: int) -> dict[str, Any]:
-    item: dict[str, Any] = msgspec.to_builtins(silence)
-    item["matchers"] = [each._asdict() for each in silence.matchers]
-    return {**item, "state": silence.state(now_ns)}
+def _silence_info(silence: Silence, now_ns: int) -> schemas.SilenceInfo:
+    return {
+        "id": silence.id,
+        # SilenceBody allows no other operators.
+        "matchers": [
+            {"label": each.label, "op": cast(schemas.Operator, each.op), "value": each.value}
+            for each in silence.matchers
+        ],
+        "starts_ns": silence.starts_ns,
+        "ends_ns": silence.ends_ns,
+        "created_by": silence.created_by,
+        "comment": silence.comment,
+        "state": silence.state(now_ns),
+    }
 
 
-def _channel_info(alerts: AlertService, channel: ConfiguredChannel) -> dict[str, Any]:
-    delivered = msgspec.to_builtins(alerts.notifier.status(channel.name))
+def _channel_info(alerts: AlertService, channel: ConfiguredChannel) -> schemas.ChannelInfo:
+    status = alerts.notifier.status(channel.name)
     route = channel.route
     return {
         "name": channel.name,
@@ -254,7 +281,14 @@ def _channel_info(alerts: AlertService, channel: ConfiguredChannel) -> dict[str,
         "repeat_interval_s": route.repeat_interval_ns / 1e9,
         "problem": channel.problem,
         "remedy": channel.remedy,
-        **delivered,
-        "last_ns": delivered["last_ns"] or None,
-        "next_try_ns": delivered["next_try_ns"] or None,
+        "sent": status.sent,
+        "failed": status.failed,
+        "dropped": status.dropped,
+        "waiting": status.waiting,
+        "last_ns": status.last_ns or None,
+        "last_ok": status.last_ok,
+        "last_error": status.last_error,
+        "last_title": status.last_title,
+        "tries": status.tries,
+        "next_try_ns": status.next_try_ns or None,
     }

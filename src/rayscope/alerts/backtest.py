@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import msgspec
-
+from rayscope.alerts import schemas
 from rayscope.alerts.rules import Rule
 from rayscope.alerts.state import Alerts, Machine, State
 from rayscope.alerts.templating.evaluate import Rendering
@@ -26,7 +24,7 @@ def backtest(
     start_ns: int,
     end_ns: int,
     rendering: Callable[[SeriesStore, int], Rendering] = lambda *_: Rendering(),
-) -> dict[str, Any]:
+) -> schemas.TestResult:
     """Evaluate a rule from start to end at its own interval, as if it had been active then.
 
     The result has the first 500 ``transitions`` (``left_out`` counts the others), ``fired`` (the number of
@@ -41,7 +39,7 @@ def backtest(
             f"This rule is evaluated every {step_ns / 1e9:g} s: give a shorter range.",
         )
     machine, alerts = Machine(rule), Alerts()
-    transitions: list[dict[str, Any]] = []
+    transitions: list[schemas.TestedTransition] = []
     left_out = fired = 0
     queries_left = _MAX_QUERIES
     for begin in range(start_ns, end_ns + 1, step_ns * MAX_STEPS):
@@ -70,7 +68,7 @@ def backtest(
                         "value": change.alert.value,
                     }
                 )
-    firing = [msgspec.to_builtins(each) for each in alerts.values() if each.state is State.FIRING]
+    firing = [each.info() for each in alerts.values() if each.state is State.FIRING]
     return {
         "transitions": transitions,
         "left_out": left_out,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
+from rayscope.alerts import schemas
 from rayscope.alerts.files import load, save
 from rayscope.alerts.rules import Rule
 from rayscope.alerts.state import Alert, Alerts, State, Transition
@@ -177,7 +178,22 @@ def _finite(value: float | None) -> float | None:
     return None if value is None or value != value or value in (float("inf"), float("-inf")) else value
 
 
-def newest_first(events: Iterable[Event]) -> list[dict[str, Any]]:
+def newest_first(events: Sequence[Event]) -> list[schemas.AlertEvent]:
     """Return events in the API's format."""
-    items: list[dict[str, Any]] = [msgspec.to_builtins(event) for event in events]
-    return items[::-1]
+    return [
+        {
+            "time_ns": event.time_ns,
+            "rule": event.rule,
+            "fingerprint": event.fingerprint,
+            "before": event.before.value,
+            "after": event.after.value,
+            "labels": event.labels,
+            "annotations": event.annotations,
+            "value": event.value,
+            "threshold": event.threshold,
+            "op": event.op,
+            "times_ms": event.times_ms,
+            "values": event.values,
+        }
+        for event in reversed(events)
+    ]

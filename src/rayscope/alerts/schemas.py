@@ -9,6 +9,10 @@ from typing_extensions import TypedDict
 
 from rayscope.api.schemas import Body
 
+AlertState = Literal["pending", "firing", "resolved", "ended"]
+#: A rule without alerts is inactive, and so is a series before its condition holds.
+State = Literal["inactive", "pending", "firing", "resolved", "ended"]
+
 
 class AckInfo(TypedDict):
     """The acknowledgement of an alert."""
@@ -18,29 +22,47 @@ class AckInfo(TypedDict):
     time_ns: int
 
 
-class AlertInfo(TypedDict):
-    """One alert. Times that do not apply are 0. ``silenced_by`` has the silences that match it now.
+class PlainAlert(TypedDict):
+    """One alert without its silences. Times that do not apply are 0.
 
     ``condition`` is the rule's expression with the duration for which it must hold.
     """
 
     fingerprint: str
     rule: str
-    condition: str
     labels: dict[str, str]
     annotations: dict[str, str]
-    state: Literal["pending", "firing", "resolved", "ended"]
-    severity: str
+    state: AlertState
     value: float | None
     active_ns: int
     fired_ns: int
     resolved_ns: int
     keep_ns: int
     ack: AckInfo | None
+    condition: str
+
+
+class AlertInfo(PlainAlert):
+    """One alert. Times that do not apply are 0. ``silenced_by`` has the silences that match it now.
+
+    ``condition`` is the rule's expression with the duration for which it must hold.
+    """
+
+    severity: str
     silenced_by: list[str]
 
 
-class AlertsAnswer(TypedDict):
+class AlertsTopic(TypedDict):
+    """The alerts of a session that are firing or pending, or were when it ended."""
+
+    live: bool
+    firing: int
+    info: int
+    pending: int
+    items: list[AlertInfo]
+
+
+class AlertsAnswer(AlertsTopic):
     """The alerts of a session. If it is not ``live``, ``items`` are those firing or pending at its end.
 
     ``firing`` includes alerts that fired until the session ended. ``info`` of these have the severity
@@ -48,23 +70,14 @@ class AlertsAnswer(TypedDict):
     """
 
     session: str
-    live: bool
     evaluated_ns: int | None
-    firing: int
-    info: int
-    pending: int
-    items: list[AlertInfo]
     left_out: int
     resolved: list[AlertInfo]
     resolved_left_out: int
 
 
-class RuleInfo(TypedDict):
-    """A rule and its state in the session. ``threshold`` applies to ``value_expr``.
-
-    ``error`` is why it could not be evaluated, and ``template_error`` why one of its texts could not be
-    rendered. ``unknown_metrics`` are names in a user's rule for which there are no series (yet).
-    """
+class RuleDefinition(TypedDict):
+    """A rule. ``threshold`` applies to ``value_expr``."""
 
     name: str
     group: str
@@ -79,13 +92,27 @@ class RuleInfo(TypedDict):
     keep_firing_for_s: float
     labels: dict[str, str]
     annotations: dict[str, str]
-    enabled: bool
-    state: Literal["inactive", "pending", "firing", "resolved", "ended"]
+
+
+class RuleStatus(TypedDict):
+    """A rule's state in a session, its number of alerts, its errors, and its cost."""
+
+    state: State
     alerts: int
     error: str | None
     template_error: str | None
     unknown_metrics: list[str]
     cost_s: float | None
+
+
+class RuleInfo(RuleDefinition, RuleStatus):
+    """A rule and its state in the session. ``threshold`` applies to ``value_expr``.
+
+    ``error`` is why it could not be evaluated, and ``template_error`` why one of its texts could not be
+    rendered. ``unknown_metrics`` are names in a user's rule for which there are no series (yet).
+    """
+
+    enabled: bool
 
 
 class FileProblem(TypedDict):
@@ -112,8 +139,8 @@ class AlertEvent(TypedDict):
     time_ns: int
     rule: str
     fingerprint: str
-    before: Literal["inactive", "pending", "firing", "resolved", "ended"]
-    after: Literal["inactive", "pending", "firing", "resolved", "ended"]
+    before: State
+    after: State
     labels: dict[str, str]
     annotations: dict[str, str]
     value: float | None
@@ -162,6 +189,9 @@ class SilenceBody(Body):
     comment: str = Field("", max_length=1000)
 
 
+SilenceState = Literal["active", "pending", "expired"]
+
+
 class SilenceInfo(TypedDict):
     """A silence and its state."""
 
@@ -171,7 +201,7 @@ class SilenceInfo(TypedDict):
     ends_ns: int
     created_by: str
     comment: str
-    state: Literal["active", "pending", "expired"]
+    state: SilenceState
 
 
 class SilencesAnswer(TypedDict):
@@ -243,18 +273,34 @@ class TestBody(Body):
     to_ns: int | None = Field(None, ge=0, le=2**62)
 
 
-class TestAnswer(TypedDict):
+class TestedTransition(TypedDict):
+    """A transition of an alert."""
+
+    time_ns: int
+    before: State
+    after: State
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    value: float | None
+
+
+class TestResult(TypedDict):
+    """When a rule would have changed its state. ``left_out`` counts transitions beyond the first ones."""
+
+    evaluations: int
+    fired: int
+    transitions: list[TestedTransition]
+    left_out: int
+    firing_at_end: list[PlainAlert]
+
+
+class TestAnswer(TestResult):
     """When the rule would have changed its state."""
 
     session: str
-    rule: RuleInfo | dict[str, Any]
+    rule: RuleDefinition
     from_ns: int
     to_ns: int
-    evaluations: int
-    fired: int
-    transitions: list[dict[str, Any]]
-    left_out: int
-    firing_at_end: list[dict[str, Any]]
 
 
 class RuleBody(Body):

@@ -7,14 +7,15 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
-from rayscope.alerts.history import RuleValues, Session, TransitionSeries, event_of
+from rayscope.alerts import schemas
+from rayscope.alerts.history import Event, RuleValues, Session, TransitionSeries, event_of
 from rayscope.alerts.notification.channels import Notification
 from rayscope.alerts.notification.delivery import RETRY_S
 from rayscope.alerts.notification.notify import Notifier
@@ -307,12 +308,12 @@ class AlertService:
         with self._lock:
             return [msgspec.structs.replace(alert) for alert in self._of(session).of(*states)]
 
-    def events(self, session: str) -> list[Any]:
+    def events(self, session: str) -> list[Event]:
         """Return the recorded transitions, the oldest first."""
         with self._lock:
             return list(self._of(session).events)
 
-    def about_rules(self, session: str) -> dict[str, dict[str, Any]]:
+    def about_rules(self, session: str) -> dict[str, schemas.RuleStatus]:
         """Return each rule's state here, its number of alerts, its errors, and its cost in s, by rule."""
         known = set(self._store(session).names())
         with self._lock:
@@ -374,7 +375,7 @@ def _unknown_metrics(rule: Rule, session: Session, known: Collection[str]) -> li
     return sorted(results.names - set(known))
 
 
-def _worst(alerts: Any) -> State:
+def _worst(alerts: Iterable[Alert]) -> State:
     states = {alert.state for alert in alerts}
     for state in (State.FIRING, State.PENDING, *OVER):
         if state in states:

@@ -9,10 +9,11 @@ import enum
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import msgspec
 
+from rayscope.alerts import schemas
 from rayscope.alerts.rules import Rule
 from rayscope.alerts.templates import Template
 from rayscope.alerts.templating.evaluate import Rendering
@@ -23,6 +24,7 @@ from rayscope.storage.errors import BadQuery
 class State(str, enum.Enum):
     """State of an alert."""
 
+    _value_: schemas.State
     #: The condition does not hold. State of a rule without alerts, and the first state of an alert.
     INACTIVE = "inactive"
     #: The condition holds, but not yet for the duration of ``for``.
@@ -70,6 +72,25 @@ class Alert(msgspec.Struct):
     keep_ns: int = 0
     ack: Acknowledgement | None = None
     condition: str = ""
+
+    def info(self) -> schemas.PlainAlert:
+        """Return the alert in the API's format."""
+        ack = self.ack
+        return {
+            "fingerprint": self.fingerprint,
+            "rule": self.rule,
+            "labels": self.labels,
+            "annotations": self.annotations,
+            # An inactive alert is deleted, and only its transition remains.
+            "state": cast(schemas.AlertState, self.state.value),
+            "value": self.value,
+            "active_ns": self.active_ns,
+            "fired_ns": self.fired_ns,
+            "resolved_ns": self.resolved_ns,
+            "keep_ns": self.keep_ns,
+            "ack": None if ack is None else {"by": ack.by, "comment": ack.comment, "time_ns": ack.time_ns},
+            "condition": self.condition,
+        }
 
 
 class Transition(NamedTuple):

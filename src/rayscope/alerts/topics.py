@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
-import msgspec
-
+from rayscope.alerts import schemas
 from rayscope.alerts.service import AlertService
 from rayscope.alerts.state import Alert, State
 from rayscope.records.reader import SessionReader
@@ -14,7 +12,7 @@ from rayscope.records.reader import SessionReader
 _ALERTS = 100
 
 
-def alerts(records: SessionReader, alerts: AlertService, session: str) -> dict[str, Any]:
+def alerts(records: SessionReader, alerts: AlertService, session: str) -> schemas.AlertsTopic:
     """Return the firing and pending alerts (the first 100), their numbers, and when a session ended."""
     active = alerts.active(session)
     now_ns = time.time_ns()
@@ -34,9 +32,10 @@ def info_count(active: list[Alert]) -> int:
     return sum(each.state is not State.PENDING and each.labels.get("severity") == "info" for each in active)
 
 
-def alert_info(alerts: AlertService, session: str, alert: Alert, now_ns: int) -> dict[str, Any]:
+def alert_info(alerts: AlertService, session: str, alert: Alert, now_ns: int) -> schemas.AlertInfo:
     """Return an alert in the API's format, with the silences that match it."""
-    item: dict[str, Any] = msgspec.to_builtins(alert)
-    item["severity"] = alert.labels.get("severity", "none")
-    item["silenced_by"] = alerts.silences.silencing({**alert.labels, "session": session}, now_ns)
-    return item
+    return {
+        **alert.info(),
+        "severity": alert.labels.get("severity", "none"),
+        "silenced_by": alerts.silences.silencing({**alert.labels, "session": session}, now_ns),
+    }

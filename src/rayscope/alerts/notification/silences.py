@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from rayscope.alerts import schemas
 from rayscope.alerts.files import load, save
 from rayscope.metrics.tsdb.matching import matching
 from rayscope.model.metric import Matcher
@@ -33,8 +34,8 @@ class Silence(msgspec.Struct, frozen=True):
     created_by: str
     comment: str
 
-    def state(self, now_ns: int) -> str:
-        """Return ``pending``, ``active``, or ``expired``."""
+    def state(self, now_ns: int) -> schemas.SilenceState:
+        """Return whether it applies at a time."""
         if now_ns >= self.ends_ns:
             return "expired"
         return "active" if now_ns >= self.starts_ns else "pending"
