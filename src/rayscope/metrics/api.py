@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from fastapi import Query
@@ -186,7 +186,7 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _targets(metrics: Metrics, session: str) -> Iterator[dict[str, Any]]:
+def _targets(metrics: Metrics, session: str) -> Iterator[schemas.DiscoveredTarget]:
     for node in metrics.addresses(session):
         if node.alive and node.port > 0:
             host = f"[{node.host}]" if ":" in node.host else node.host

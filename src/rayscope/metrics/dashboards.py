@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import threading
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
 from rayscope.api.provide import provide
 from rayscope.files import replace_file
+from rayscope.metrics import query_schemas
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
 
 NAME = "[a-z0-9][a-z0-9-]{0,63}"
@@ -57,11 +58,8 @@ class Dashboards:
         self._folder = folder
         self._lock = threading.Lock()
 
-    def all(self) -> tuple[list[dict[str, Any]], list[str]]:
-        """Summaries of all dashboards by name, and the files that cannot be read.
-
-        A summary has ``name``, ``title``, ``charts_total``, and ``changed_ns``, when the file was written.
-        """
+    def all(self) -> tuple[list[query_schemas.DashboardInShort], list[str]]:
+        """Summaries of all dashboards by name, and the files that cannot be read."""
         found, unreadable = [], []
         for name in self._names():
             try:
@@ -72,11 +70,11 @@ class Dashboards:
                 unreadable.append(f"{name}.json")
         return found, unreadable
 
-    def get(self, name: str) -> dict[str, Any]:
+    def get(self, name: str) -> query_schemas.Dashboard:
         """A dashboard. Raises NotFound, and StoreError if its file is invalid."""
-        return {"name": name, **msgspec.to_builtins(self._read(name)[0])}
+        return _info(name, self._read(name)[0])
 
-    def put(self, name: str, dashboard: StoredDashboard) -> dict[str, Any]:
+    def put(self, name: str, dashboard: StoredDashboard) -> query_schemas.Dashboard:
         """Store a dashboard, replacing its file atomically. Raises BadQuery, StoreError."""
         path = self._path(name)
         body = encode(dashboard)
@@ -88,7 +86,7 @@ class Dashboards:
                 replace_file(path, body)
             except OSError as error:
                 raise StoreError(f"Could not write {path}: {error}", "Free some disk space.") from error
-        return {"name": name, **msgspec.to_builtins(dashboard)}
+        return _info(name, dashboard)
 
     def delete(self, name: str) -> None:
         """Delete a dashboard. Raises NotFound."""
@@ -100,7 +98,7 @@ class Dashboards:
             except OSError as error:
                 raise StoreError(f"Could not delete the dashboard: {error}", "Check its file.") from error
 
-    def _in_short(self, name: str) -> dict[str, Any]:
+    def _in_short(self, name: str) -> query_schemas.DashboardInShort:
         kept, changed_ns = self._read(name)
         return {
             "name": name,
@@ -136,6 +134,25 @@ class Dashboards:
                 "Use up to 64 lowercase letters, digits, and hyphens, not starting with a hyphen.",
             )
         return self._folder / f"{name}.json"
+
+
+def _info(name: str, dashboard: StoredDashboard) -> query_schemas.Dashboard:
+    return {
+        "name": name,
+        "title": dashboard.title,
+        "charts": [
+            {
+                "title": chart.title,
+                "queries": [
+                    {"expr": each.expr, "legend": each.legend, "bold": each.bold} for each in chart.queries
+                ],
+                "unit": chart.unit,
+                "width": chart.width,
+                "stacked": chart.stacked,
+            }
+            for chart in dashboard.charts
+        ],
+    }
 
 
 def _missing(name: str) -> NotFound:

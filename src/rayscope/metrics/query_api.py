@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Path, Query
 from fastapi.responses import Response
@@ -99,12 +99,26 @@ def charts() -> Json[query_schemas.ChartsAnswer]:
         {
             "pages": [
                 {
-                    **page._asdict(),
+                    "name": page.name,
+                    "title": page.title,
                     "charts": [
-                        {**chart._asdict(), "queries": [each._asdict() for each in chart.queries]}
+                        {
+                            "key": chart.key,
+                            "title": chart.title,
+                            "queries": [
+                                {"expr": each.expr, "legend": each.legend, "bold": each.bold}
+                                for each in chart.queries
+                            ],
+                            "unit": chart.unit,
+                            "stacked": chart.stacked,
+                            "width": chart.width,
+                        }
                         for chart in page.charts
                     ],
-                    "variables": [variable._asdict() for variable in page.variables],
+                    "variables": [
+                        {"name": each.name, "label": each.label, "metric": each.metric}
+                        for each in page.variables
+                    ],
                 }
                 for page in PAGES
             ]
@@ -196,7 +210,7 @@ def _times(
 
 def _evaluate(
     settings: Settings, metrics: Metrics, session: str, expr: str, times: range, limit: int
-) -> tuple[str, Result]:
+) -> tuple[query_schemas.Source, Result]:
     """The values, and their source: the record (``limit`` series), or the configured Prometheus."""
     url = settings.prometheus_url
     warnings = []
@@ -226,7 +240,7 @@ def _collected(metrics: Metrics, session: str, collector: str, times: range, lim
 
 def greatest(
     series: list[tuple[dict[str, str], list[float | None]]], limit: int
-) -> tuple[list[tuple[dict[str, Any], list[float | None]]], int]:
+) -> tuple[list[tuple[dict[str, str], list[float | None]]], int]:
     """The series with the greatest mean, in their original order, and the number of others."""
     if len(series) <= limit:
         return series, 0

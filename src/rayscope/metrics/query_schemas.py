@@ -17,6 +17,9 @@ class QueriedSeries(TypedDict):
     values: list[float | None]
 
 
+Source = Literal["record", "prometheus"]
+
+
 class QueryAnswer(TypedDict):
     """An expression's values from ``from_ns`` to ``to_ns``."""
 
@@ -29,7 +32,7 @@ class QueryAnswer(TypedDict):
     series: list[QueriedSeries]
     left_out: int
     warnings: list[str]
-    source: Literal["record", "prometheus"]
+    source: Source
     unit: str
 
 

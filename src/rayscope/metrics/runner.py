@@ -6,11 +6,12 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from rayscope.metrics import schemas
 from rayscope.metrics.collector import BROKEN_REMEDY, Cluster, Collector, CollectorError, NotDue
 from rayscope.metrics.pool import CollectorPool
 from rayscope.model.metric import Family, Labels, Sample
@@ -41,7 +42,7 @@ class _Problem(NamedTuple):
     error: str | None = None
     remedy: str | None = None
     code: str | None = None
-    params: Mapping[str, str | int] | None = None
+    params: dict[str, str | int] | None = None
 
 
 @dataclass
@@ -185,7 +186,7 @@ class Runner:
             if len(state.known) > 2 * len(samples) + 1000:
                 state.known = set()
 
-    def statuses(self) -> list[dict[str, Any]]:
+    def statuses(self) -> list[schemas.CollectorItem]:
         """The state of each collector: see ``docs/reference/metrics.md``."""
         with self._lock:
             return [
@@ -193,7 +194,10 @@ class Runner:
                     "name": state.name,
                     "target": state.target,
                     "ok": state.ok,
-                    **state.problem._asdict(),
+                    "error": state.problem.error,
+                    "remedy": state.problem.remedy,
+                    "code": state.problem.code,
+                    "params": state.problem.params,
                     "cost_s": round(state.cost_s, 6),
                     "took_s": round(state.took_s, 6),
                     "last_ns": state.last_ns or None,

@@ -43,7 +43,16 @@ class Problem(TypedDict):
     remedy: str
 
 
-class LatestAnswer(TypedDict):
+class MetricsState(TypedDict):
+    """The state of a session's collectors and store."""
+
+    left_out: int
+    problem: Problem | None
+    note: str | None
+    collectors: list[CollectorItem]
+
+
+class LatestAnswer(MetricsState):
     """The newest values. ``total``: number of matching series; ``next``: cursor of the next page.
 
     ``left_out``: series for which the session has no room.
@@ -55,10 +64,6 @@ class LatestAnswer(TypedDict):
     next: str | None
     total: int
     series: int
-    left_out: int
-    problem: Problem | None
-    note: str | None
-    collectors: list[CollectorItem]
 
 
 class NameItem(TypedDict):

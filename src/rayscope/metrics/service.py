@@ -8,13 +8,14 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import psutil
 
 from rayscope.api.provide import provide
 from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.writer import Writer
+from rayscope.metrics import schemas
 from rayscope.metrics.collector import Cluster, Collector, load
 from rayscope.metrics.pool import CollectorPool
 from rayscope.metrics.ray_text import RayText, Texts
@@ -249,13 +250,13 @@ class Metrics:
         with self._lock:
             return self._opening.setdefault(session, threading.RLock())
 
-    def collectors(self, session: str) -> list[dict[str, Any]]:
+    def collectors(self, session: str) -> list[schemas.CollectorItem]:
         """The state of a session's collectors, empty if its cluster is gone."""
         with self._lock:
             live = self._live.get(session)
         return [] if live is None else live.runner.statuses()
 
-    def state(self, session: str) -> dict[str, Any]:
+    def state(self, session: str) -> schemas.MetricsState:
         """The state of a session's collectors and store."""
         store = self.store(session)
         return {
@@ -265,7 +266,7 @@ class Metrics:
             "collectors": self.collectors(session),
         }
 
-    def problem(self, session: str) -> dict[str, str] | None:
+    def problem(self, session: str) -> schemas.Problem | None:
         """Why a session's metrics cannot be stored, None if they can."""
         with self._lock:
             live = self._live.get(session)
