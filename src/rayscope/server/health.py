@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Request
 
@@ -34,21 +34,21 @@ class Health:
     :meth:`look` must be called from one event loop only.
     """
 
-    def __init__(self, read: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, read: Callable[[], schemas.HealthDetails]) -> None:
         self._read = read
         self._pool = ThreadPoolExecutor(1, "rayscope-health")
-        self._reading: asyncio.Future[dict[str, Any]] | None = None
-        self._last: dict[str, Any] | None = None
+        self._reading: asyncio.Future[schemas.HealthDetails] | None = None
+        self._last: schemas.HealthDetails | None = None
 
-    async def look(self) -> dict[str, Any]:
+    async def look(self) -> schemas.HealthDetails:
         """Return the current details, or the last known ones if reading them takes long."""
         if self._reading is None or self._reading.done():
             self._reading = asyncio.get_running_loop().run_in_executor(self._pool, self._read)
         reading = self._reading
         await asyncio.wait({reading}, timeout=None if self._last is None else _PATIENCE_S)
-        if reading.done():
+        if self._last is None or reading.done():
             self._last = reading.result()
-        return self._last or {}
+        return self._last
 
 
 def read_details(
@@ -57,14 +57,25 @@ def read_details(
     writer: Writer,
     archive: ArchiveService | None,
     warehouse: WarehouseService | None,
-) -> dict[str, Any]:
+) -> schemas.HealthDetails:
     """Return the details that need locks or the disk. ``folder`` is the data directory."""
     return {
         "sessions": len(catalog.names()),
         "damaged": _damaged_files(folder),
-        "archive": archive and {"url": archive.url, "error": error_info(archive.problem)},
-        "warehouse": warehouse and {**warehouse.status(), "error": error_info(warehouse.problem)},
+        "archive": None if archive is None else {"url": archive.url, "error": error_info(archive.problem)},
+        "warehouse": None if warehouse is None else _warehouse_info(warehouse),
         "error": error_info(writer.problem()),
+    }
+
+
+def _warehouse_info(warehouse: WarehouseService) -> schemas.Warehouse:
+    status = warehouse.status()
+    return {
+        "url": status["url"],
+        "server": status["server"],
+        "waiting_rows": status["waiting_rows"],
+        "servers": status["servers"],
+        "error": error_info(warehouse.problem),
     }
 
 
@@ -87,12 +98,13 @@ async def health(
 ) -> Json[schemas.HealthAnswer]:
     """Return whether the server is healthy, and with a token also how much is waiting to be merged."""
     known = await details.look()
-    about: dict[str, Any] = {
+    about: schemas.HealthAnswer = {
         "status": "ok" if known["error"] is None else "degraded",
         "version": __version__,
     }
     if request.state.is_reader:
-        about |= {
+        about = {
+            **about,
             "pending_batches": writer.pending_batches,
             "stalled_bodies": refused.stalled,
             "rejected_batches": writer.rejected,

@@ -58,6 +58,16 @@ class Warehouse(TypedDict):
     error: IngestError | None
 
 
+class HealthDetails(TypedDict):
+    """The part of the health that needs locks or the disk."""
+
+    sessions: int
+    damaged: list[str]
+    archive: Archive | None
+    warehouse: Warehouse | None
+    error: IngestError | None
+
+
 class HealthAnswer(TypedDict):
     """Whether the server is healthy. All fields except ``status`` and ``version`` require a token.
 

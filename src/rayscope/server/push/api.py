@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Query, WebSocket, WebSocketDisconnect
 
 from rayscope.api.provide import provide
-from rayscope.api.responses import Json
+from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
 from rayscope.server.push import schemas
 from rayscope.server.push.realtime import Realtime, Subscription
@@ -44,4 +44,4 @@ def topic_now(
     job_id: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Json[schemas.TopicState]:
     """Return the current state of a topic, as the WebSocket sends it first."""
-    return Json(realtime.once(Subscription(topic, session, job_id)))
+    return answer(realtime.once(Subscription(topic, session, job_id)))

@@ -19,13 +19,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from rayscope.server.push import schemas
 from rayscope.server.push.merge_patch import merge_patch
 from rayscope.storage.errors import BadQuery, StoreError
 
 log = logging.getLogger("rayscope.server")
 
 #: A provider's function. It takes the session and the parameters of the topic (``job_id``).
-Look = Callable[[str, Mapping[str, str]], Any]
+Look = Callable[[str, Mapping[str, str]], Mapping[str, Any]]
 
 MAX_CLIENTS = 4_000
 MAX_FEEDS = 500
@@ -258,12 +259,19 @@ class Realtime:
         """Stop calling providers."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def once(self, subscription: Subscription) -> bytes:
+    def once(self, subscription: Subscription) -> schemas.TopicState:
         """Return the current state of a topic, for clients without a connection. Raises StoreError."""
         key = self._key(subscription)
         data = self._providers[key.topic](key.session, dict(key.params))
-        head = {"topic": key.topic, "session": key.session, "params": dict(key.params), "kind": "state"}
-        return msgspec.json.encode({**head, "seq": 0, "time_ns": time.time_ns(), "data": data})
+        return {
+            "topic": key.topic,
+            "session": key.session,
+            "params": dict(key.params),
+            "kind": "state",
+            "seq": 0,
+            "time_ns": time.time_ns(),
+            "data": data,
+        }
 
     def _key(self, subscription: Subscription) -> FeedKey:
         if subscription.topic not in self._providers:

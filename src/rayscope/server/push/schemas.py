@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from typing_extensions import TypedDict
@@ -16,4 +17,4 @@ class TopicState(TypedDict):
     kind: str
     seq: int
     time_ns: int
-    data: dict[str, Any]
+    data: Mapping[str, Any]
