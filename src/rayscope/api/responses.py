@@ -14,7 +14,6 @@ from rayscope.api.security import error_body
 from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import StoreError
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql import pages
 
 T = TypeVar("T")
 
@@ -55,24 +54,11 @@ def error(
     remedy: str,
     headers: dict[str, str] | None = None,
     params: Mapping[str, str | int] | None = None,
-) -> Response:
+) -> Json[Any]:
     """Return the error response that docs/reference/api.md describes."""
-    return Response(error_body(code, message, remedy, params), status, headers, "application/json")
+    return Json(error_body(code, message, remedy, params), status, headers)
 
 
 def error_info(error: StoreError | None) -> schemas.IngestError | None:
     """Return an error in the format of the health and summary responses."""
     return None if error is None else {"message": error.message, "remedy": error.remedy}
-
-
-def with_dropped(records: SessionReader, session: str, page: pages.Page, **more: int) -> Json[Any]:
-    """Return a page of a list, with the session's losses and ``more`` about the whole list."""
-    return answer(
-        {
-            "items": page.items,
-            "next": page.next,
-            "total": page.total,
-            **more,
-            "dropped": records.dropped(session),
-        }
-    )

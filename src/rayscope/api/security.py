@@ -27,6 +27,7 @@ from urllib.parse import urlsplit
 import msgspec
 from starlette.exceptions import HTTPException
 
+from rayscope.api.schemas import ErrorAnswer, ErrorDetail
 from rayscope.errors import RayscopeError
 
 COOKIE = "rayscope_token"
@@ -73,8 +74,11 @@ _HEADERS = [
 
 def error_body(code: str, message: str, remedy: str, params: Mapping[str, str | int] | None = None) -> bytes:
     """Return the body of an error response. Empty ``params`` are left out."""
-    detail: dict[str, Any] = {"code": code, "message": message, "remedy": remedy}
-    return msgspec.json.encode({"error": {**detail, "params": params} if params else detail})
+    detail: ErrorDetail = {"code": code, "message": message, "remedy": remedy}
+    if params:
+        detail["params"] = dict(params)
+    body: ErrorAnswer = {"error": detail}
+    return msgspec.json.encode(body)
 
 
 def matches(candidate: str, secret: str) -> bool:

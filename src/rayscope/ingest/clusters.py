@@ -8,9 +8,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 from rayscope.api.provide import provide
+from rayscope.ingest.schemas import Snapshots
 from rayscope.ingest.writer import Writer
 from rayscope.model import RecordBatch
 from rayscope.model.usage import Resources, Usage
@@ -280,7 +281,7 @@ class Clusters:
         cluster = self._of(session)
         return None if cluster is None else cluster.libraries.problems.get(library)
 
-    def snapshots(self, session: str) -> dict[str, Any]:
+    def snapshots(self, session: str) -> Snapshots:
         """Return the status of reading a session's GCS."""
         cluster = self._of(session)
         status = PollStatus(mode="entities") if cluster is None else cluster.poller.status
@@ -298,16 +299,16 @@ class Clusters:
     def _unresolved(self, session: str) -> int:
         """Return the number of attempts whose definition has not arrived."""
         try:
-            return int(
-                self._records.read_cached(session, sessions_sql.dropped, flush=False)["unresolved_attempts"]
-            )
+            return self._records.read_cached(session, sessions_sql.dropped, flush=False)[
+                "unresolved_attempts"
+            ]
         except StoreError:
             return 0
 
     def _orphans(self, session: str) -> int:
         """Return the number of attempts whose end cannot be reported, because the process is gone."""
         try:
-            return int(self._records.read_cached(session, sessions_sql.orphans, flush=False))
+            return self._records.read_cached(session, sessions_sql.orphans, flush=False)
         except StoreError:
             return 0
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
+from rayscope.records import schemas
 from rayscope.records.response_cache import ResponseCache
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.session_names import find_session
 from rayscope.storage.sql import sessions as sql
+
+T = TypeVar("T")
 
 
 class SessionReader:
@@ -57,7 +60,7 @@ class SessionReader:
         about = self._catalog.about(session)
         return about.ended_ns or about.last_ns
 
-    def dropped(self, session: str) -> dict[str, Any]:
+    def dropped(self, session: str) -> schemas.Dropped:
         """Return what is missing from a session's record, and until when it was recovered from the GCS."""
         about = self._catalog.about(session)
         return {
@@ -67,7 +70,7 @@ class SessionReader:
             "repaired_partly": about.repaired_partly,
         }
 
-    def read(self, session: str, function: Callable[[SessionFile], Any], *, flush: bool = True) -> Any:
+    def read(self, session: str, function: Callable[[SessionFile], T], *, flush: bool = True) -> T:
         """Return the result of ``function`` on a session's record.
 
         ``flush`` first writes what has just arrived, because a user waits for the result. Without it, the
@@ -86,8 +89,8 @@ class SessionReader:
             ) from error
 
     def read_cached(
-        self, session: str, function: Callable[[SessionFile], Any], *parameters: str, flush: bool = True
-    ) -> Any:
+        self, session: str, function: Callable[[SessionFile], T], *parameters: str, flush: bool = True
+    ) -> T:
         """Return a shared result of :meth:`read`; see :class:`ResponseCache`.
 
         ``parameters`` distinguish different calls of the same ``function`` for a session.
@@ -95,8 +98,8 @@ class SessionReader:
         return self.read_with_age(session, _question(function, parameters), function, flush=flush)[0]
 
     def read_with_age(
-        self, session: str, question: str, function: Callable[[SessionFile], Any], *, flush: bool = True
-    ) -> tuple[Any, float]:
+        self, session: str, question: str, function: Callable[[SessionFile], T], *, flush: bool = True
+    ) -> tuple[T, float]:
         """Return the same for a request given as text (a URL), with the result's age in s."""
         if flush:
             self.flush()
@@ -105,7 +108,7 @@ class SessionReader:
             stamp = self.read(session, lambda file: file.written, flush=False)
         return self._cache.get(session, question, stamp, lambda: self.read(session, function, flush=False))
 
-    def call_cached(self, session: str, make: Callable[[], Any]) -> Any:
+    def call_cached(self, session: str, make: Callable[[], T]) -> T:
         """Return the shared result of a call that does not read the record, such as to the live cluster."""
         return self._cache.get(session, _question(make, ()), None, make)[0]
 

@@ -7,11 +7,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from rayscope.storage.errors import Busy
 from rayscope.storage.interruption import Work, current_work, working
 
+T = TypeVar("T")
 #: Maximum size of all results, in bytes.
 MAX_BYTES = 64 << 20
 #: Estimated overhead of a result, in bytes.
@@ -80,7 +81,7 @@ class ResponseCache:
         self._waiting = threading.BoundedSemaphore(_MAX_WAITING)
         self._lock = threading.Lock()
 
-    def get(self, session: str, question: str, stamp: Hashable, make: Callable[[], Any]) -> tuple[Any, float]:
+    def get(self, session: str, question: str, stamp: Hashable, make: Callable[[], T]) -> tuple[T, float]:
         """Return the result for a request about a session, and its age in seconds.
 
         ``stamp`` identifies the state that the result was computed from. While it is the same, the result

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rayscope.api.parameters import CurrentRecords, Limit, Session
 from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
@@ -12,14 +10,11 @@ from rayscope.cluster.crashes.compute import Facts, Harm, harm_of
 from rayscope.cluster.crashes.reports import LoggedCrash, last_lines, logged_crashes
 from rayscope.cluster.logs.files import CurrentLogs, Logs
 from rayscope.model.program import script_name
+from rayscope.storage.sql.pages import Row
 
 router = Router()
 
 _MAX_ITEMS = 100
-_SHOWN = (
-    *("worker_id", "worker_type", "node_id", "pid", "job_id", "actor_id", "actor_class", "actor_name"),
-    *("function", "exit_type", "exit_detail", "end_ns"),
-)
 _COUNTED = (
     *("worker_type", "exit_type", "job_had_ended", "attempts", "lost_attempts", "lost_calls"),
     *("failed_elsewhere", "lost_with_driver"),
@@ -60,7 +55,7 @@ def crashes(
     )
 
 
-def _facts(row: dict[str, Any]) -> Facts:
+def _facts(row: Row) -> Facts:
     return Facts(
         **{name: row[name] for name in _COUNTED},
         actors=tuple(row["actors"]),
@@ -68,17 +63,31 @@ def _facts(row: dict[str, Any]) -> Facts:
     )
 
 
-def _item(
-    logs: Logs, session: str, row: dict[str, Any], harm: Harm, crash: LoggedCrash | None
-) -> dict[str, Any]:
+def _item(logs: Logs, session: str, row: Row, harm: Harm, crash: LoggedCrash | None) -> schemas.CrashedWorker:
     report = crash.report if crash else None
     return {
-        **{name: row[name] for name in _SHOWN},
+        "worker_id": row["worker_id"],
+        "worker_type": row["worker_type"],
+        "node_id": row["node_id"],
+        "pid": row["pid"],
+        "job_id": row["job_id"],
+        "actor_id": row["actor_id"],
+        "actor_class": row["actor_class"],
+        "actor_name": row["actor_name"],
+        "function": row["function"],
+        "exit_type": row["exit_type"],
+        "exit_detail": row["exit_detail"],
+        "end_ns": row["end_ns"],
         "script": script_name(row["entrypoint"]) if row["entrypoint"] else None,
         "signal": report.signal if report else None,
         "reason": report.reason if report else None,
         "is_race": report is not None and report.is_race,
-        "harm": harm._asdict(),
+        "harm": {
+            "harm": harm.harm,
+            "code": harm.code,
+            "number": harm.number,
+            "message": harm.message,
+        },
         "file": crash.name if crash else None,
         "offset": report.begin if report else None,
         "lines": last_lines(logs, session, row, crash),

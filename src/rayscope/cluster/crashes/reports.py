@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.lines import MAX_LETTERS, read_lines, split_lines
@@ -13,6 +12,7 @@ from rayscope.ray.agents.logs import driver_file, read_name
 from rayscope.ray.crash_report import CrashReport
 from rayscope.storage.errors import StoreError
 from rayscope.storage.log_archive import LogStore
+from rayscope.storage.sql.pages import Row
 
 _LINES = 12
 #: Number of lines shown before a crash report.
@@ -43,7 +43,7 @@ def logged_crashes(logs: Logs, session: str) -> dict[str, LoggedCrash]:
     return {worker_id: crash for worker_id, crash in found if worker_id is not None}
 
 
-def last_lines(logs: Logs, session: str, row: Mapping[str, Any], crash: LoggedCrash | None) -> list[str]:
+def last_lines(logs: Logs, session: str, row: Row, crash: LoggedCrash | None) -> list[str]:
     """The kept lines before a crash report, and the report without C++ frames.
 
     Without a report, the last lines of the worker in ``row``, errors before output.
@@ -66,7 +66,7 @@ def last_lines(logs: Logs, session: str, row: Mapping[str, Any], crash: LoggedCr
     return []
 
 
-def _is_log_of(row: Mapping[str, Any], name: str) -> bool:
+def _is_log_of(row: Row, name: str) -> bool:
     if row["worker_type"] == "DRIVER":
         return bool(row["job_id"]) and name == driver_file(row["job_id"])
     worker_id: str = row["worker_id"]

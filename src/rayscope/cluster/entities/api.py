@@ -18,9 +18,9 @@ from rayscope.api.parameters import (
     Text,
     node_ids,
 )
-from rayscope.api.responses import answer, with_dropped
+from rayscope.api.responses import answer
 from rayscope.api.routes import Router
-from rayscope.cluster.entities.schemas import SHAPES, WorkerName
+from rayscope.cluster.entities.schemas import SHAPES, Actor, Job, RecordedNode, Worker
 from rayscope.cluster.jobs import sql as jobs_sql
 from rayscope.cluster.logs import sql as logs_sql
 from rayscope.cluster.nodes import usage as nodes_usage
@@ -28,6 +28,7 @@ from rayscope.cluster.nodes.api import node_detail
 from rayscope.cluster.nodes.usage import CurrentNodeUsage
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.gpus_sql import gpus_of_actors
+from rayscope.cluster.placement.schemas import Activity
 from rayscope.cluster.recording.transport import lane_of
 from rayscope.model import Kind
 from rayscope.records.reader import SessionReader
@@ -44,12 +45,12 @@ Internal = Annotated[bool, Query(description="Include Ray internals (is_internal
 router = Router()
 
 
-def _add_lane(catalog: Catalog, session: str, row: dict[str, Any]) -> None:
+def _add_lane(catalog: Catalog, session: str, row: RecordedNode) -> None:
     """Add the transport of a node's events."""
-    row.update(lane_of(catalog.about(session), row["node_id"]))
+    row["lane"], row["lane_code"], row["lane_reason"] = lane_of(catalog.about(session), row["node_id"])
 
 
-def _add_tasks(records: SessionReader, session: str, rows: list[dict[str, Any]]) -> None:
+def _add_tasks(records: SessionReader, session: str, rows: list[Job]) -> None:
     """Add to each job its attempt counts by state, and how many attempts libraries stopped on purpose."""
     jobs = records.read_cached(session, jobs_sql.tasks_by_job)
     failed = any("FAILED" in states for states in jobs.values())
@@ -59,29 +60,35 @@ def _add_tasks(records: SessionReader, session: str, rows: list[dict[str, Any]])
         row["stopped_by_libraries"] = stopped.get(row["job_id"], 0)
 
 
-def _add_names(records: SessionReader, session: str, rows: list[dict[str, Any]]) -> None:
+def _add_names(records: SessionReader, session: str, rows: list[Worker]) -> None:
     """Add what identifies workers to people (an actor, functions, a script), and their current activity."""
     ids = [row["worker_id"] for row in rows]
     names, scripts = records.read(session, lambda file: logs_sql.names_of_writers(file, ids))
     at_ns = records.last_ns(session)
     alive = [row["worker_id"] for row in rows if row["state"] != "DEAD"]
-    activity = (
+    idle: Activity = {"running": 0, "blocked": 0, "attempts": [], "gpus": []}
+    activity: dict[str, Any] = (
         records.read(session, lambda file: placement_sql.read_activity(file, alive, at_ns))
         if alive and records.is_live(session)
         else {}
     )
     for row in rows:
         name = names[row["worker_id"]]
-        row.update({field: name[field] for field in WorkerName.__annotations__ if field in name})
+        row["actor_class"] = name["actor_class"]
+        row["actor_name"] = name["actor_name"]
+        row["functions"] = name["functions"]
+        row["functions_total"] = name["functions_total"]
         row["job_id"] = name["job_id"]
         row["script"] = scripts.get(row["job_id"] or "")
-        row.update(activity.get(row["worker_id"]) or {"running": 0, "blocked": 0, "attempts": [], "gpus": []})
+        present = activity.get(row["worker_id"], idle)
+        row["running"], row["blocked"] = present["running"], present["blocked"]
+        row["attempts"], row["gpus"] = present["attempts"], present["gpus"]
 
 
-def _add_gpus(records: SessionReader, session: str, rows: list[dict[str, Any]]) -> None:
+def _add_gpus(records: SessionReader, session: str, rows: list[Actor]) -> None:
     """Add the GPUs of actors."""
 
-    def look(file: SessionFile) -> dict[str, list[dict[str, Any]]]:
+    def look(file: SessionFile) -> dict[str, list[Any]]:
         with file.reader() as reader:
             return gpus_of_actors(reader, [row["actor_id"] for row in rows])
 
@@ -152,7 +159,15 @@ def _add_entity(kind: Kind, path: str) -> None:
             _add_gpus(records, chosen, page.items)
         if kind == "job":
             _add_tasks(records, chosen, page.items)
-        return with_dropped(records, chosen, page, internal_hidden=page.internal_hidden)
+        return answer(
+            {
+                "items": page.items,
+                "next": page.next,
+                "total": page.total,
+                "internal_hidden": page.internal_hidden,
+                "dropped": records.dropped(chosen),
+            }
+        )
 
     def get(
         catalog: CurrentCatalog,
@@ -162,7 +177,7 @@ def _add_entity(kind: Kind, path: str) -> None:
         session: Session = None,
     ) -> Response:
         chosen = records.resolve(session)
-        row = records.read(chosen, lambda file: entities.get_entity(file, kind, entity_id))
+        row: Any = records.read(chosen, lambda file: entities.get_entity(file, kind, entity_id))
         if kind == "node":
             _add_lane(catalog, chosen, row)
             row.update(node_detail(records, usages, chosen, row))

@@ -11,7 +11,8 @@ from typing_extensions import TypedDict
 
 from rayscope.cluster.nodes.schemas import NodeDetailParts, NodeUsage, ProcessFigures
 from rayscope.cluster.placement.schemas import Activity, GpuShare
-from rayscope.cluster.recording.schemas import Dropped, Lane
+from rayscope.cluster.recording.schemas import Lane
+from rayscope.records.schemas import Dropped
 
 
 class EntityPage(TypedDict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query, Request
 
@@ -42,7 +42,7 @@ def events(
     }
     chosen = records.resolve(session)
 
-    def look(file: SessionFile) -> dict[str, Any]:
+    def look(file: SessionFile) -> schemas.EventsAnswer:
         page, by_severity = sql.list_events(file, filters, limit=limit, cursor=cursor)
         return {
             "items": page.items,

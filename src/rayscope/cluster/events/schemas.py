@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from rayscope.cluster.recording.schemas import Dropped
+from rayscope.records.schemas import Dropped
 
 
 class Event(TypedDict):

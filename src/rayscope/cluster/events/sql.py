@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rayscope.cluster.events import schemas
 from rayscope.model.program import program_name
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.schema import SHOWN_JOB
@@ -120,7 +121,7 @@ _EVENTS = f"""
 
 def list_events(
     file: SessionFile, filters: Mapping[str, Any], *, limit: int = 100, cursor: str | None = None
-) -> tuple[Page, dict[str, int]]:
+) -> tuple[Page[schemas.Event], schemas.EventsBySeverity]:
     """A page of events, newest first, and the number of events by severity, regardless of the requested
     severity.
 
@@ -186,8 +187,13 @@ def list_events(
             row["title"] = program_name(row["title"])
         if row["message"]:
             row["message"] = row["message"][:_MESSAGE_CHARS]
-    by_severity = dict.fromkeys(SEVERITIES, 0) | {severity: number for severity, number, _ in counted}
-    total = sum(by_severity[severity] for severity in shown)
+    numbers = {severity: number for severity, number, _ in counted}
+    total = sum(numbers.get(severity, 0) for severity in shown)
+    by_severity: schemas.EventsBySeverity = {
+        "ERROR": numbers.get("ERROR", 0),
+        "WARNING": numbers.get("WARNING", 0),
+        "INFO": numbers.get("INFO", 0),
+    }
     return Page(found, following, total), by_severity
 
 

@@ -33,35 +33,30 @@ def find(
     """Functions, tasks, actors, nodes, jobs, log files, metrics by name, or by the first letters of an ID."""
     chosen = records.resolve(session)
     text = q.strip()
-    found: list[sql.Hits] = []
+    found: list[schemas.FoundGroup] = []
     if text:
         found = records.read(chosen, lambda file: sql.find_in_record(file, text, limit))
         found += [_log_files(records, logs, chosen, text, limit), _metrics(metrics, chosen, text, limit)]
     # An exact name is most likely meant: an actor's class comes before functions that begin with its name.
-    found.sort(key=lambda each: all((item.get("name") or "").lower() != text.lower() for item in each.items))
-    return answer({"session": chosen, "groups": [_group(each) for each in found if each.total > 0]})
+    found.sort(key=lambda each: all((item["name"] or "").lower() != text.lower() for item in each["items"]))
+    return answer({"session": chosen, "groups": [each for each in found if each["total"] > 0]})
 
 
-def _group(hits: sql.Hits) -> dict[str, object]:
-    blank = dict.fromkeys(schemas.FoundItem.__annotations__)
-    return {"kind": hits.kind, "items": [blank | item for item in hits.items], "total": hits.total}
-
-
-def _log_files(records: SessionReader, logs: Logs, session: str, text: str, limit: int) -> sql.Hits:
+def _log_files(records: SessionReader, logs: Logs, session: str, text: str, limit: int) -> schemas.FoundGroup:
     """Log files; in large clusters only those of nodes opened before, to avoid asking every node."""
     _, files = list_files(records, logs, session, None, every=False)
     found = matching_files(records, session, [one for one in files if not one.is_empty], text.lower())
     found.sort(key=lambda each: each[0].order)
     items = [
-        {
-            "id": one.name,
-            "name": writer_title(writer, one.about.kind) or one.name,
-            "detail": _describe_file(one.about),
-            "node_id": one.node_id,
-        }
+        sql.hit(
+            one.name,
+            writer_title(writer, one.about.kind) or one.name,
+            _describe_file(one.about),
+            node_id=one.node_id,
+        )
         for one, writer in found[:limit]
     ]
-    return sql.Hits("log_file", items, len(found))
+    return {"kind": "log_file", "items": items, "total": len(found)}
 
 
 def _describe_file(about: LogName) -> str:
@@ -70,12 +65,9 @@ def _describe_file(about: LogName) -> str:
     return f"{kind} · PID {about.pid}" if about.pid is not None else kind
 
 
-def _metrics(metrics: Metrics, session: str, text: str, limit: int) -> sql.Hits:
+def _metrics(metrics: Metrics, session: str, text: str, limit: int) -> schemas.FoundGroup:
     store = metrics.store(session)
     families = store.families()
     names = sorted(name for name in store.counts() if text.lower() in name.lower())
-    items = [
-        {"id": name, "name": name, "detail": families[name].help if name in families else None}
-        for name in names[:limit]
-    ]
-    return sql.Hits("metric", items, len(names))
+    items = [sql.hit(name, name, families[name].help if name in families else None) for name in names[:limit]]
+    return {"kind": "metric", "items": items, "total": len(names)}

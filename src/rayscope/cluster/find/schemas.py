@@ -6,9 +6,8 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-FoundKind = Literal[
-    "function",
-    "task",
+#: Entities that can be found.
+FoundEntity = Literal[
     "actor",
     "node",
     "worker",
@@ -19,9 +18,8 @@ FoundKind = Literal[
     "train_run",
     "tune_experiment",
     "tune_trial",
-    "log_file",
-    "metric",
 ]
+FoundKind = Literal["function", "task", FoundEntity, "log_file", "metric"]
 
 
 class FoundItem(TypedDict):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from rayscope.model import Kind
+from rayscope.cluster.find.schemas import FoundEntity, FoundGroup, FoundItem
 from rayscope.model.node_title import node_title
 from rayscope.model.program import program_name
 from rayscope.storage.schema import ENTITY_VIEWS, SHOWN_NAME
@@ -15,7 +13,7 @@ from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Row, like, rows_of
 
 #: The kinds in their order, and for each the columns of its name and of its description.
-_ENTITIES: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
+_ENTITIES: dict[FoundEntity, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "actor": (("name", "class_name"), ("class_name",)),
     "node": (("node_name", "hostname", "node_ip"), ("node_ip",)),
     "worker": ((), ("worker_type", "pid")),
@@ -29,15 +27,27 @@ _ENTITIES: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-class Hits(NamedTuple):
-    """The first hits of a kind (fields of ``schemas.FoundItem``), and the total number."""
+def hit(
+    id: str,
+    name: str | None,
+    detail: str | None = None,
+    *,
+    state: str | None = None,
+    attempt: int | None = None,
+    node_id: str | None = None,
+) -> FoundItem:
+    """A hit, whose fields are None unless they apply to its kind."""
+    return {
+        "id": id,
+        "name": name,
+        "detail": detail,
+        "state": state,
+        "attempt": attempt,
+        "node_id": node_id,
+    }
 
-    kind: str
-    items: list[Row]
-    total: int
 
-
-def find_in_record(file: SessionFile, text: str, limit: int) -> list[Hits]:
+def find_in_record(file: SessionFile, text: str, limit: int) -> list[FoundGroup]:
     """Up to ``limit`` hits of each kind whose name contains ``text`` or whose ID begins with it."""
     return [
         _functions(file, text, limit),
@@ -46,7 +56,7 @@ def find_in_record(file: SessionFile, text: str, limit: int) -> list[Hits]:
     ]
 
 
-def _functions(file: SessionFile, text: str, limit: int) -> Hits:
+def _functions(file: SessionFile, text: str, limit: int) -> FoundGroup:
     """Functions: those whose name begins with the text first, then those with the most attempts."""
     with file.reader() as reader:
         rows = rows_of(
@@ -57,10 +67,11 @@ def _functions(file: SessionFile, text: str, limit: int) -> Hits:
                 [like(text), text, limit],
             )
         )
-    return Hits("function", [{"id": row["id"], "name": row["id"]} for row in rows], _total(rows))
+    items = [hit(row["id"], row["id"]) for row in rows]
+    return {"kind": "function", "items": items, "total": _total(rows)}
 
 
-def _attempts(file: SessionFile, text: str, limit: int) -> Hits:
+def _attempts(file: SessionFile, text: str, limit: int) -> FoundGroup:
     """Attempts of tasks: failed ones first, then the newest."""
     where = attempt_filters(TaskFilters(q=text))
     with file.reader() as reader:
@@ -73,19 +84,19 @@ def _attempts(file: SessionFile, text: str, limit: int) -> Hits:
             )
         )
     items = [
-        {
-            "id": row["id"],
-            "name": row["name"] or row["function"],
-            "state": row["state"],
-            "attempt": row["attempt"],
-            "node_id": row["node_id"],
-        }
+        hit(
+            row["id"],
+            row["name"] or row["function"],
+            state=row["state"],
+            attempt=row["attempt"],
+            node_id=row["node_id"],
+        )
         for row in rows
     ]
-    return Hits("task", items, _total(rows))
+    return {"kind": "task", "items": items, "total": _total(rows)}
 
 
-def _entities(file: SessionFile, kind: Kind, text: str, limit: int) -> Hits:
+def _entities(file: SessionFile, kind: FoundEntity, text: str, limit: int) -> FoundGroup:
     """Actors, nodes and other entities, newest first, without Ray's own, as in their lists."""
     names, details = _ENTITIES[kind]
     page = list_entities(file, kind, EntityFilters(q=text), limit=limit)
@@ -97,16 +108,9 @@ def _entities(file: SessionFile, kind: Kind, text: str, limit: int) -> Hits:
         elif name is not None and name == row.get("entrypoint"):
             name = program_name(name)
         detail = " ".join(str(row[column]) for column in details if row[column] not in (None, "", name))
-        items.append(
-            {
-                "id": row[ENTITY_VIEWS[kind][1]],
-                "name": name,
-                "detail": detail or None,
-                "state": row["state"],
-                "node_id": row.get("node_id"),
-            }
-        )
-    return Hits(kind, items, page.total)
+        id = row[ENTITY_VIEWS[kind][1]]
+        items.append(hit(id, name, detail or None, state=row["state"], node_id=row.get("node_id")))
+    return {"kind": kind, "items": items, "total": page.total}
 
 
 def _total(rows: list[Row]) -> int:

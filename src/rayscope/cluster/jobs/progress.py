@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from rayscope.cluster.jobs import sql
+from rayscope.cluster.jobs import schemas, sql
 from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import NotFound
 from rayscope.storage.sql import entities
@@ -12,7 +12,7 @@ from rayscope.storage.sql import entities
 
 def progress_of(
     records: SessionReader, session: str, of: Literal["job", "actor"], entity_id: str
-) -> dict[str, Any]:
+) -> schemas.Progress:
     """``id``, ``attempts``, ``states``, ``stopped_by_libraries`` (part of the failed ones), the 100
     ``functions`` with the most attempts, and the sums of the ``rest``.
 

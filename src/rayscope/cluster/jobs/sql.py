@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from rayscope.cluster.jobs import schemas
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import NOT_DRIVER, function_name, total, with_times
 from rayscope.storage.sql.library_stops import stopped_by
-from rayscope.storage.sql.pages import Row, Where, rows_of
+from rayscope.storage.sql.pages import Where, rows_of
 
 #: Maximum number of functions that are listed individually.
 MAX_FUNCTIONS = 100
@@ -46,7 +47,7 @@ def drivers_of(file: SessionFile, submission_id: str) -> list[str]:
 
 def functions_of(
     file: SessionFile, of: Literal["job", "actor"], ids: Sequence[str], last_ns: int
-) -> tuple[list[Row], Row]:
+) -> tuple[list[schemas.FunctionProgress], schemas.RestProgress]:
     """The functions of these jobs or this actor, most attempts first; and the sums of the rest.
 
     Each function has ``func_name``, ``type``, ``attempts``, ``states`` (state -> attempts), and the sums of
@@ -56,7 +57,7 @@ def functions_of(
     """
     sums = ", ".join(f"{total(name)} AS {name}_ns" for name in ("duration", "waiting", "total"))
     with file.reader() as reader:
-        found = rows_of(
+        found: list[schemas.FunctionProgress] = rows_of(
             reader.execute(
                 f"""
                 WITH counted AS (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Session
 from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
@@ -16,27 +14,23 @@ from rayscope.records.reader import SessionReader
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import sessions as sessions_sql
+from rayscope.storage.sql.pages import Row
 
 _MAX_NODES = 1000
 
 
-def lane_summary(catalog: Catalog, records: SessionReader, session: str) -> dict[str, Any]:
+def lane_summary(catalog: Catalog, records: SessionReader, session: str) -> schemas.Lanes:
     """The number of nodes by transport, shared by several pages."""
     about = catalog.about(session)
-    found: dict[str, Any] = records.read_cached(
+    return records.read_cached(
         session,
         lambda file: transport.summary(transport.lanes(sessions_sql.nodes(file), about), about.ray_version),
     )
-    return found
 
 
-def _figures(file: SessionFile) -> dict[str, Any]:
-    """Figures of the record, computed together so that they are cached together."""
-    return {
-        "nodes": sessions_sql.nodes(file),
-        "spans": sessions_sql.span_count(file),
-        "tracing": flow_sql.tracing(file),
-    }
+def _figures(file: SessionFile) -> tuple[list[Row], int, schemas.Tracing]:
+    """Nodes, the number of spans, and tracing, computed together so that they are cached together."""
+    return sessions_sql.nodes(file), sessions_sql.span_count(file), flow_sql.tracing(file)
 
 
 router = Router()
@@ -49,19 +43,19 @@ def recording(
     """How each node of the session sends its events, and which events were dropped and recovered."""
     name = records.resolve(session)
     about = catalog.about(name)
-    figures = records.read_cached(name, _figures)
-    items = transport.lanes(figures["nodes"], about)
+    nodes, spans, tracing = records.read_cached(name, _figures)
+    items = transport.lanes(nodes, about)
     return answer(
         {
             "session": name,
             "recording": how_recorded(catalog, name),
             "events": about.events,
             "batches": about.batches,
-            "spans": figures["spans"],
+            "spans": spans,
             "lanes": transport.summary(items, about.ray_version),
             "nodes": items[:_MAX_NODES],
             "nodes_total": len(items),
-            "tracing": figures["tracing"],
+            "tracing": tracing,
             "dropped": records.dropped(name),
             "snapshots": clusters.snapshots(name),
             "cannot_see": cannot_see(catalog, clusters, name),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from rayscope.cluster.recording.schemas import Recording
 from rayscope.ingest.clusters import Clusters
 from rayscope.storage.catalog import Catalog
 
 
-def recording(catalog: Catalog, session: str) -> str:
+def recording(catalog: Catalog, session: str) -> Recording:
     """How a session is recorded: ``events``, ``snapshot`` or ``events+snapshot``."""
-    kinds = set(catalog.about(session).recording)
-    named = [kind for kind in ("events", "snapshot") if kind in kinds]
-    return "+".join(named) or ("snapshot" if kinds else "events")
+    kinds = catalog.about(session).recording
+    if "events" in kinds:
+        return "events+snapshot" if "snapshot" in kinds else "events"
+    return "snapshot" if kinds else "events"
 
 
 def cannot_see(catalog: Catalog, clusters: Clusters, session: str) -> list[str]:

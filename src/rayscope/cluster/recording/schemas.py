@@ -6,34 +6,13 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+from rayscope.ingest.schemas import Snapshots
+from rayscope.records.schemas import Dropped
+
 #: The transport of a node's events: binary, Ray's JSON, none, or unknown.
 Lane = Literal["fast", "json", "none", "unknown"]
 #: The sources of a session's record.
 Recording = Literal["events", "snapshot", "events+snapshot"]
-
-
-class DroppedBy(TypedDict):
-    """A loss that ``source`` counted."""
-
-    source: str
-    reason: str
-    event_type: str
-    count: int
-    first_ns: int | None
-    last_ns: int | None
-
-
-class Dropped(TypedDict):
-    """The losses of a record."""
-
-    total: int
-    spans: int
-    by: list[DroppedBy]
-    unresolved_attempts: int
-    starts_lost: int
-    repaired_total: int
-    repaired_ns: int | None
-    repaired_partly: bool
 
 
 class LaneReason(TypedDict):
@@ -106,19 +85,6 @@ class NodeLane(TypedDict):
     lane_code: str | None
     lane_reason: str | None
     agent: AgentFigures | None
-
-
-class Snapshots(TypedDict):
-    """The state of the snapshots of the GCS."""
-
-    ok: bool
-    error: str | None
-    remedy: str | None
-    tasks: bool
-    cost_s: float
-    interval_s: float | None
-    last_ns: int | None
-    last_tasks_ns: int | None
 
 
 class TracerSaid(TypedDict):

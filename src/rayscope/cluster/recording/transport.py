@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
+from rayscope.cluster.recording import schemas
 from rayscope.cluster.recording.versions import version_notes
 from rayscope.storage.about import About
+from rayscope.storage.sql.pages import Row
 
 #: Codes of why a node does not use the fast lane (docs/reference/api.md explains them).
 NOT_INSTALLED = "not_installed"
@@ -15,24 +17,24 @@ NO_EVENTS = "no_events"
 NOT_NOTED = "not_noted"
 
 
-def lane_of(about: About, node_id: str) -> dict[str, str | None]:
-    """``lane`` ("fast", "json", "none" or "unknown"), ``lane_code`` and ``lane_reason`` of one node."""
+def lane_of(about: About, node_id: str) -> tuple[schemas.Lane, str | None, str | None]:
+    """The ``lane``, ``lane_code`` and ``lane_reason`` of a node."""
     report = about.agents.get(node_id)
     if report is None and about.nameless_json:
-        return {"lane": "json", "lane_code": NOT_INSTALLED, "lane_reason": None}
+        return "json", NOT_INSTALLED, None
     # Another server has the report, or the session was recorded before transports were.
     if report is None and (about.followed_ns or (about.events and not about.agents)):
-        return {"lane": "unknown", "lane_code": NOT_NOTED, "lane_reason": None}
+        return "unknown", NOT_NOTED, None
     if report is None:
-        return {"lane": "none", "lane_code": NO_EVENTS, "lane_reason": None}
+        return "none", NO_EVENTS, None
     if report.lane == "fast":
-        return {"lane": "fast", "lane_code": None, "lane_reason": None}
+        return "fast", None, None
     if report.pid == 0:  # the node never sent a report itself
-        return {"lane": "json", "lane_code": NOT_INSTALLED, "lane_reason": None}
-    return {"lane": "json", "lane_code": AGENT_SAID, "lane_reason": report.reason or None}
+        return "json", NOT_INSTALLED, None
+    return "json", AGENT_SAID, report.reason or None
 
 
-def lanes(nodes: Iterable[dict[str, Any]], about: About) -> list[dict[str, Any]]:
+def lanes(nodes: Iterable[Row], about: About) -> list[schemas.NodeLane]:
     """An item for each node that is known or has sent something, living ones first, with its transport and
     its agent.
 
@@ -43,12 +45,15 @@ def lanes(nodes: Iterable[dict[str, Any]], about: About) -> list[dict[str, Any]]
     order = sorted({*known, *about.agents}, key=lambda id: (known.get(id, {}).get("state") == "DEAD", id))
     for node_id in order:
         node, report = known.get(node_id, {}), about.agents.get(node_id)
-        item: dict[str, Any] = {
+        lane, code, reason = lane_of(about, node_id)
+        item: schemas.NodeLane = {
             "node_id": node_id,
             "state": node.get("state"),
             "address": node.get("node_ip"),
             "hostname": node.get("hostname"),
-            **lane_of(about, node_id),
+            "lane": lane,
+            "lane_code": code,
+            "lane_reason": reason,
             "agent": None,
         }
         if report is not None and report.pid:
@@ -77,7 +82,7 @@ def lanes(nodes: Iterable[dict[str, Any]], about: About) -> list[dict[str, Any]]
     return found
 
 
-def summary(items: Iterable[dict[str, Any]], ray_version: str | None) -> dict[str, Any]:
+def summary(items: Iterable[schemas.NodeLane], ray_version: str | None) -> schemas.Lanes:
     """The number of living nodes by transport, the reasons not to use the fast lane, and notes about
     versions.
 
@@ -85,10 +90,9 @@ def summary(items: Iterable[dict[str, Any]], ray_version: str | None) -> dict[st
     """
     items = list(items)
     items = [item for item in items if item["state"] != "DEAD"] or items
-    counts = {"fast": 0, "json": 0, "none": 0, "unknown": 0}
-    reasons: dict[tuple[str, str, str], dict[str, Any]] = {}
+    counts = Counter(item["lane"] for item in items)
+    reasons: dict[tuple[str, str, str], schemas.LaneReason] = {}
     for item in items:
-        counts[item["lane"]] += 1
         if item["lane_code"] is None:
             continue
         key = (item["lane"], item["lane_code"], item["lane_reason"] or "")
@@ -105,7 +109,10 @@ def summary(items: Iterable[dict[str, Any]], ray_version: str | None) -> dict[st
         )
         seen["nodes"] += 1
     return {
-        **counts,
+        "fast": counts["fast"],
+        "json": counts["json"],
+        "none": counts["none"],
+        "unknown": counts["unknown"],
         "reasons": list(reasons.values())[:50],
         "versions": version_notes(items, ray_version),
     }

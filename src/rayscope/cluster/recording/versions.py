@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
+from rayscope.cluster.recording import schemas
 from rayscope.ray.versions import NEWEST_TESTED, untested, version_note
 from rayscope.version import __version__
 
@@ -13,11 +13,8 @@ from rayscope.version import __version__
 _MAX_VERSIONS = 10
 
 
-def version_notes(items: Iterable[dict[str, Any]], ray_version: str | None) -> list[dict[str, Any]]:
-    """An item (``schemas.VersionNote``) for each notable version of Ray or rayscope-agent.
-
-    ``items``: nodes with their ``agent``, as :func:`rayscope.cluster.recording.transport.lanes` returns them.
-    """
+def version_notes(items: Iterable[schemas.NodeLane], ray_version: str | None) -> list[schemas.VersionNote]:
+    """An item for each notable version of Ray or rayscope-agent."""
     agents = [item["agent"] for item in items if item["agent"]]
     versions = Counter(agent["rayscope_version"] for agent in agents)
     others = [
@@ -39,7 +36,7 @@ def version_notes(items: Iterable[dict[str, Any]], ray_version: str | None) -> l
     return notes
 
 
-def _other_agent(version: str, nodes: int) -> dict[str, Any]:
+def _other_agent(version: str, nodes: int) -> schemas.VersionNote:
     where = "1 node runs" if nodes == 1 else f"{nodes:,} nodes run"
     return {
         "code": "other_agent",

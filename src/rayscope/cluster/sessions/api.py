@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Annotated, NamedTuple
 
 from fastapi import Request
 
@@ -14,20 +14,22 @@ from rayscope.api.routes import Router
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.cluster.recording.api import lane_summary
 from rayscope.cluster.recording.recording import cannot_see, recording
-from rayscope.cluster.sessions import schemas
+from rayscope.cluster.recording.schemas import Tracing
+from rayscope.cluster.sessions import schemas, sql
 from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest.clusters import CurrentClusters
 from rayscope.ingest.writer import Writer
 from rayscope.metrics.service import CurrentMetrics, Metrics
 from rayscope.records.reader import SessionReader
+from rayscope.records.schemas import Dropped
 from rayscope.storage.about import Label
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, StoreError
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql import sessions as sql
 from rayscope.storage.sql.filters import hidden_libraries
+from rayscope.storage.sql.sessions import time_range
 
-_NOTHING_DROPPED = {
+_NOTHING_DROPPED: Dropped = {
     "total": 0,
     "spans": 0,
     "by": [],
@@ -41,16 +43,16 @@ _NOTHING_DROPPED = {
 
 def _session_rows(
     catalog: Catalog, records: SessionReader, metrics: Metrics, names: list[str]
-) -> list[dict[str, Any]]:
+) -> list[schemas.SessionItem]:
     problems = catalog.unreadable(names)  # opening a record may reveal new problems
     return [_session_row(catalog, records, metrics, name, problems.get(name)) for name in names]
 
 
 def _session_row(
     catalog: Catalog, records: SessionReader, metrics: Metrics, name: str, problem: StoreError | None
-) -> dict[str, Any]:
+) -> schemas.SessionItem:
     about = catalog.about(name)
-    state = "live" if records.is_live(name) else "ended"
+    state: schemas.SessionState = "live" if records.is_live(name) else "ended"
     notes = [about.note] if about.note else []
     if damage := metrics.damage(name):
         notes.append(damage)
@@ -63,7 +65,7 @@ def _session_row(
         "script": about.script or None,
         "host": about.host,
         "note": about.label.note,
-        "tags": about.label.tags,
+        "tags": list(about.label.tags),
         "recording": recording(catalog, name),
         "state": state,
         "error": error,
@@ -84,7 +86,7 @@ def _session_row(
     }
 
 
-def _location(catalog: Catalog, name: str) -> str:
+def _location(catalog: Catalog, name: str) -> schemas.Location:
     is_here = catalog.path(name).exists()
     places = {place.name for place in catalog.remotes if place.has(name)}
     if "archive" in places:
@@ -92,16 +94,17 @@ def _location(catalog: Catalog, name: str) -> str:
     return "warehouse" if "warehouse" in places and not is_here else "local"
 
 
-def _figures(file: SessionFile, at_ns: int) -> dict[str, Any]:
+class _Figures(NamedTuple):
     """Figures of the record, computed together so that they are cached together."""
-    first_ns, last_ns = sql.time_range(file)
-    return {
-        "first_ns": first_ns,
-        "last_ns": last_ns,
-        "functions": sql.functions(file, at_ns),
-        "failures": sql.failures(file),
-        "tracing": flow_sql.tracing(file),
-    }
+
+    range_ns: tuple[int | None, int | None]
+    functions: list[schemas.FunctionItem]
+    failures: list[schemas.FailureItem]
+    tracing: Tracing
+
+
+def _figures(file: SessionFile, at_ns: int) -> _Figures:
+    return _Figures(time_range(file), sql.functions(file, at_ns), sql.failures(file), flow_sql.tracing(file))
 
 
 router = Router()
@@ -192,7 +195,7 @@ def functions(
     """Functions by the total time of their matching attempts."""
     name = records.resolve(session)
 
-    def look(file: SessionFile) -> dict[str, Any]:
+    def look(file: SessionFile) -> schemas.FunctionsAnswer:
         found = sql.functions(file, records.last_ns(name), limit, filters)
         return {"session": name, "items": found, "hidden": hidden_libraries(file, filters)}
 
@@ -219,7 +222,11 @@ def summary(
             "attempts": about.attempts,
             "states": about.states,
             "stopped_by_libraries": about.stopped_by_libraries,
-            **figures,
+            "first_ns": figures.range_ns[0],
+            "last_ns": figures.range_ns[1],
+            "functions": figures.functions,
+            "failures": figures.failures,
+            "tracing": figures.tracing,
             "dropped": records.dropped(name),
             "lanes": lane_summary(catalog, records, name),
             "ingest": {

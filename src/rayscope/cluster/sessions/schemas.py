@@ -8,7 +8,12 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from rayscope.api.schemas import Body, HiddenLibrary, IngestError
-from rayscope.cluster.recording.schemas import Dropped, Lanes, Recording, Tracing
+from rayscope.cluster.recording.schemas import Lanes, Recording, Tracing
+from rayscope.records.schemas import Dropped
+
+SessionState = Literal["live", "ended", "unreadable"]
+#: Where a session's record is.
+Location = Literal["local", "both", "archive", "warehouse"]
 
 
 class SessionItem(TypedDict):
@@ -25,7 +30,7 @@ class SessionItem(TypedDict):
     note: str
     tags: list[str]
     recording: Recording
-    state: Literal["live", "ended", "unreadable"]
+    state: SessionState
     error: str | None
     first_ns: int
     last_ns: int
@@ -37,7 +42,7 @@ class SessionItem(TypedDict):
     nodes: int
     jobs: int
     disk_bytes: int
-    location: Literal["local", "both", "archive", "warehouse"]
+    location: Location
     ray_version: str | None
     gcs_address: str | None
     dropped_total: int

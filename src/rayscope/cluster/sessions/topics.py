@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing_extensions import TypedDict
 
 from rayscope.cluster.recording.recording import recording
+from rayscope.cluster.recording.schemas import Recording
+from rayscope.cluster.sessions import schemas, sql
 from rayscope.ingest.clusters import Clusters
 from rayscope.libraries.used import libraries
 from rayscope.records.reader import SessionReader
 from rayscope.storage.catalog import Catalog
-from rayscope.storage.sql import sessions as sql
+from rayscope.storage.sql import sessions as sessions_sql
 
 _NEWEST_FAILURES = 10
 _MESSAGE_CHARS = 300
 
 
-def cluster(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> dict[str, Any]:
+class Glance(TypedDict):
+    """The numbers of all kinds of entities by state, and the resources of living nodes."""
+
+    recording: Recording
+    nodes: schemas.NodeCounts
+    resources_total: dict[str, float]
+    actors: dict[str, int]
+    jobs: dict[str, int]
+    workers: dict[str, int]
+    placement_groups: dict[str, int]
+    libraries: dict[str, dict[str, int]]
+
+
+def cluster(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> dict[str, object]:
     """The numbers of all kinds of entities by state, and the resources of living nodes."""
     about = catalog.about(session)
     return {
@@ -27,16 +42,16 @@ def cluster(catalog: Catalog, records: SessionReader, clusters: Clusters, sessio
     }
 
 
-def glance(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> dict[str, Any]:
+def glance(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> Glance:
     """The part of the live topic that ``GET /api/cluster`` also returns."""
-    counts = records.read_cached(session, sql.counts)
+    counts = records.read_cached(session, sessions_sql.counts)
     return {
         "recording": recording(catalog, session),
         "nodes": {
             "alive": counts["nodes"].get("ALIVE", 0),
             "dead": counts["nodes"].get("DEAD", 0),
         },
-        "resources_total": records.read_cached(session, sql.resources_total),
+        "resources_total": records.read_cached(session, sessions_sql.resources_total),
         "actors": counts["actors"],
         "jobs": counts["jobs"],
         "workers": counts["workers"],
@@ -45,11 +60,10 @@ def glance(catalog: Catalog, records: SessionReader, clusters: Clusters, session
     }
 
 
-def tasks(catalog: Catalog, records: SessionReader, session: str) -> dict[str, Any]:
+def tasks(catalog: Catalog, records: SessionReader, session: str) -> dict[str, object]:
     """Attempts by state, and the newest failures."""
     about = catalog.about(session)
     failures = records.read_cached(session, sql.failures)[:_NEWEST_FAILURES]
-    keys = ("task_id", "attempt", "name", "error_type", "end_ns")
     return {
         "tasks": about.tasks,
         "attempts": about.attempts,
@@ -57,7 +71,11 @@ def tasks(catalog: Catalog, records: SessionReader, session: str) -> dict[str, A
         "stopped_by_libraries": about.stopped_by_libraries,
         "failures": [
             {
-                **{key: row[key] for key in keys},
+                "task_id": row["task_id"],
+                "attempt": row["attempt"],
+                "name": row["name"],
+                "error_type": row["error_type"],
+                "end_ns": row["end_ns"],
                 "error_summary": (row["error_summary"] or "")[:_MESSAGE_CHARS] or None,
             }
             for row in failures
@@ -65,7 +83,7 @@ def tasks(catalog: Catalog, records: SessionReader, session: str) -> dict[str, A
     }
 
 
-def actors(records: SessionReader, session: str) -> dict[str, Any]:
+def actors(records: SessionReader, session: str) -> dict[str, object]:
     """Actors by state."""
-    states = records.read_cached(session, sql.counts)["actors"]
+    states = records.read_cached(session, sessions_sql.counts)["actors"]
     return {"total": sum(states.values()), "states": states}

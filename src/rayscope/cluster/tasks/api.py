@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query, Request
 
 from rayscope.api.parameters import CurrentRecords, Cursor, Filters, Limit, Nanoseconds, Session, Sort, Text
-from rayscope.api.responses import Json, answer, answer_from_record, with_dropped
+from rayscope.api.responses import Json, answer, answer_from_record
 from rayscope.api.routes import Router
 from rayscope.cluster.tasks import failures_sql, flow_sql, schemas, sql
 from rayscope.storage.session_file import SessionFile
@@ -33,7 +33,14 @@ def tasks(
             file, filters, sort=sort, limit=limit, cursor=cursor, last_ns=records.last_ns(chosen)
         ),
     )
-    return with_dropped(records, chosen, page)
+    return answer(
+        {
+            "items": page.items,
+            "next": page.next,
+            "total": page.total,
+            "dropped": records.dropped(chosen),
+        }
+    )
 
 
 @router.get("/api/scheduling")
@@ -49,7 +56,7 @@ def scheduling(
     """Where the time of each function's attempts went, and how many ran on the node that submitted them."""
     chosen = records.resolve(session)
 
-    def look(file: SessionFile) -> dict[str, Any]:
+    def look(file: SessionFile) -> schemas.SchedulingAnswer:
         job = find_id(file, "job", job_id) if job_id else None
         return {
             "session": chosen,
@@ -84,9 +91,15 @@ def failures(
     """
     chosen = records.resolve(session)
 
-    def look(file: SessionFile) -> dict[str, Any]:
+    def look(file: SessionFile) -> schemas.FailuresAnswer:
         found = failures_sql.failure_groups(file, filters, outcome, limit, stopped=stopped)
-        return {"session": chosen, **found}
+        return {
+            "session": chosen,
+            "items": found.items,
+            "total": found.total,
+            "stopped_by_libraries": found.stopped_by_libraries,
+            "tasks": found.tasks,
+        }
 
     return answer_from_record(records, chosen, request, look)
 

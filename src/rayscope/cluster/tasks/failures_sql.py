@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
+from rayscope.cluster.tasks import schemas
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.rows import join_id
 from rayscope.storage.session_file import SessionFile
@@ -11,12 +14,12 @@ from rayscope.storage.sql.error_text import TYPE_IN_WORDS, error_parts
 from rayscope.storage.sql.execution import END, NOT_DRIVER, function_name
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.library_stops import IS_STOPPED, count_stopped
-from rayscope.storage.sql.origins import origins, with_origin
-from rayscope.storage.sql.pages import Row, literal, rows_of
+from rayscope.storage.sql.origins import origins
+from rayscope.storage.sql.pages import literal, rows_of
 
 #: Outcomes of the task of a failed attempt, the most severe first: no attempt succeeded, a retry is under
 #: way, or a retry succeeded.
-OUTCOMES = ("final", "retrying", "recovered")
+OUTCOMES: Sequence[schemas.Outcome] = ("final", "retrying", "recovered")
 MAX_GROUPS = 200
 #: Maximum number of attempts that are listed per group: those of final failures first, then the newest.
 MAX_EXAMPLES = 20
@@ -82,6 +85,17 @@ ORDER BY final > 0 DESC, retrying > 0 DESC, attempts DESC, last_ns DESC, func_na
 """
 
 
+class Failures(NamedTuple):
+    """Failures by signature, final ones first, the number of signatures, and the number of all tasks by
+    outcome.
+    """
+
+    items: list[schemas.FailureGroup]
+    total: int
+    stopped_by_libraries: int
+    tasks: schemas.TasksByOutcome
+
+
 def failure_groups(
     file: SessionFile,
     filters: TaskFilters,
@@ -89,8 +103,8 @@ def failure_groups(
     limit: int = MAX_GROUPS,
     *,
     stopped: bool = False,
-) -> Row:
-    """Failures by signature, final ones first; the number of groups, and the number of all tasks by outcome.
+) -> Failures:
+    """Failed attempts by signature.
 
     ``filters``: those of attempts; ``outcome``: only tasks with this outcome. ``stopped``: include attempts
     that libraries stopped on purpose, which are counted in any case. Raises BadQuery.
@@ -114,16 +128,16 @@ def failure_groups(
         )
         found = rows_of(reader.execute(f"{_BY_SIGNATURE} LIMIT {int(limit)}", {"outcome": outcome}))
     groups = found[0]["groups"] if found else 0
-    found = [with_origin(row, known) for row in found]
     for row in found:
         del row["groups"]
+        row["origin"], row["operator"] = known.get(row["func_name"], (None, None))
         row["outcome"] = next(name for name in OUTCOMES if row[name])
         row["latest"] = [
             {"task_id": join_id(one.pop("task_hi"), one.pop("task_lo")), **one} for one in row["latest"]
         ]
-    return {
-        "items": found,
-        "total": groups,
-        "stopped_by_libraries": stopped_by_libraries,
-        "tasks": {name: outcomes.get(name, 0) for name in OUTCOMES},
+    tasks: schemas.TasksByOutcome = {
+        "final": outcomes.get("final", 0),
+        "retrying": outcomes.get("retrying", 0),
+        "recovered": outcomes.get("recovered", 0),
     }
+    return Failures(found, groups, stopped_by_libraries, tasks)

@@ -3,31 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import duckdb
 
+from rayscope.cluster.recording.schemas import Tracing
+from rayscope.cluster.tasks import schemas
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.schema import SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import NOT_DRIVER, SCHEDULING_PHASES
 from rayscope.storage.sql.internal import IS_INTERNAL
-from rayscope.storage.sql.pages import Row, rows_of
+from rayscope.storage.sql.pages import rows_of
 
 _TOP = 100
 _OF = "task_hi = $high AND task_lo = $low"
 _OF_PARENT = f"task_hi IN (SELECT parent_hi FROM attempts WHERE {_OF})"
 
 
-def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str, last_ns: int) -> dict[str, Any]:
-    """The flow of one task.
+class LargestEdges(NamedTuple):
+    """The largest edges of a task, the number of edges, and the bytes of those that count."""
 
-    ``data_in`` and ``data_out``: the largest objects and their number. Also its annotations, the scheduling
-    phases (ns) of each attempt, and ``waits_for``: the tasks whose values it awaits.
+    rows: list[schemas.EdgeItem]
+    total: int
+    bytes: int
+
+
+class TaskFlow(NamedTuple):
+    """The flow of a task: its largest objects, annotations, the scheduling phases (ns) of each attempt, and
+    ``waits_for``: the tasks whose values it awaits.
     """
+
+    data_in: LargestEdges
+    data_out: LargestEdges
+    annotations: list[schemas.AnnotationItem]
+    scheduling: list[schemas.SchedulingItem]
+    waits_for: list[schemas.AwaitedTask]
+
+
+def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str, last_ns: int) -> TaskFlow:
+    """The flow of one task."""
     task_id = f"{high:016x}{low}"
-    key = {"high": high, "low": low, "task": task_id}
+    key: dict[str, int | str] = {"high": high, "low": low, "task": task_id}
     ins = _largest(reader, "consumer_task_id = $task AND kind IN ('argument', 'get')", "NOT nested", key)
     # An object of the task that several tasks used counts once.
     outs = _largest(reader, "producer_task_id = $task", "kind IN ('return', 'put') OR by_value", key)
@@ -45,20 +63,10 @@ def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str, last_ns: int
             {"high": high, "low": low},
         )
     )
-    return {
-        "data_in": ins.rows,
-        "data_in_total": ins.total,
-        "data_in_bytes": ins.bytes,
-        "data_out": outs.rows,
-        "data_out_total": outs.total,
-        "data_out_bytes": outs.bytes,
-        "annotations": notes[::-1],
-        "waits_for": _missing_arguments(reader, high, low),
-        "scheduling": lasted,
-    }
+    return TaskFlow(ins, outs, notes[::-1], lasted, _missing_arguments(reader, high, low))
 
 
-def _missing_arguments(reader: duckdb.DuckDBPyConnection, high: int, low: str) -> list[Row]:
+def _missing_arguments(reader: duckdb.DuckDBPyConnection, high: int, low: str) -> list[schemas.AwaitedTask]:
     """The tasks whose values a pending task still lacks as arguments."""
     return rows_of(
         reader.execute(
@@ -77,13 +85,9 @@ ORDER BY name, task_id LIMIT {_TOP}""",
     )
 
 
-class _Largest(NamedTuple):
-    rows: list[Row]
-    total: int
-    bytes: int
-
-
-def _largest(reader: duckdb.DuckDBPyConnection, where: str, counted: str, key: Mapping[str, Any]) -> _Largest:
+def _largest(
+    reader: duckdb.DuckDBPyConnection, where: str, counted: str, key: Mapping[str, str | int]
+) -> LargestEdges:
     """The largest edges of a task, the number of edges, and the bytes of those selected by ``counted``."""
     found = rows_of(
         reader.execute(
@@ -97,12 +101,12 @@ def _largest(reader: duckdb.DuckDBPyConnection, where: str, counted: str, key: M
     total, whole = (found[0]["total"], found[0]["whole"] or 0) if found else (0, 0)
     for row in found:
         del row["total"], row["whole"]
-    return _Largest(found, total, whole)
+    return LargestEdges(found, total, whole)
 
 
-def _name(reader: duckdb.DuckDBPyConnection, edges: list[Row]) -> None:
+def _name(reader: duckdb.DuckDBPyConnection, edges: list[schemas.EdgeItem]) -> None:
     """Add ``producer_name``, ``consumer_name``, and ``is_remote``: whether they ran on different nodes."""
-    ids = {row[end] for row in edges for end in ("producer_task_id", "consumer_task_id") if row[end]}
+    ids = {id for row in edges for id in (row["producer_task_id"], row["consumer_task_id"]) if id}
     found = reader.execute(
         f"SELECT {execution.TASK_ID} AS id, any_value({SHOWN_NAME}), arg_max(node_id, attempt) FROM attempts "
         f"WHERE {NOT_DRIVER} AND task_hi IN (SELECT unnest(?::UBIGINT[])) GROUP BY id",
@@ -111,15 +115,16 @@ def _name(reader: duckdb.DuckDBPyConnection, edges: list[Row]) -> None:
     known = {task_id: (name, node) for task_id, name, node in found}
     drivers = reader.execute("SELECT id, driver_node_id FROM job_rows").fetchall()
     known |= {DRIVER_PREFIX + job_id: ("driver", node) for job_id, node in drivers}
+
+    def name_and_node(task_id: str) -> tuple[str | None, str | None]:
+        name, node = known.get(task_id, (None, None))
+        return name or ("driver" if task_id.startswith(DRIVER_PREFIX) else None), node
+
     for row in edges:
-        nodes = []
-        for end in ("producer", "consumer"):
-            task_id = row[f"{end}_task_id"] or ""
-            driver = "driver" if task_id.startswith(DRIVER_PREFIX) else None
-            name, node = known.get(task_id, (None, None))
-            row[f"{end}_name"] = name or driver
-            nodes.append(node)
-        row["is_remote"] = None if None in nodes else nodes[0] != nodes[1]
+        row["producer_name"], producer_node = name_and_node(row["producer_task_id"] or "")
+        row["consumer_name"], consumer_node = name_and_node(row["consumer_task_id"] or "")
+        is_known = producer_node is not None and consumer_node is not None
+        row["is_remote"] = producer_node != consumer_node if is_known else None
 
 
 def scheduling(
@@ -130,7 +135,7 @@ def scheduling(
     *,
     since_ns: int | None = None,
     until_ns: int | None = None,
-) -> list[Row]:
+) -> list[schemas.FunctionSchedulingItem]:
     """For each function: its attempts, the sums of their times and phases (ns), and how many ran on the node
     that submitted them.
 
@@ -206,7 +211,7 @@ def _without_events(reader: duckdb.DuckDBPyConnection) -> list[tuple[str | None,
     return reader.execute(by_class).fetchall()
 
 
-def tracing(file: SessionFile) -> Row:
+def tracing(file: SessionFile) -> Tracing:
     """The numbers of traced and untraced workers among those that ran tasks, and other states of tracers.
 
     A worker that only others reported (it was killed before it could send anything) counts as neither.

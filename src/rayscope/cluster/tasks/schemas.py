@@ -7,7 +7,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from rayscope.cluster.placement.schemas import GpuShare
-from rayscope.cluster.recording.schemas import Dropped
+from rayscope.records.schemas import Dropped
 
 #: The outcome of the task of a failed attempt: no attempt succeeded, a retry is under way, or one succeeded.
 Outcome = Literal["final", "retrying", "recovered"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import duckdb
 
 from rayscope.cluster.placement.gpus_sql import gpus_of_actors, gpus_of_attempts
-from rayscope.cluster.tasks import flow_sql
+from rayscope.cluster.tasks import flow_sql, schemas
 from rayscope.model import PHASES, STATES
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.errors import BadQuery, NotFound
@@ -103,12 +104,12 @@ def _columns(last_ns: int) -> str:
     return f"{_ITEM}, " + ", ".join(f"{of_attempt[name]} AS {name}_ns" for name in _TIMES)
 
 
-def _item(row: Row) -> Row:
+def _item(row: Row) -> None:
+    """Turn the columns of an attempt into the fields of an item."""
     row["task_id"] = join_id(row.pop("task_hi"), row.pop("task_lo"))
     row["caller_task_id"] = join_id(row.pop("parent_hi"), row.pop("parent_lo"))
     named = row.pop("named_parent")
     row["parent_task_id"] = row["caller_task_id"] if named is None else named or None
-    return row
 
 
 def list_attempts(
@@ -119,7 +120,7 @@ def list_attempts(
     limit: int = 100,
     cursor: str | None = None,
     last_ns: int,
-) -> Page:
+) -> Page[schemas.TaskItem]:
     """A page of task attempts. ``last_ns``: the end that is assumed for running attempts. Raises BadQuery."""
     check_limit(limit)
     name, descending = direction_of(sort, tuple(_SORTS))
@@ -195,7 +196,7 @@ _DETAIL_EXTRA = (
 )
 
 
-def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
+def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> schemas.TaskDetail:
     """All fields of a task, given by its ID or the beginning of it. Raises NotFound or BadQuery."""
     states = ", ".join(f"{state.lower()}_ns" for state in STATES)
     phases = ", ".join(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
@@ -211,23 +212,19 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
             )
         )
         path = _call_path(reader, next((row["path_id"] for row in found if row["path_id"] is not None), None))
-        parent = None
+        parent: schemas.Parent | None = None
         if found[0]["parent_hi"] is not None:
-            parents = rows_of(
-                reader.execute(
-                    f"SELECT {SHOWN_NAME} AS name, coalesce(state, 'NIL') AS state FROM attempts {of_task} "
-                    "ORDER BY attempt DESC LIMIT 1",
-                    [found[0]["parent_hi"], found[0]["parent_lo"]],
-                )
-            )
-            parent_id = join_id(found[0]["parent_hi"], found[0]["parent_lo"]) or ""
-            parent = {
-                "task_id": parent_id,
-                **(parents[0] if parents else {"name": None, "state": None}),
-            }
-            if parent["name"] is None and parent_id.startswith(DRIVER_PREFIX):
-                parent["name"] = "driver"
-        spans = rows_of(
+            parent_key = [found[0]["parent_hi"], found[0]["parent_lo"]]
+            name, state = reader.execute(
+                f"SELECT {SHOWN_NAME}, coalesce(state, 'NIL') FROM attempts {of_task} "
+                "ORDER BY attempt DESC LIMIT 1",
+                parent_key,
+            ).fetchone() or (None, None)
+            parent_id = join_id(*parent_key) or ""
+            if name is None and parent_id.startswith(DRIVER_PREFIX):
+                name = "driver"
+            parent = {"task_id": parent_id, "name": name, "state": state}
+        spans: list[schemas.SpanItem] = rows_of(
             reader.execute(
                 f"SELECT name, attempt, begin_ns, end_ns, extra, {BLOCKED_ON} AS blocked_on FROM span_rows "
                 f"{of_task} UNION ALL SELECT name, attempt, begin_ns, end_ns, extra, blocked_on "
@@ -237,7 +234,7 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
             )
         )
         counted = reader.execute(f"SELECT count(*) FROM span_rows {of_task}", [high, low]).fetchone()
-        moved = flow_sql.of_task(reader, high, low, last_ns)
+        flow = flow_sql.of_task(reader, high, low, last_ns)
         _add_gpus(reader, found, (high, low))
     children = list_attempts(
         file, TaskFilters(caller_task_id=task_id), sort="created_ns", limit=100, last_ns=last_ns
@@ -251,16 +248,26 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> Row:
         "children_total": children.total,
         "spans": spans,
         "spans_total": counted[0] if counted else 0,
-        **moved,
+        "data_in": flow.data_in.rows,
+        "data_in_total": flow.data_in.total,
+        "data_in_bytes": flow.data_in.bytes,
+        "data_out": flow.data_out.rows,
+        "data_out_total": flow.data_out.total,
+        "data_out_bytes": flow.data_out.bytes,
+        "annotations": flow.annotations,
+        "waits_for": flow.waits_for,
+        "scheduling": flow.scheduling,
     }
 
 
-def _add_gpus(reader: duckdb.DuckDBPyConnection, rows: list[Row], key: tuple[int, str]) -> None:
+def _add_gpus(
+    reader: duckdb.DuckDBPyConnection, rows: list[schemas.AttemptDetail], key: tuple[int, str]
+) -> None:
     """Add the GPUs of attempts. A method's GPUs are those of its actor."""
     actor_id = rows[0]["actor_id"]
     if rows[0]["type"] == "ACTOR_TASK" and actor_id:
         gpus = gpus_of_actors(reader, [actor_id]).get(actor_id, [])
-        found = {row["attempt"]: gpus for row in rows}
+        found: dict[int, list[Any]] = {row["attempt"]: gpus for row in rows}
     else:
         of_task = "SELECT * FROM attempts WHERE task_hi = $high AND task_lo = $low"
         own = gpus_of_attempts(reader, of_task, {"high": key[0], "low": key[1]})
@@ -269,23 +276,26 @@ def _add_gpus(reader: duckdb.DuckDBPyConnection, rows: list[Row], key: tuple[int
         row["gpus"] = found.get(row["attempt"], [])
 
 
-def _detail(row: Row) -> Row:
-    times = [{"state": state, "time_ns": row.pop(f"{state.lower()}_ns")} for state in STATES]
-    row["states"] = sorted((t for t in times if t["time_ns"] is not None), key=lambda t: t["time_ns"])
-    intervals = [
+def _detail(row: Any) -> schemas.AttemptDetail:
+    detail: schemas.AttemptDetail = row
+    times: list[schemas.StateTime] = [
+        {"state": state, "time_ns": row.pop(f"{state.lower()}_ns")} for state in STATES
+    ]
+    detail["states"] = sorted((t for t in times if t["time_ns"] is not None), key=lambda t: t["time_ns"])
+    phases: list[schemas.Phase] = [
         {"name": phase, "begin_ns": row.pop(f"{phase}_begin_ns"), "end_ns": row.pop(f"{phase}_end_ns")}
         for phase in PHASES
     ]
-    row["phases"] = [interval for interval in intervals if interval["begin_ns"] is not None]
+    detail["phases"] = [phase for phase in phases if phase["begin_ns"] is not None]
     message = row.pop("whole_error")
     is_cut = bool(row.pop("error_is_cut"))
-    row["error"] = (
-        None
-        if row["error_type"] is None
-        else {"type": row["error_type"], "message": message, "is_cut": is_cut}
+    error_type = detail["error_type"]
+    detail["error"] = (
+        None if error_type is None else {"type": error_type, "message": message, "is_cut": is_cut}
     )
     del row["path_id"]
-    return _item(row)
+    _item(row)
+    return detail
 
 
 def _call_path(reader: duckdb.DuckDBPyConnection, path_id: int | None) -> list[str]:
@@ -298,6 +308,3 @@ def _call_path(reader: duckdb.DuckDBPyConnection, path_id: int | None) -> list[s
         names.append(row[1])
         path_id = row[0]
     return names[::-1]
-
-
-#: Filters that an entity list knows, where its table has the column.

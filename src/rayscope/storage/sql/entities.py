@@ -95,7 +95,7 @@ class ExtraColumns(NamedTuple):
     on: str
 
 
-class EntityPage(Page):
+class EntityPage(Page[Any]):
     """A page of entities. ``internal_hidden``: number of Ray's own entities that match but are hidden."""
 
     internal_hidden: int = 0
@@ -344,7 +344,7 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
     columns = _selected(kind, dict(ENTITY_COLUMNS[kind]))
     entity_id = find_id(file, kind, entity_id)
     with file.reader() as reader:
-        found = rows_of(
+        found: list[Row] = rows_of(
             reader.execute(
                 f"SELECT id AS {id_column}, {columns}, doc AS history FROM {kind}_rows WHERE id = ?",
                 [entity_id],

@@ -13,8 +13,8 @@ from rayscope.storage.errors import BadQuery
 from rayscope.storage.schema import SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import CREATED, END, FOREVER, NOT_DRIVER
-from rayscope.storage.sql.origins import IS_MINE, OF_OPERATOR, is_operator, libraries
-from rayscope.storage.sql.pages import Row, Where, choices, equals, like
+from rayscope.storage.sql.origins import IS_MINE, OF_OPERATOR, HiddenLibrary, is_operator, libraries
+from rayscope.storage.sql.pages import Where, choices, equals, like
 
 _TASK_ID = re.compile(r"[0-9a-f]{4,48}")
 #: Number of characters of an error's message in lists.
@@ -152,7 +152,7 @@ def attempt_filters(filters: TaskFilters) -> Where:
     return where
 
 
-def hidden_libraries(file: SessionFile, filters: TaskFilters) -> list[Row]:
+def hidden_libraries(file: SessionFile, filters: TaskFilters) -> list[HiddenLibrary]:
     """The libraries whose attempts ``only=mine`` excludes, none without it. Raises BadQuery."""
     if not filters.only:
         return []

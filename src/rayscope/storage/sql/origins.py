@@ -8,14 +8,13 @@ has its own: ``Data: internals``. For functions of other libraries, the operator
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import duckdb
+from typing_extensions import TypedDict
 
 from rayscope.model.origin import LIBRARIES, USER
 from rayscope.storage.sql.execution import DASK, DATA, NOT_DRIVER, called_name, function_name
 from rayscope.storage.sql.function_names import class_of
-from rayscope.storage.sql.pages import Row, Where, rows_of
+from rayscope.storage.sql.pages import Where, rows_of
 
 # One text to be split: DuckDB takes long to plan an IN with hundreds of constants in every query.
 _NAMES = f"string_split('{' '.join(sorted(LIBRARIES))}', ' ')"
@@ -134,16 +133,16 @@ def operators(reader: duckdb.DuckDBPyConnection) -> dict[str, str]:
     }
 
 
-def with_origin(row: Row, known: Mapping[str, tuple[str, str | None]]) -> Row:
-    """A row with ``func_name``, extended by its ``origin`` and ``operator``."""
-    origin, operator = known.get(row["func_name"], (None, None))
-    return {**row, "origin": origin, "operator": operator}
+class HiddenLibrary(TypedDict):
+    """A library, by the operator of its internals, and how many of these there are."""
+
+    library: str
+    functions: int
+    attempts: int
 
 
-def libraries(reader: duckdb.DuckDBPyConnection, where: Where) -> list[Row]:
-    """Libraries whose internals are among the attempts selected by ``where``, with the number of
-    ``functions`` and ``attempts``. ``library``: the operator of its internals.
-    """
+def libraries(reader: duckdb.DuckDBPyConnection, where: Where) -> list[HiddenLibrary]:
+    """Libraries whose internals are among the attempts selected by ``where``."""
     counted = (
         f"SELECT {function_name('attempts')} AS func, count(*) AS n FROM attempts{where.sql} GROUP BY func"
     )

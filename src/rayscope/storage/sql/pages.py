@@ -5,21 +5,22 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import duckdb
 import msgspec
 
 from rayscope.storage.errors import BadQuery
 
+T = TypeVar("T")
 Row = dict[str, Any]
 MAX_LIMIT = 1000
 
 
-class Page(msgspec.Struct):
+class Page(msgspec.Struct, Generic[T]):
     """A page of a list. ``total``: number of matching rows; ``next``: cursor of the next page."""
 
-    items: list[Row]
+    items: list[T]
     next: str | None
     total: int
 
@@ -154,7 +155,7 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def rows_of(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
-    """All rows of a result, as dicts."""
+def rows_of(cursor: duckdb.DuckDBPyConnection) -> list[Any]:
+    """All rows of a result, as dicts. The type of a row is that of the function which selects the columns."""
     names = [column[0] for column in cursor.description or ()]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

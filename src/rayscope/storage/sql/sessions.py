@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import msgspec
+from typing_extensions import TypedDict
 
-from rayscope.storage.rows import join_id
-from rayscope.storage.schema import ENTITY_VIEWS, SHOWN_NAME, SPAN_LOSSES
+from rayscope.storage.schema import ENTITY_VIEWS, SPAN_LOSSES
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.error_text import ERROR_SUMMARY
 from rayscope.storage.sql.execution import (
     COUNT_STATES,
     CREATED,
@@ -17,67 +17,9 @@ from rayscope.storage.sql.execution import (
     NOT_DRIVER,
     START,
     START_LOST,
-    function_name,
-    total,
-    with_times,
 )
-from rayscope.storage.sql.filters import MESSAGE_CHARS, TaskFilters, attempt_filters
 from rayscope.storage.sql.internal import IS_INTERNAL
-from rayscope.storage.sql.library_stops import IS_STOPPED, stopped_by
-from rayscope.storage.sql.origins import origins, with_origin
 from rayscope.storage.sql.pages import Row, rows_of
-
-
-def functions(
-    file: SessionFile, last_ns: int, limit: int = 50, filters: TaskFilters | None = None
-) -> list[Row]:
-    """Functions by the sum of their durations, in ns as docs/reference/glossary.md defines them.
-
-    What has not ended lasts until ``last_ns``. ``stopped_by_libraries``: how many of those that failed a
-    library stopped on purpose. ``origin``: whose it is; ``operator``: what a library runs it for.
-    Raises BadQuery.
-    """
-    where = attempt_filters(filters or TaskFilters())
-    with file.reader() as reader:
-        rows = rows_of(
-            reader.execute(
-                f"""
-                SELECT func_name, any_value(type) AS type, count(*) AS attempts,
-                    count(*) FILTER (state = 'FINISHED') AS finished,
-                    count(*) FILTER (state = 'FAILED') AS failed,
-                    count(*) FILTER (state LIKE 'RUNNING%') AS running,
-                    quantile_cont(duration, 0.5)::BIGINT AS p50_ns,
-                    quantile_cont(duration, 0.95)::BIGINT AS p95_ns, max(duration) AS max_ns,
-                    {total("duration")} AS duration_ns, {total("waiting")} AS waiting_ns,
-                    {total("total")} AS total_ns
-                FROM ({with_times(last_ns)}{where.sql})
-                GROUP BY func_name ORDER BY duration_ns DESC, func_name NULLS LAST LIMIT {int(limit)}
-                """,
-                where.values,
-            )
-        )
-        failed = any(row["failed"] for row in rows)
-        stopped = stopped_by(reader, function_name("attempts"), where) if failed else {}
-        known = origins(reader)
-    for row in rows:
-        row["stopped_by_libraries"] = stopped.get(row["func_name"], 0)
-    return [with_origin(row, known) for row in rows]
-
-
-def failures(file: SessionFile, limit: int = 20) -> list[Row]:
-    """The newest failed attempts, without the internals of libraries that were stopped on purpose."""
-    with file.reader() as reader:
-        found = rows_of(
-            reader.execute(
-                f"SELECT task_hi, task_lo, attempt, {SHOWN_NAME} AS name, error_type, "
-                f"left(error_message, {MESSAGE_CHARS}) AS error_message, {ERROR_SUMMARY}, {END} AS end_ns "
-                f"FROM attempts WHERE state = 'FAILED' AND {NOT_DRIVER} AND NOT {IS_STOPPED} "
-                f"ORDER BY failed_ns DESC LIMIT {int(limit)}"
-            )
-        )
-    for row in found:
-        row["task_id"] = join_id(row.pop("task_hi"), row.pop("task_lo"))
-    return found
 
 
 def nodes(file: SessionFile) -> list[Row]:
@@ -151,7 +93,17 @@ def orphans(file: SessionFile) -> int:
     return counted[0] if counted else 0
 
 
-def dropped(file: SessionFile) -> Row:
+class Losses(TypedDict):
+    """What is missing from a record. ``by``: a row for each kind of loss that Ray counted."""
+
+    total: int
+    spans: int
+    by: list[Any]
+    unresolved_attempts: int
+    starts_lost: int
+
+
+def dropped(file: SessionFile) -> Losses:
     """What is missing from the record: what Ray counted as lost, and attempts whose definition is missing."""
     with file.reader() as reader:
         by = rows_of(
