@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import Path, Query
+from fastapi import Depends, Path, Query
 from fastapi.responses import Response
 
 from rayscope.api.parameters import (
@@ -25,7 +25,7 @@ from rayscope.cluster.jobs import sql as jobs_sql
 from rayscope.cluster.logs import sql as logs_sql
 from rayscope.cluster.nodes import usage as nodes_usage
 from rayscope.cluster.nodes.api import node_detail
-from rayscope.cluster.nodes.usage import CurrentNodeUsage
+from rayscope.cluster.nodes.usage import CurrentNodeUsage, NodeUsage
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.gpus_sql import gpus_of_actors
 from rayscope.cluster.placement.schemas import Activity
@@ -97,6 +97,68 @@ def _add_gpus(records: SessionReader, session: str, rows: list[Actor]) -> None:
         row["gpus"] = gpus.get(row["actor_id"], [])
 
 
+def _entity_filters(
+    records: CurrentRecords,
+    session: Session = None,
+    state: Text = None,
+    job_id: Text = None,
+    node_id: Text = None,
+    worker_id: Text = None,
+    actor_id: Text = None,
+    name: Text = None,
+    class_name: Text = None,
+    type: Text = None,
+    at_least: AtLeast = None,
+    q: Text = None,
+    since_ns: Nanoseconds = None,
+    until_ns: Nanoseconds = None,
+) -> entities.EntityFilters:
+    return entities.EntityFilters(
+        state=state,
+        job_id=job_id,
+        node_id=node_ids(records, session, node_id),
+        worker_id=worker_id,
+        actor_id=actor_id,
+        name=name,
+        class_name=class_name,
+        type=type,
+        at_least=at_least,
+        q=q,
+        since_ns=since_ns,
+        until_ns=until_ns,
+    )
+
+
+def _complete(
+    kind: Kind, catalog: Catalog, records: SessionReader, usages: NodeUsage, session: str, rows: list[Any]
+) -> None:
+    """Add to entities of a list what is not in their table."""
+    if kind == "node":
+        usage = usages.usage(session)
+        for row in rows:
+            _add_lane(catalog, session, row)
+            nodes_usage.folded(row, usage)
+    elif kind == "worker":
+        _add_names(records, session, rows)
+    elif kind == "actor":
+        _add_gpus(records, session, rows)
+    elif kind == "job":
+        _add_tasks(records, session, rows)
+
+
+def _complete_one(
+    kind: Kind, catalog: Catalog, records: SessionReader, usages: NodeUsage, session: str, row: Any
+) -> None:
+    """Add to an entity's details what is not in its table."""
+    if kind == "node":
+        _add_lane(catalog, session, row)
+        row.update(node_detail(records, usages, session, row))
+        return
+    _complete(kind, catalog, records, usages, session, [row])
+    if kind == "worker":
+        row.update(nodes_usage.worker_figures(usages.usage(session), row))
+
+
 def _add_entity(kind: Kind, path: str) -> None:
     what = path.replace("_", " ")
 
@@ -104,38 +166,13 @@ def _add_entity(kind: Kind, path: str) -> None:
         catalog: CurrentCatalog,
         records: CurrentRecords,
         usages: CurrentNodeUsage,
+        filters: Annotated[entities.EntityFilters, Depends(_entity_filters)],
         session: Session = None,
-        state: Text = None,
-        job_id: Text = None,
-        node_id: Text = None,
-        worker_id: Text = None,
-        actor_id: Text = None,
-        name: Text = None,
-        class_name: Text = None,
-        type: Text = None,
-        at_least: AtLeast = None,
-        q: Text = None,
-        since_ns: Nanoseconds = None,
-        until_ns: Nanoseconds = None,
         internal: Internal = False,
         sort: Annotated[str | None, Query(max_length=60)] = None,
         limit: Limit = 100,
         cursor: Cursor = None,
     ) -> Response:
-        filters = entities.EntityFilters(
-            state=state,
-            job_id=job_id,
-            node_id=node_ids(records, session, node_id),
-            worker_id=worker_id,
-            actor_id=actor_id,
-            name=name,
-            class_name=class_name,
-            type=type,
-            at_least=at_least,
-            q=q,
-            since_ns=since_ns,
-            until_ns=until_ns,
-        )
         chosen = records.resolve(session)
         beside = None
         if kind == "node":
@@ -148,17 +185,7 @@ def _add_entity(kind: Kind, path: str) -> None:
                 file, kind, filters, sort=sort, limit=limit, cursor=cursor, extra=beside, internal=internal
             ),
         )
-        if kind == "node":
-            usage = usages.usage(chosen)
-            for row in page.items:
-                _add_lane(catalog, chosen, row)
-                nodes_usage.folded(row, usage)
-        if kind == "worker":
-            _add_names(records, chosen, page.items)
-        if kind == "actor":
-            _add_gpus(records, chosen, page.items)
-        if kind == "job":
-            _add_tasks(records, chosen, page.items)
+        _complete(kind, catalog, records, usages, chosen, page.items)
         return answer(
             {
                 "items": page.items,
@@ -177,17 +204,8 @@ def _add_entity(kind: Kind, path: str) -> None:
         session: Session = None,
     ) -> Response:
         chosen = records.resolve(session)
-        row: Any = records.read(chosen, lambda file: entities.get_entity(file, kind, entity_id))
-        if kind == "node":
-            _add_lane(catalog, chosen, row)
-            row.update(node_detail(records, usages, chosen, row))
-        if kind == "worker":
-            _add_names(records, chosen, [row])
-            row.update(nodes_usage.worker_figures(usages.usage(chosen), row))
-        if kind == "actor":
-            _add_gpus(records, chosen, [row])
-        if kind == "job":
-            _add_tasks(records, chosen, [row])
+        row = records.read(chosen, lambda file: entities.get_entity(file, kind, entity_id))
+        _complete_one(kind, catalog, records, usages, chosen, row)
         return answer(row)
 
     page_shape, shape = SHAPES[kind]

@@ -130,17 +130,7 @@ def list_entities(
     name, descending = direction_of(sort, sortable)
     numeric = columns.get(name) in ("BIGINT", "BOOLEAN")
     real = columns.get(name) == "DOUBLE"
-    key = (
-        "id"
-        if name == id_column
-        else f"coalesce({JOB_OF_WORKER}, '')"
-        if (kind, name) == ("worker", "job_id")
-        else f"{IS_INTERNAL[kind]}::BIGINT"
-        if name == "is_internal"
-        else f"coalesce({name}::{'BIGINT' if numeric else 'DOUBLE'}, -1)"
-        if numeric or real
-        else f"coalesce({name}, '')"
-    )
+    key = "id" if name == id_column else _sort_key(kind, name, columns.get(name))
     order = "DESC" if descending else "ASC"
     where = Where([], [])
     if kind == "job":
@@ -184,6 +174,19 @@ def list_entities(
     for row in items:
         del row["sort_key"]
     return EntityPage(items, following, total, hidden)
+
+
+def _sort_key(kind: Kind, name: str, sql_type: str | None) -> str:
+    """The expression by which a column sorts. Its values are never null."""
+    if (kind, name) == ("worker", "job_id"):
+        return f"coalesce({JOB_OF_WORKER}, '')"
+    if name == "is_internal":
+        return f"{IS_INTERNAL[kind]}::BIGINT"
+    if sql_type == "DOUBLE":
+        return f"coalesce({name}, -1)"
+    if sql_type in ("BIGINT", "BOOLEAN"):
+        return f"coalesce({name}::BIGINT, -1)"
+    return f"coalesce({name}, '')"
 
 
 def _filter(where: Where, kind: Kind, filters: EntityFilters, columns: Iterable[str]) -> None:
