@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from fastapi import Query, Request
-from fastapi.responses import Response
 
 from rayscope.api.parameters import CurrentRecords, Session
 from rayscope.api.responses import Json, answer, answer_from_record
@@ -55,11 +54,11 @@ def _check(_: float) -> None:
 
 def _record(
     session: str, file: SessionFile, job_id: str, attempts: int, until_ns: int
-) -> tuple[dict[str, Any], Recorded | None]:
+) -> tuple[schemas.JobAnswer, Recorded | None]:
     """The fields that both answers share, and the job's record, None if it is too large to be read."""
     recorded = read.read(file, job_id, until_ns) if attempts <= gains.MAX_READ else None
     begin_ns, end_ns = recorded.extent_ns if recorded else read.extent(file, job_id)
-    about = {
+    about: schemas.JobAnswer = {
         "session": session,
         "job_id": job_id,
         "attempts": attempts,
@@ -87,7 +86,7 @@ def _replaying(
     *,
     long: bool,
     max_replays: int | None,
-) -> Iterator[tuple[dict[str, Any], Recorded | None, Check]]:
+) -> Iterator[tuple[schemas.JobAnswer, Recorded | None, Check]]:
     """The fields of :func:`_record`, the job's record, and the function that its replays call to report
     progress, within the server's limits on replays.
 
@@ -106,19 +105,17 @@ def _replaying(
 
 
 def _baseline(
-    about: dict[str, Any], recorded: Recorded | None, check: Check, *, long: bool
+    about: schemas.JobAnswer, recorded: Recorded | None, check: Check, *, long: bool
 ) -> gains.Baseline | None:
     """The replay of the unchanged record, None if the record is too large to be replayed. Adds the
     calibration, and why predictions are withheld, to ``about``.
     """
     if recorded is None or (about["attempts"] > gains.MAX_ATTEMPTS and not long):
-        code, message = gains.too_large(about["attempts"])
-        about["withheld"] = {"code": code, "message": message}
+        about["withheld"] = gains.too_large(about["attempts"])
         return None
     base = gains.baseline(recorded, check)
     about["calibration"] = base.calibration
-    if base.withheld is not None:
-        about["withheld"] = {"code": base.withheld[0], "message": base.withheld[1]}
+    about["withheld"] = base.withheld
     return base
 
 
@@ -139,33 +136,38 @@ def insights(
     chosen = records.resolve(session)
     losses = records.dropped(chosen)
 
-    def find(file: SessionFile) -> dict[str, Any]:
+    def find(file: SessionFile) -> schemas.InsightsAnswer:
         with _replaying(records, replays, chosen, file, job_id, long=long, max_replays=None) as (
             about,
             recorded,
             check,
         ):
             base = _baseline(about, recorded, check, long=long)
-            found: dict[str, Any] = {"utilisation": None, "functions": [], "functions_total": 0}
-            found |= {"options": [], "findings": [], "silent": []}
-            found["not_recorded"] = find_missing(recorded, losses) if recorded is not None else []
+            found: schemas.InsightsAnswer = {
+                **about,
+                "utilisation": None,
+                "functions": [],
+                "functions_total": 0,
+                "options": [],
+                "findings": [],
+                "silent": [],
+                "not_recorded": find_missing(recorded, losses) if recorded is not None else [],
+                "verdict": None,
+                "causes": [],
+            }
             methods: set[str] = set()
             path = _path(records, chosen, file, about["job_id"], recorded)
             if recorded is not None:
                 facts = Facts(recorded, series_reader(metrics, chosen, recorded), ns_by_task(path))
                 methods = facts.methods
-                findings, skipped = detect.detect(facts, base, detect.load(), check)
-                found |= {"findings": findings, "silent": [detector._asdict() for detector in skipped]}
+                found["findings"], found["silent"] = detect.detect(facts, base, detect.load(), check)
                 if base is not None and base.withheld is None:
-                    functions, functions_total, options = gains.gains(base, check)
-                    found |= {
-                        "utilisation": gains.utilisation(base.programs, base.replayed),
-                        "functions": [{**one, "origin": facts.origin(one["function"])} for one in functions],
-                        "functions_total": functions_total,
-                        "options": options,
-                    }
-            found |= _judge(file, path, found, methods)
-        return {**about, **found}
+                    found["utilisation"] = gains.utilisation(base.programs, base.replayed)
+                    found["functions"], found["functions_total"], found["options"] = gains.gains(
+                        base, check, facts.origin
+                    )
+            _judge(file, path, found, methods)
+        return found
 
     return answer_from_record(records, chosen, request, find)
 
@@ -188,25 +190,22 @@ def _path(
     return read_path(file, last_ns, job_id, live=records.is_live(session), extent=extent)[1]
 
 
-def _judge(
-    file: SessionFile, path: compute.Path, fields: dict[str, Any], methods: set[str]
-) -> dict[str, Any]:
-    """The causes that bound the job, and the verdict."""
+def _judge(file: SessionFile, path: compute.Path, result: schemas.InsightsAnswer, methods: set[str]) -> None:
+    """Add the causes that bound the job, and the verdict, to ``result``."""
     causes, whole = compute.causes(path, is_driver), path.end_ns - path.begin_ns
-    items = [
+    result["causes"] = [
         {**item, "text": verdict.explain(cause, whole)}
         for item, cause in zip(describe_causes(file, path, causes), causes, strict=False)
     ]
-    judged = verdict.judge(
+    result["verdict"] = verdict.judge(
         whole,
         causes,
         methods,
-        fields["findings"],
-        fields["functions"],
-        fields["options"],
-        {item["name"]: item["actor"] for item in items if item["actor"]},
+        result["findings"],
+        result["functions"],
+        result["options"],
+        {item["name"]: item["actor"] for item in result["causes"] if item["actor"]},
     )
-    return {"verdict": judged, "causes": items}
 
 
 @router.post("/api/whatif")
@@ -216,33 +215,35 @@ def whatif(
     """How long a job would have taken with some changes, predicted by replaying its record with them."""
     chosen = records.resolve(body.session)
 
-    def find(file: SessionFile) -> dict[str, Any]:
-        found: dict[str, Any] = dict.fromkeys(
-            (
-                "predicted_ns",
-                "saving_ns",
-                "saving_low_ns",
-                "saving_high_ns",
-                "speedup",
-                "utilisation_before",
-                "utilisation",
-            )
-        )
+    def find(file: SessionFile) -> schemas.WhatIfAnswer:
         max_replays = gains.BASELINE_REPLAYS + 1
         with _replaying(records, replays, chosen, file, body.job_id, long=True, max_replays=max_replays) as (
             about,
             recorded,
             check,
         ):
-            found |= {"baseline_ns": about["calibration"]["recorded_ns"], "path": [], "functions": []}
+            baseline_ns = about["calibration"]["recorded_ns"]
             base = _baseline(about, recorded, check, long=True)
+            found: schemas.WhatIfAnswer = {
+                **about,
+                "predicted_ns": None,
+                "saving_ns": None,
+                "saving_low_ns": None,
+                "saving_high_ns": None,
+                "speedup": None,
+                "utilisation_before": None,
+                "utilisation": None,
+                "baseline_ns": baseline_ns,
+                "path": [],
+                "functions": [],
+            }
             if base is not None and base.withheld is None:
-                _predict(base, [_change(item) for item in body.changes], about, found, check)
-        return {**about, **found}
+                _predict(base, [_change(item) for item in body.changes], found, check)
+        return found
 
     question = f"/api/whatif {body.model_dump_json(exclude={'session'})}"
     encoded, age_s = records.read_with_age(chosen, question, lambda file: msgspec.json.encode(find(file)))
-    return Response(encoded, headers={"Age": str(int(age_s))}, media_type="application/json")
+    return Json(encoded, headers={"Age": str(int(age_s))})
 
 
 def _change(item: schemas.AnyChange) -> Change:
@@ -252,24 +253,21 @@ def _change(item: schemas.AnyChange) -> Change:
     return Change(fields["kind"], name, float(amount))
 
 
-def _predict(
-    base: gains.Baseline,
-    changes: list[Change],
-    about: dict[str, Any],
-    fields: dict[str, Any],
-    check: Check,
-) -> None:
-    """Replay the changed programs and add the prediction to ``fields``."""
+def _predict(base: gains.Baseline, changes: list[Change], result: schemas.WhatIfAnswer, check: Check) -> None:
+    """Replay the changed programs and add the prediction to ``result``."""
     programs, replayed = gains.predict(base, changes, check)
     if replayed.is_stuck:
         message = "With these changes the replay came to a point where everything waits for something."
-        about["withheld"] = {"code": "stuck", "message": message}
+        result["withheld"] = {"code": "stuck", "message": message}
         return
     predicted = gains.scaled(base, replayed.duration_ns)
+    saving = base.saving_fields(base.recorded_ns - predicted)
     path, functions = gains.path_of(base, programs, replayed)
-    fields |= {
+    result |= {
         "predicted_ns": predicted,
-        **base.saving_fields(base.recorded_ns - predicted),
+        "saving_ns": saving["saving_ns"],
+        "saving_low_ns": saving["saving_low_ns"],
+        "saving_high_ns": saving["saving_high_ns"],
         "speedup": base.recorded_ns / max(1, predicted),
         "utilisation_before": gains.utilisation(base.programs, base.replayed),
         "utilisation": gains.utilisation(programs, replayed),

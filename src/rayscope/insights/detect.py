@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
-from typing import Any, NamedTuple
 
-from rayscope.insights import gains, sketches
+from rayscope.insights import gains, schemas, sketches
 from rayscope.insights.finding import Detector, Facts, Finding, NotEnoughData
 from rayscope.insights.gains import Check
 from rayscope.insights.replay.changes import BadChange, Change
@@ -21,19 +20,16 @@ log = logging.getLogger("rayscope.insights")
 GROUP = "rayscope.detectors"
 #: The severities with the smallest share of the job's time that each requires. Findings below all of them are
 #: dropped.
-SEVERITIES = (("critical", 0.15), ("warning", 0.05), ("info", 0.01))
+SEVERITIES: tuple[tuple[schemas.FindingSeverity, float], ...] = (
+    ("critical", 0.15),
+    ("warning", 0.05),
+    ("info", 0.01),
+)
 #: Findings below this share of the job's time are reported only if they are risks.
 _MIN_SHARE = SEVERITIES[-1][1]
 #: Maximum number of findings reported per detector: the largest ones.
 _MAX_FINDINGS = 10
 _OF_LIBRARY = " This is code of {library}: change how the job uses it, not the code itself."
-
-
-class SkippedDetector(NamedTuple):
-    """A detector that had too little data or failed, and why."""
-
-    kind: str
-    message: str
 
 
 @functools.cache
@@ -50,26 +46,25 @@ def load() -> tuple[Detector, ...]:
 
 def detect(
     facts: Facts, base: gains.Baseline | None, detectors: Sequence[Detector], check: Check
-) -> tuple[list[dict[str, Any]], list[SkippedDetector]]:
-    """The findings as :class:`schemas.FindingItem`, the largest first, and the detectors that were skipped.
+) -> tuple[list[schemas.FindingItem], list[schemas.SilentDetector]]:
+    """The findings, the largest first, and the detectors that had too little data or failed.
 
     If the job can be replayed, a replay predicts the saving of a finding. Otherwise the saving is unknown,
     and the finding weighs its maximum cost. Attempts that are not on the critical path cost nothing. Findings
     that are only risks come last.
     """
     found: list[tuple[Detector, Finding]] = []
-    skipped: list[SkippedDetector] = []
+    skipped: list[schemas.SilentDetector] = []
     for detector in detectors:
         check(0.0)
         try:
             largest = sorted(detector.find(facts), key=lambda finding: -finding.cost_ns)[:_MAX_FINDINGS]
         except NotEnoughData as reason:
-            skipped.append(SkippedDetector(detector.kind, str(reason)))
+            skipped.append({"kind": detector.kind, "message": str(reason)})
         except Exception as error:  # plug-ins may raise anything
             log.exception("the detector %s failed", detector.kind)
-            skipped.append(
-                SkippedDetector(detector.kind, f"It failed: {type(error).__name__}: {error}"[:500])
-            )
+            message = f"It failed: {type(error).__name__}: {error}"[:500]
+            skipped.append({"kind": detector.kind, "message": message})
         else:
             found += ((detector, finding) for finding in largest)
     savings: dict[tuple[Change, ...], int | None] = {}
@@ -117,13 +112,13 @@ def _item(
     facts: Facts,
     detector: Detector,
     finding: Finding,
-    severity: str,
+    severity: schemas.FindingSeverity,
     share: float,
-    saving: dict[str, int] | None,
+    saving: schemas.Saving | None,
     on_path_ns: int | None,
-) -> dict[str, Any]:
+) -> schemas.FindingItem:
     # Detectors may use NumPy's numbers, which JSON encoders reject.
-    numbers = {
+    numbers: dict[str, schemas.FindingNumber] = {
         name: getattr(number, "item", lambda n=number: n)() for name, number in finding.numbers.items()
     }
     origin = facts.origin(finding.function or finding.actor_class or "")
@@ -133,12 +128,16 @@ def _item(
         "title": detector.title,
         "severity": severity,
         "share": share,
-        **(saving or {"saving_ns": None, "saving_low_ns": None, "saving_high_ns": None}),
+        "saving_ns": saving and saving["saving_ns"],
+        "saving_low_ns": saving and saving["saving_low_ns"],
+        "saving_high_ns": saving and saving["saving_high_ns"],
         "cost_ns": int(finding.cost_ns),
         "is_risk": share < _MIN_SHARE,
         "on_path_ns": on_path_ns,
         "confidence": finding.confidence,
-        **names,
+        "function": finding.function,
+        "actor_class": finding.actor_class,
+        "caller": finding.caller,
         "origin": origin,
         "numbers": numbers,
         "advice": detector.advice.format(**{**names, **texts(numbers)})
@@ -151,12 +150,12 @@ def _item(
     }
 
 
-def texts(numbers: dict[str, Any]) -> dict[str, Any]:
+def texts(numbers: Mapping[str, schemas.FindingNumber]) -> dict[str, schemas.FindingNumber]:
     """Numbers formatted for people: ``_ns`` are durations, ``_bytes`` are sizes."""
     return {name: _text(name, value) for name, value in numbers.items()}
 
 
-def _text(name: str, value: Any) -> Any:
+def _text(name: str, value: schemas.FindingNumber) -> schemas.FindingNumber:
     if isinstance(value, (int, float)):
         if name.endswith("_ns"):
             return duration(value)

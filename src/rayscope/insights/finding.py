@@ -9,18 +9,17 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from rayscope.insights import schemas
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL, CREATION
 from rayscope.insights.replay.recorded import Actor, Attempts, Bools, Group, Ints, Recorded, Wait, no_numbers
 from rayscope.insights.spans import Span, union_ns
 from rayscope.model.origin import origin
 
-Confidence = Literal["high", "medium", "low"]
-Number = int | float | str
 #: Samples of a metric in the order of time: (ns since the job began, value).
 Points = list[tuple[int, float]]
 #: Reads a metric, filtered by labels, during the job. Returns samples by the number of the node.
@@ -52,8 +51,8 @@ class Finding:
     rows: Ints | None = None
     groups: tuple[str, ...] = ()
     is_risk: bool = False
-    confidence: Confidence = "high"
-    numbers: Mapping[str, Number] = field(default_factory=dict)
+    confidence: schemas.FindingConfidence = "high"
+    numbers: Mapping[str, schemas.FindingNumber] = field(default_factory=dict)
     filters: Mapping[str, str] = field(default_factory=dict)
     sketch: str | None = None
 

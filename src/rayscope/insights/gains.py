@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, get_args
 
+from rayscope.insights import schemas
 from rayscope.insights.replay.build import build
 from rayscope.insights.replay.changes import Change, apply_changes
 from rayscope.insights.replay.margin import saving_range, with_slower_ray
@@ -36,12 +37,11 @@ _MAX_FINDINGS = 20
 _MAX_FUNCTIONS = 50
 #: Maximum number of stretches of a critical path, and functions on it.
 _MAX_LINKS = 50
-_OPTIONS = ("no_startup", "no_stragglers", "no_retries", "no_transfer", "twice_the_cpus")
+_OPTIONS: tuple[schemas.GainOption, ...] = get_args(schemas.GainOption)
 
 
 class Baseline(NamedTuple):
-    """A job's record, its programs, and the result of their replay. ``withheld``: why nothing is predicted,
-    as a code and a sentence.
+    """A job's record, its programs, and the result of their replay. ``withheld``: why nothing is predicted.
 
     ``ray_ns``: how much longer the job takes if Ray needs twice the time for its own part; None if nothing is
     predicted.
@@ -52,12 +52,12 @@ class Baseline(NamedTuple):
     replayed: Replayed
     recorded_ns: int
     replayed_ns: int
-    withheld: tuple[str, str] | None
+    withheld: schemas.Withheld | None
     ray_ns: int | None = None
 
     @property
-    def calibration(self) -> dict[str, Any]:
-        """The fields of :class:`schemas.Calibration`."""
+    def calibration(self) -> schemas.Calibration:
+        """The accuracy of the replay."""
         if self.replayed.is_stuck:
             return {"recorded_ns": self.recorded_ns, "replayed_ns": None, "error": None, "ray_ns": None}
         return {
@@ -67,22 +67,23 @@ class Baseline(NamedTuple):
             "ray_ns": self.ray_ns,
         }
 
-    def saving_fields(self, saving_ns: int) -> dict[str, int]:
-        """The fields of :class:`schemas.Saving`: a saving and the range that contains it in 9 of 10 cases."""
+    def saving_fields(self, saving_ns: int) -> schemas.Saving:
+        """A saving and the range that contains it in 9 of 10 cases."""
         error = self.calibration["error"] or 0.0
         low, high = saving_range(saving_ns, error, self.ray_ns or 0, self.recorded_ns)
         return {"saving_ns": saving_ns, "saving_low_ns": low, "saving_high_ns": high}
 
 
-def too_large(attempts: int) -> tuple[str, str]:
-    """Why a job with this many attempts is not replayed, or only on request: a code and a sentence."""
+def too_large(attempts: int) -> schemas.Withheld:
+    """Why a job with this many attempts is not replayed, or only on request."""
     if attempts > MAX_READ:
-        return "too_large", f"The job has {attempts:,} attempts; at most {MAX_READ:,} are looked at."
-    return (
-        "takes_long",
-        f"The job has {attempts:,} attempts. Replaying more than {MAX_ATTEMPTS:,} takes a minute or more, so "
-        "ask for it: rayscope diagnose --long, or the page Insights.",
-    )
+        message = f"The job has {attempts:,} attempts; at most {MAX_READ:,} are looked at."
+        return {"code": "too_large", "message": message}
+    return {
+        "code": "takes_long",
+        "message": f"The job has {attempts:,} attempts. Replaying more than {MAX_ATTEMPTS:,} takes a minute "
+        "or more, so ask for it: rayscope diagnose --long, or the page Insights.",
+    }
 
 
 def findings_replayed(attempts: int) -> int:
@@ -105,23 +106,25 @@ def baseline(recorded: Recorded, check: Check) -> Baseline:
     replayed = replay(programs, check)
     begin = recorded.driver[0]
     recorded_ns, replayed_ns = recorded.driver[1] - begin, max(0, replayed.duration_ns - begin)
-    withheld = None
+    withheld: schemas.Withheld | None = None
     if not recorded.has_driver:
-        withheld = "no_driver", "The job's driver is not on record, so nobody knows what it waited for."
+        message = "The job's driver is not on record, so nobody knows what it waited for."
+        withheld = {"code": "no_driver", "message": message}
     elif not recorded.is_traced:
-        withheld = (
-            "not_traced",
+        message = (
             "It is not known what the job's driver and tasks waited for: "
-            "the tracer reported nothing from them.",
+            "the tracer reported nothing from them."
         )
+        withheld = {"code": "not_traced", "message": message}
     elif replayed.is_stuck:
-        withheld = "stuck", "The replay of the job came to a point where everything waits for something."
+        message = "The replay of the job came to a point where everything waits for something."
+        withheld = {"code": "stuck", "message": message}
     elif abs(replayed_ns - recorded_ns) > MAX_ERROR * recorded_ns:
-        withheld = (
-            "inaccurate",
+        message = (
             f"Replayed unchanged, the job takes {duration(replayed_ns)} instead of "
-            f"{duration(recorded_ns)}; predictions are withheld beyond {MAX_ERROR:.0%}.",
+            f"{duration(recorded_ns)}; predictions are withheld beyond {MAX_ERROR:.0%}."
         )
+        withheld = {"code": "inaccurate", "message": message}
     ray_ns = None
     if withheld is None:
         slower = replay(with_slower_ray(programs), check)
@@ -174,43 +177,53 @@ def functions_by_time(programs: Programs) -> list[tuple[int, int, int]]:
     return sorted(found, key=lambda one: (-one[2], programs.functions[one[0]]))
 
 
-def gains(base: Baseline, check: Check) -> tuple[list[dict[str, Any]], int, list[dict[str, Any]]]:
-    """The gain if each function took half the time, the number of functions, and the gain of each option."""
-
-    def gain(change: Change) -> dict[str, Any] | None:
-        saved = saving(base, [change], check)
-        if saved is None:
-            return None
-        share = saved / max(1, base.recorded_ns)
-        return {"predicted_ns": base.recorded_ns - saved, **base.saving_fields(saved), "share": share}
-
+def gains(
+    base: Baseline, check: Check, origin: Callable[[str], str | None]
+) -> tuple[list[schemas.FunctionGain], int, list[schemas.OptionGain]]:
+    """The gain if each function took half the time, the number of functions, and the gain of each option,
+    the largest gains first. ``origin``: returns the origin of a function.
+    """
+    whole = max(1, base.recorded_ns)
     functions = functions_by_time(base.programs)
-    found = []
+    found: list[schemas.FunctionGain] = []
     for function, attempts, own_ns in functions[: _functions_replayed(len(base.recorded.attempts))]:
         name = base.programs.functions[function]
-        gained = gain(Change("speed", name, 2.0)) if own_ns else None
-        if gained is not None:
-            is_driver = _is_driver(base.programs, function)
+        saved = saving(base, [Change("speed", name, 2.0)], check) if own_ns else None
+        if saved is not None:
             found.append(
-                {"function": name, "is_driver": is_driver, "attempts": attempts, "own_ns": own_ns, **gained}
+                {
+                    "function": name,
+                    "is_driver": _is_driver(base.programs, function),
+                    "attempts": attempts,
+                    "own_ns": own_ns,
+                    "predicted_ns": base.recorded_ns - saved,
+                    **base.saving_fields(saved),
+                    "share": saved / whole,
+                    "origin": origin(name),
+                }
             )
-    options = []
+    options: list[schemas.OptionGain] = []
     cpus = sum(node[CPU] for node in base.programs.nodes) // UNIT
     for option in _OPTIONS:
         change = Change("cpus", amount=cpus) if option == "twice_the_cpus" else Change(option)
-        gained = gain(change)
-        if gained is not None:
-            options.append({"option": option, **gained})
-    return _largest_first(found), len(functions), _largest_first(options)
-
-
-def _largest_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(rows, key=lambda row: -row["saving_ns"])
+        saved = saving(base, [change], check)
+        if saved is not None:
+            options.append(
+                {
+                    "option": option,
+                    "predicted_ns": base.recorded_ns - saved,
+                    **base.saving_fields(saved),
+                    "share": saved / whole,
+                }
+            )
+    found.sort(key=lambda gain: -gain["saving_ns"])
+    options.sort(key=lambda gain: -gain["saving_ns"])
+    return found, len(functions), options
 
 
 def path_of(
     base: Baseline, programs: Programs, replayed: Replayed
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[list[schemas.PathStretch], list[schemas.FunctionOnPath]]:
     """The longest stretches of a replay's critical path in the order of time, and its time by function."""
     links = critical_path(programs, replayed)
     whole = max(1, sum(link.end_ns - link.begin_ns for link in links))
@@ -234,7 +247,7 @@ def path_of(
     )
 
 
-def _stretch(base: Baseline, programs: Programs, link: Link) -> dict[str, Any]:
+def _stretch(base: Baseline, programs: Programs, link: Link) -> schemas.PathStretch:
     row = programs.attempt[link.run]
     attempts = base.recorded.attempts
     function = programs.function[link.run]

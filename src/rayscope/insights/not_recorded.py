@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rayscope.insights import schemas
 from rayscope.insights.replay.recorded import Recorded
 
 
-def find_missing(recorded: Recorded, losses: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The gaps as :class:`schemas.NotRecorded`.
+def find_missing(recorded: Recorded, losses: Mapping[str, Any]) -> list[schemas.NotRecorded]:
+    """The gaps in a job's record.
 
     ``losses``: the losses of the session, as :func:`rayscope.cluster.recording.recording.dropped` returns
     them. Events that were lost and read again are no gap.
     """
-    found: list[dict[str, Any]] = []
+    found: list[schemas.NotRecorded] = []
     if not recorded.is_traced:
         message = "Not recorded: waits and objects. The tracer reported nothing from the job's processes."
         found.append({"code": "tracer_off", "events": None, "message": message})

@@ -10,6 +10,32 @@ from typing_extensions import TypedDict
 from rayscope.api.schemas import Body
 from rayscope.views.critical_path.schemas import PathActor, PathCause
 
+Bottleneck = Literal[
+    "driver",
+    "actor",
+    "cluster",
+    "function",
+    "awaiting",
+    "waiting_args",
+    "waiting_node",
+    "starting_worker",
+    "queued",
+    "loading",
+    "fetching",
+    "storing",
+    "blocked",
+    "retrying",
+    "preparing",
+    "finishing",
+    "unknown",
+]
+RemedyKind = Literal["finding", "function", "option"]
+GainOption = Literal["no_startup", "no_stragglers", "no_retries", "no_transfer", "twice_the_cpus"]
+FindingSeverity = Literal["critical", "warning", "info"]
+FindingConfidence = Literal["high", "medium", "low"]
+FindingNumber = int | float | str
+ReplayPhase = Literal["executing", "waiting", "starting"]
+
 
 class Saving(TypedDict):
     """The predicted saving of a change, and the range that contains it in 9 of 10 cases."""
@@ -47,6 +73,18 @@ class Withheld(TypedDict):
     message: str
 
 
+class JobAnswer(TypedDict):
+    """The common fields of the answers about a job."""
+
+    session: str
+    job_id: str
+    attempts: int
+    so_far: bool
+    end_ns: int
+    calibration: Calibration
+    withheld: Withheld | None
+
+
 class NotRecorded(TypedDict):
     """A reason why the record of a job is incomplete. ``events``: how many were dropped during the job, null
     if there was no tracer.
@@ -74,29 +112,11 @@ class Verdict(SavingIfKnown):
     time, if ``name`` is a method.
     """
 
-    code: Literal[
-        "driver",
-        "actor",
-        "cluster",
-        "function",
-        "awaiting",
-        "waiting_args",
-        "waiting_node",
-        "starting_worker",
-        "queued",
-        "loading",
-        "fetching",
-        "storing",
-        "blocked",
-        "retrying",
-        "preparing",
-        "finishing",
-        "unknown",
-    ]
+    code: Bottleneck
     name: str
     total_ns: int
     share: float
-    remedy: Literal["finding", "function", "option"] | None
+    remedy: RemedyKind | None
     remedy_name: str | None
     remedy_place: str | None
     text: str
@@ -121,7 +141,7 @@ class FunctionGain(Saving):
 class OptionGain(Saving):
     """The job's gain from an option that is not about a single function."""
 
-    option: Literal["no_startup", "no_stragglers", "no_retries", "no_transfer", "twice_the_cpus"]
+    option: GainOption
     predicted_ns: int
     share: float
 
@@ -141,17 +161,17 @@ class FindingItem(SavingIfKnown):
 
     kind: str
     title: str
-    severity: Literal["critical", "warning", "info"]
+    severity: FindingSeverity
     share: float
     cost_ns: int
     is_risk: bool
     on_path_ns: int | None
-    confidence: Literal["high", "medium", "low"]
+    confidence: FindingConfidence
     function: str | None
     actor_class: str | None
     caller: str | None
     origin: str | None
-    numbers: dict[str, int | float | str]
+    numbers: dict[str, FindingNumber]
     advice: str
     sketch: str
     doc: str
@@ -171,7 +191,7 @@ class ExplainedCause(PathCause):
     text: str
 
 
-class InsightsAnswer(TypedDict):
+class InsightsAnswer(JobAnswer):
     """The causes of a job's duration and the changes that would make it faster, the largest savings first.
 
     ``findings``: those that cost at least 1 % of the job's time, and risks, which come last. ``silent``:
@@ -181,13 +201,6 @@ class InsightsAnswer(TypedDict):
     ``so_far``: the job is still running. ``end_ns``: when it ended, or the time of this answer.
     """
 
-    session: str
-    job_id: str
-    attempts: int
-    so_far: bool
-    end_ns: int
-    calibration: Calibration
-    withheld: Withheld | None
     not_recorded: list[NotRecorded]
     verdict: Verdict | None
     causes: list[ExplainedCause]
@@ -206,7 +219,7 @@ class PathStretch(TypedDict):
     attempt: int | None
     function: str
     is_driver: bool
-    phase: Literal["executing", "waiting", "starting"]
+    phase: ReplayPhase
     begin_ns: int
     duration_ns: int
 
@@ -221,20 +234,13 @@ class FunctionOnPath(TypedDict):
     share: float
 
 
-class WhatIfAnswer(SavingIfKnown):
+class WhatIfAnswer(SavingIfKnown, JobAnswer):
     """The predicted duration of a job with changes. ``baseline_ns``: how long it took until ``end_ns``.
 
     ``path``: the longest stretches of the new critical path in the order of time; ``functions``: all of the
     path by function.
     """
 
-    session: str
-    job_id: str
-    attempts: int
-    so_far: bool
-    end_ns: int
-    calibration: Calibration
-    withheld: Withheld | None
     baseline_ns: int
     predicted_ns: int | None
     speedup: float | None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
+from rayscope.insights import schemas
 from rayscope.units import duration, duration_range
 from rayscope.views.critical_path.compute import Cause
+from rayscope.views.critical_path.schemas import PathActor
 
 #: A remedy must save at least this share of the job's time.
 _MIN_SAVING_SHARE = 0.01
-_BOUND_BY = {
+_BOUND_BY: dict[schemas.Bottleneck, str] = {
     "driver": "Bound by the driver: it ran for {took} of {whole}.",
     "actor": "Bound by one actor: {name} ran for {took} of {whole} while other calls waited for it.",
     "cluster": "Bound by the size of the cluster: {name} ran for {took} of {whole} while other tasks waited "
@@ -33,8 +35,6 @@ _BOUND_BY = {
 #: Importing, connecting and shutting down take some seconds of any job. They count as the bottleneck only if
 #: they take half of the job.
 _STARTUP_PHASES = ("preparing", "finishing")
-#: Fields that a verdict copies from its remedy.
-_SAVING_FIELDS = ("saving_ns", "saving_low_ns", "saving_high_ns")
 #: Causes below this share of the path are not explained.
 _MIN_EXPLAINED_SHARE = 0.15
 _SPANS = "Mark its parts with rayscope.span to see which takes long."
@@ -60,7 +60,7 @@ _EXPLANATIONS = {
     "unknown": "What the job did for {took} is not recorded. The tracer tells who waits for whom: start the "
     "program with rayscope run.",
 }
-_OPTIONS = {
+_OPTIONS: dict[schemas.GainOption, str] = {
     "no_startup": "No worker start-up",
     "no_stragglers": "No stragglers",
     "no_retries": "No retries",
@@ -72,30 +72,26 @@ _OPTIONS = {
 class Remedy(NamedTuple):
     """A remedy: a ``finding`` by kind and place, a ``function`` at half its time, or an ``option``.
 
-    ``gain``: the predicted saving, with the fields of :class:`schemas.Saving`.
+    ``gain``: the predicted saving.
     """
 
-    kind: str
+    kind: schemas.RemedyKind
     name: str
     place: str
-    gain: Mapping[str, Any]
+    gain: schemas.Saving
     words: str
-
-    @property
-    def saving_ns(self) -> int:
-        return int(self.gain["saving_ns"])
 
 
 def judge(
     recorded_ns: int,
     causes: Sequence[Cause],
     calls: set[str],
-    findings: Sequence[dict[str, Any]],
-    functions: Sequence[dict[str, Any]],
-    options: Sequence[dict[str, Any]],
-    actors: Mapping[str, dict[str, Any]] | None = None,
-) -> dict[str, Any] | None:
-    """The fields of :class:`schemas.Verdict`; None if the job took no time.
+    findings: Sequence[schemas.FindingItem],
+    functions: Sequence[schemas.FunctionGain],
+    options: Sequence[schemas.OptionGain],
+    actors: Mapping[str, PathActor] | None = None,
+) -> schemas.Verdict | None:
+    """The bottleneck of a job and its remedy; None if the job took no time.
 
     ``causes``: the causes of the critical path, the largest first; ``calls``: the functions that are methods
     of actors; ``actors``: for each function the actor that took most of its time.
@@ -105,7 +101,7 @@ def judge(
     around = sum(one.total_ns for one in causes if one.phase in _STARTUP_PHASES)
     within = [one for one in causes if one.phase not in _STARTUP_PHASES]
     cause = within[0] if within and around <= recorded_ns / 2 else causes[0]
-    code = cause.phase if cause.phase in _BOUND_BY else "unknown"
+    code: schemas.Bottleneck = next((known for known in _BOUND_BY if known == cause.phase), "unknown")
     if cause.phase == "executing" and cause.is_driver:
         code = "driver"
     elif cause.phase == "executing":
@@ -116,10 +112,10 @@ def judge(
     name = (cause.name or "a task") + (f" ({_place(actor)})" if actor else "")
     text = _BOUND_BY[code].format(name=name, took=took, whole=whole)
     remedy = _remedy(code, findings, functions, options)
-    if remedy is not None and remedy.saving_ns < _MIN_SAVING_SHARE * recorded_ns:
+    if remedy is not None and remedy.gain["saving_ns"] < _MIN_SAVING_SHARE * recorded_ns:
         remedy = None
     if remedy is not None:
-        share = remedy.saving_ns / max(1, recorded_ns)
+        share = remedy.gain["saving_ns"] / max(1, recorded_ns)
         saved = duration_range(remedy.gain["saving_low_ns"], remedy.gain["saving_high_ns"])
         text += f" {remedy.words} would save {saved} (9 of 10), {share:.0%}."
     return {
@@ -130,7 +126,9 @@ def judge(
         "remedy": remedy and remedy.kind,
         "remedy_name": remedy and remedy.name,
         "remedy_place": remedy and remedy.place,
-        **{name: remedy and remedy.gain[name] for name in _SAVING_FIELDS},
+        "saving_ns": remedy and remedy.gain["saving_ns"],
+        "saving_low_ns": remedy and remedy.gain["saving_low_ns"],
+        "saving_high_ns": remedy and remedy.gain["saving_high_ns"],
         "text": text,
         "actor": actor,
     }
@@ -146,7 +144,7 @@ def explain(cause: Cause, recorded_ns: int) -> str:
     return text.format(name=name, took=duration(cause.total_ns))
 
 
-def _place(actor: Mapping[str, Any]) -> str:
+def _place(actor: PathActor) -> str:
     """The label of an actor: its process and host, or its ID."""
     on = f" @ {actor['host']}" if actor["host"] else ""
     return f"actor {actor['actor_id'][:8]}" if actor["pid"] is None else f"pid {actor['pid']}{on}"
@@ -154,17 +152,17 @@ def _place(actor: Mapping[str, Any]) -> str:
 
 def _remedy(
     code: str,
-    findings: Sequence[dict[str, Any]],
-    functions: Sequence[dict[str, Any]],
-    options: Sequence[dict[str, Any]],
+    findings: Sequence[schemas.FindingItem],
+    functions: Sequence[schemas.FunctionGain],
+    options: Sequence[schemas.OptionGain],
 ) -> Remedy | None:
     """The finding with the largest saving; else more CPUs if these are short; else a function."""
     predicted = [one for one in findings if one["saving_ns"] is not None]
     if predicted:
-        best = max(predicted, key=lambda one: one["saving_ns"])
-        place = best["function"] or best["actor_class"] or ""
-        words = f"Fixing “{best['title']}”" + (f" ({place})" if place else "")
-        return Remedy("finding", best["kind"], place, best, words)
+        finding = max(predicted, key=lambda one: one["saving_ns"] or 0)
+        place = finding["function"] or finding["actor_class"] or ""
+        words = f"Fixing “{finding['title']}”" + (f" ({place})" if place else "")
+        return Remedy("finding", finding["kind"], place, cast(schemas.Saving, finding), words)
     cpus = next((one for one in options if one["option"] == "twice_the_cpus"), None)
     if code == "cluster" and cpus is not None:
         return Remedy("option", cpus["option"], "", cpus, _OPTIONS[cpus["option"]])

@@ -54,6 +54,6 @@ def test_costs_savings_and_causes_are_parts_of_the_job(record: Plain) -> None:
         assert saving is None or 0 <= finding["saving_low_ns"] <= saving <= finding["saving_high_ns"] <= whole
         assert finding["on_path_ns"] is None or 0 <= finding["on_path_ns"] <= whole
     if not base.replayed.is_stuck:
-        functions, _, options = gains.gains(base, go_on)
+        functions, _, options = gains.gains(base, go_on, facts.origin)
         for gain in [*functions, *options]:
             assert gain["saving_low_ns"] <= gain["saving_ns"] <= gain["saving_high_ns"] <= whole

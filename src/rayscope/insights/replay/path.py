@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rayscope.insights.replay.program import Programs
 from rayscope.insights.replay.simulation.engine import Blocked, Replayed
+from rayscope.insights.schemas import ReplayPhase
 
 _MAX_LINKS = 200_000
 
@@ -18,7 +19,7 @@ class Link(NamedTuple):
     """
 
     run: int
-    phase: str
+    phase: ReplayPhase
     begin_ns: int
     end_ns: int
 
@@ -33,7 +34,7 @@ def critical_path(programs: Programs, replayed: Replayed) -> list[Link]:
     root = max(programs.roots, key=replayed.ended_ns.__getitem__)
     run, now = root, replayed.ended_ns[root]
 
-    def link(run: int, phase: str, since: int) -> int:
+    def link(run: int, phase: ReplayPhase, since: int) -> int:
         if since < now:
             links.append(Link(run, phase, since, now))
         return min(now, since)
