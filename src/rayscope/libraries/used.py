@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from rayscope.ingest.clusters import Clusters
+from rayscope.libraries.schemas import LibraryProblem
 from rayscope.libraries.train import compute as train_compute
 from rayscope.libraries.train import sql as train_sql
 from rayscope.libraries.tune import compute as tune_compute
@@ -18,7 +19,7 @@ T = TypeVar("T")
 VIEWS = {"data": "datasets", "serve": "serve_applications", "train": "train_runs", "tune": "tune_experiments"}
 
 
-def problem(records: SessionReader, clusters: Clusters, session: str, library: str) -> dict[str, str] | None:
+def problem(records: SessionReader, clusters: Clusters, session: str, library: str) -> LibraryProblem | None:
     """Why the state of a library cannot be read at present, and a remedy; None if it can or is not used."""
     found = clusters.library_problem(session, library)
     if found is not None:

@@ -3683,13 +3683,13 @@ export interface TrainRunAnswer {
   attempt_count: number;
   failed_attempts: number;
   worker_count: number;
-  session: string;
   controller_actor_id: string | null;
   controller_log_file: string | null;
   controller_node_id: string | null;
   settings: {
     [k: string]: string;
   };
+  session: string;
   attempts: TrainAttempt[];
   attempt_id: string | null;
   workers: TrainWorker[];

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rayscope.api.parameters import CurrentRecords, Limit, Session
 from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
@@ -42,7 +40,7 @@ def dataset(records: CurrentRecords, dataset_id: str, session: Session = None) -
     )
 
 
-def _dataset(file: SessionFile, session: str, dataset_id: str, now_ns: int) -> dict[str, Any]:
+def _dataset(file: SessionFile, session: str, dataset_id: str, now_ns: int) -> schemas.DatasetAnswer:
     items, _ = sql.datasets(file, 1, dataset_id)
     if not items:
         raise NotFound(
@@ -59,14 +57,24 @@ def _dataset(file: SessionFile, session: str, dataset_id: str, now_ns: int) -> d
     running = sql.running(file, *stretch, _MAX_BUCKETS)
     by_lane = lanes(running, names)
     starts = sql.actor_starts(file, found["job_id"], begin_ns, end_ns)
+    operators: list[schemas.OperatorDetail] = []
     for one in found["operators"]:
-        one["tasks"] = by_operator.get(one["name"])
-        one["least_ns"] = least_time_ns(one["tasks"])
-        one["running"] = by_lane.get(one["name"], [])
-        one["actors"], one["actor_start_ns"] = starts.get(one["name"], (0, None))
+        tasks = by_operator.get(one["name"])
+        actors, actor_start_ns = starts.get(one["name"], (0, None))
+        operators.append(
+            {
+                **one,
+                "tasks": tasks,
+                "least_ns": least_time_ns(tasks),
+                "running": by_lane.get(one["name"], []),
+                "actors": actors,
+                "actor_start_ns": actor_start_ns,
+            }
+        )
     return {
         "session": session,
         **found,
+        "operators": operators,
         "warnings": sql.warnings(file, dataset_id, _MAX_WARNINGS),
         "bottleneck": bottleneck(by_operator),
         "begin_ns": running[0]["begin_ns"] if running else None,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final, cast
+
+from rayscope.libraries.data import schemas
 
 Row = dict[str, Any]
 
@@ -18,8 +20,8 @@ _SHUFFLES = {
 }
 #: An operator holds up the others if it takes at least this many times as long as the next slowest.
 _MIN_BOTTLENECK_RATIO = 1.25
-_SUMS = ("time_ns", "steady_ns", "output_bytes")
-_MAXIMA = ("max_ns", "max_bytes", "last_ns")
+_SUMS: Final = ("time_ns", "steady_ns", "output_bytes")
+_MAXIMA: Final = ("max_ns", "max_bytes", "last_ns")
 
 
 def operator_of(task: Mapping[str, Any], operators: Sequence[str]) -> str | None:
@@ -38,29 +40,31 @@ def operator_of(task: Mapping[str, Any], operators: Sequence[str]) -> str | None
     return None
 
 
-def tasks_by_operator(tasks: Sequence[Row], operators: Sequence[str]) -> dict[str, Row]:
+def tasks_by_operator(tasks: Sequence[Row], operators: Sequence[str]) -> dict[str, schemas.OperatorTasks]:
     """The groups of :func:`rayscope.libraries.data.sql.tasks`, summed by operator.
 
     Medians and percentiles are those of the group that took longest. ``names``: filters that find the tasks.
     """
-    found: dict[str, Row] = {}
+    found: dict[str, schemas.OperatorTasks] = {}
     for task in sorted(tasks, key=lambda one: -(one["time_ns"] or 0)):
         operator = operator_of(task, operators)
         if operator is None:
             continue
-        names = {"func_name": task["func_name"], "name": task["name"]}
+        names: schemas.TaskNames = {"func_name": task["func_name"], "name": task["name"]}
         figures = {key: value for key, value in task.items() if key not in names}
         into = found.get(operator)
         if into is None:
-            found[operator] = {**figures, "states": dict(task["states"]), "names": [names]}
+            found[operator] = cast(
+                schemas.OperatorTasks, {**figures, "states": dict(task["states"]), "names": [names]}
+            )
             continue
         into["names"].append(names)
         for state, count in task["states"].items():
             into["states"][state] = into["states"].get(state, 0) + count
         for key in _SUMS:
             into[key] = _add(into[key], task[key])
-        for key in _MAXIMA:
-            into[key] = max((value for value in (into[key], task[key]) if value is not None), default=None)
+        for name in _MAXIMA:
+            into[name] = max((value for value in (into[name], task[name]) if value is not None), default=None)
         into["first_ns"] = min(
             (value for value in (into["first_ns"], task["first_ns"]) if value is not None), default=None
         )
@@ -82,7 +86,7 @@ def _add(first: int | None, second: int | None) -> int | None:
     return second if first is None else first if second is None else first + second
 
 
-def least_time_ns(tasks: Mapping[str, Any] | None) -> int:
+def least_time_ns(tasks: schemas.OperatorTasks | None) -> int:
     """The minimum duration of an operator's tasks at their maximum concurrency, ns.
 
     Excludes the cold start of its workers.
@@ -90,7 +94,7 @@ def least_time_ns(tasks: Mapping[str, Any] | None) -> int:
     return (tasks["steady_ns"] or 0) // max(1, tasks["at_once"] or 1) if tasks else 0
 
 
-def bottleneck(by_operator: Mapping[str, Row]) -> str | None:
+def bottleneck(by_operator: Mapping[str, schemas.OperatorTasks]) -> str | None:
     """The operator that limits the throughput: its tasks take longest even at their maximum concurrency.
 
     None if no operator takes clearly longer than all others.

@@ -26,8 +26,8 @@ class OperatorItem(TypedDict):
     inputs: list[str] | None
 
 
-class DatasetItem(TypedDict):
-    """A dataset that was executed. ``end_known_by``: ``job`` or ``session`` if the end is inferred."""
+class _DatasetFields(TypedDict):
+    """A dataset without its operators."""
 
     dataset_id: str
     name: str
@@ -40,6 +40,11 @@ class DatasetItem(TypedDict):
     progress: int | None
     total: int | None
     total_rows: int | None
+
+
+class DatasetItem(_DatasetFields):
+    """A dataset that was executed. ``end_known_by``: ``job`` or ``session`` if the end is inferred."""
+
     operators: list[OperatorItem]
 
 
@@ -105,14 +110,14 @@ class DatasetWarning(TypedDict):
     message: str | None
 
 
-class Dataset(DatasetItem):
+class Dataset(_DatasetFields):
     """A dataset with the tasks of its operators.
 
     ``bottleneck``: the operator that limits the throughput, None if none clearly does. ``begin_ns`` and
     ``bucket_ns``: the begin and the size of the buckets of ``running``.
     """
 
-    operators: list[OperatorDetail]  # type: ignore[assignment]
+    operators: list[OperatorDetail]
     warnings: list[DatasetWarning]
     bottleneck: str | None
     begin_ns: int | None

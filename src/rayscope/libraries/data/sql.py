@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import msgspec
 
+from rayscope.libraries.data import schemas
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.data_issues import DATA_ISSUES
 from rayscope.storage.sql.execution import END, START
@@ -26,7 +29,9 @@ LEFT JOIN jobs j USING (job_id)
 """
 
 
-def datasets(file: SessionFile, limit: int, dataset_id: str | None = None) -> tuple[list[Row], int]:
+def datasets(
+    file: SessionFile, limit: int, dataset_id: str | None = None
+) -> tuple[list[schemas.DatasetItem], int]:
     """Datasets, or a single one, newest first, each with its ``operators`` in order; and the total number."""
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM datasets").fetchone()
@@ -53,7 +58,7 @@ def datasets(file: SessionFile, limit: int, dataset_id: str | None = None) -> tu
         for one in row["operators"]:
             if row["end_known_by"] == "job" and one["state"] not in ("FINISHED", "FAILED"):
                 one["state"] = row["state"]
-    return found, int(total[0]) if total else 0
+    return cast(list[schemas.DatasetItem], found), int(total[0]) if total else 0
 
 
 def running_ids(file: SessionFile, limit: int) -> tuple[list[str], int]:
@@ -70,19 +75,20 @@ def running_ids(file: SessionFile, limit: int) -> tuple[list[str], int]:
     return [row[0] for row in found], found[0][1] - len(found) if found else 0
 
 
-def warnings(file: SessionFile, dataset_id: str, limit: int) -> list[Row]:
+def warnings(file: SessionFile, dataset_id: str, limit: int) -> list[schemas.DatasetWarning]:
     """The warnings of Ray Data about a dataset, in the order of time."""
     with file.reader() as reader:
-        return rows_of(
+        found = rows_of(
             reader.execute(
                 f"SELECT time_ns, operator, issue, message FROM ({DATA_ISSUES}) WHERE dataset_id = ? "
                 "ORDER BY time_ns, operator, issue LIMIT ?",
                 [dataset_id, limit],
             )
         )
+    return cast(list[schemas.DatasetWarning], found)
 
 
-def end_before(file: SessionFile, job_id: str, start_ns: int) -> int:
+def end_before(file: SessionFile, job_id: str | None, start_ns: int) -> int:
     """When the last dataset of a job ended that had ended by ``start_ns``, ns; 0 if there was none."""
     with file.reader() as reader:
         found = reader.execute(
@@ -102,7 +108,7 @@ WHERE job_id = $job AND type IN ('NORMAL_TASK', 'ACTOR_TASK')
 """
 
 
-def tasks(file: SessionFile, job_id: str, since_ns: int, until_ns: int, now_ns: int) -> list[Row]:
+def tasks(file: SessionFile, job_id: str | None, since_ns: int, until_ns: int, now_ns: int) -> list[Row]:
     """Attempts of a job's Ray Data functions that were created in a span of time, by name and function.
 
     Each row has ``name``, ``func_name`` and ``states`` (state -> attempts). For attempts that ran, it has the
@@ -157,7 +163,7 @@ GROUP BY operator
 
 
 def actor_starts(
-    file: SessionFile, job_id: str, since_ns: int, until_ns: int
+    file: SessionFile, job_id: str | None, since_ns: int, until_ns: int
 ) -> dict[str, tuple[int, int | None]]:
     """The actors that were created for each operator's pool in a span of time.
 
@@ -169,7 +175,7 @@ def actor_starts(
 
 
 def running(
-    file: SessionFile, job_id: str, since_ns: int, until_ns: int, now_ns: int, buckets: int
+    file: SessionFile, job_id: str | None, since_ns: int, until_ns: int, now_ns: int, buckets: int
 ) -> list[Row]:
     """The mean number of these attempts that ran in each of ``buckets`` equal parts of the time in which any
     ran.

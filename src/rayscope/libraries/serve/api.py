@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from fastapi import Query
 
@@ -13,7 +13,6 @@ from rayscope.ingest.clusters import CurrentClusters
 from rayscope.libraries.serve import schemas, sql
 from rayscope.libraries.serve.compute import edge, requests
 from rayscope.libraries.used import problem
-from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
 router = Router()
@@ -26,8 +25,17 @@ def serve(
 ) -> Json[schemas.ServePage]:
     """Serve's applications with their deployments, its proxies and its controllers."""
     name = records.resolve(session)
-    found = records.read_cached(name, lambda file: _all(file, limit), str(limit))
-    return answer({"session": name, **found, "problem": problem(records, clusters, name, "serve")})
+    items, total, proxies, controllers = records.read_cached(name, lambda file: _all(file, limit), str(limit))
+    return answer(
+        {
+            "session": name,
+            "items": items,
+            "total": total,
+            "proxies": proxies,
+            "controllers": controllers,
+            "problem": problem(records, clusters, name, "serve"),
+        }
+    )
 
 
 # This is no sub-path of the application, because a name may contain slashes and end in anything.
@@ -38,15 +46,15 @@ def serve_requests(
     session: Session = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     order: Annotated[
-        Literal["slowest", "newest", "failed"],
+        sql.Order,
         Query(description="Which requests: the slowest, the newest, or the newest that failed."),
     ] = "slowest",
 ) -> Json[schemas.ServeRequestPage]:
     """Slow and failed requests of an application, and where each spent its time, according to the tracer."""
     name = records.resolve(session)
 
-    def read(file: SessionFile) -> dict[str, Any]:
-        _find_application(file, application)
+    def read(file: SessionFile) -> schemas.ServeRequestPage:
+        sql.application(file, application)
         hops, total = sql.requests(file, application, limit, order)
         left_out = sql.left_out(file, application)
         return {"session": name, "items": requests(hops), "total": total, "left_out": left_out}
@@ -63,41 +71,14 @@ def serve_application(
     return answer(records.read_cached(name, lambda file: _application(file, name, application), application))
 
 
-def _all(file: SessionFile, limit: int) -> dict[str, Any]:
-    items, total = sql.applications(file, limit)
-    shown = schemas.ServeApplicationItem.__annotations__
-    for item in items:
-        for deployment in item["deployments"]:
-            _count(deployment)
-            for name in deployment.keys() - schemas.ServeDeploymentItem.__annotations__.keys():
-                del deployment[name]
-    return {
-        "items": [{name: item[name] for name in shown} for item in items],
-        "total": total,
-        "proxies": sql.proxies(file),
-        "controllers": sql.controllers(file),
-    }
+def _all(
+    file: SessionFile, limit: int
+) -> tuple[list[schemas.ServeApplicationItem], int, list[schemas.ServeProxy], list[schemas.ServeController]]:
+    return *sql.applications(file, limit), sql.proxies(file), sql.controllers(file)
 
 
-def _application(file: SessionFile, session: str, application: str) -> dict[str, Any]:
-    found = _find_application(file, application)
-    for deployment in found["deployments"]:
-        _count(deployment)
+def _application(file: SessionFile, session: str, application: str) -> schemas.ServeApplicationAnswer:
+    found = sql.application(file, application)
     replicas, total = sql.replicas(file, application, _MAX_REPLICAS)
     edges = [edge(row) for row in sql.calls(file, application)]
     return {"session": session, **found, "replicas": replicas, "replicas_total": total, "edges": edges}
-
-
-def _find_application(file: SessionFile, application: str) -> dict[str, Any]:
-    items, _ = sql.applications(file, 1, application)
-    if not items:
-        raise NotFound(
-            f"Application {application[:80]!r} not found in this session.",
-            what="application",
-            id=application[:80],
-        )
-    return items[0]
-
-
-def _count(deployment: dict[str, Any]) -> None:
-    deployment["running_replicas"] = deployment["replicas"].get("RUNNING", 0)

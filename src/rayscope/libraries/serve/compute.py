@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from rayscope.libraries.serve import schemas
+
 Row = dict[str, Any]
 
 
@@ -67,7 +69,7 @@ class _Hop:
         return max(0, min(self.call.queue_ns, self.call.end_ns - self.call.begin_ns - self.took_ns))
 
 
-def requests(rows: Iterable[Row]) -> list[Row]:
+def requests(rows: Iterable[Row]) -> list[schemas.ServeRequest]:
     """Requests as returned by the API. All hops of a request must be adjacent, the earliest first."""
     found = []
     for _, of_one in groupby(rows, lambda row: row["request"]):
@@ -84,7 +86,7 @@ def _decode(extra: str) -> _HopPayload | None:
         return None  # another program recorded something under the same name
 
 
-def _request(hops: list[_Hop]) -> Row:
+def _request(hops: list[_Hop]) -> schemas.ServeRequest:
     entry = max(hops, key=lambda hop: (hop.payload.deployment == "", hop.took_ns))
     _match(hops, entry)
     steps = list(_steps(entry, 0))
@@ -92,12 +94,16 @@ def _request(hops: list[_Hop]) -> Row:
         if hop is not entry and hop.call is None:
             steps += _steps(hop, 1)
     payload = entry.payload
+    proxy_ns, queue_ns, replica_ns, downstream_ns = _parts(entry)
     return {
         "request": entry.row["request"],
         "request_id": payload.request_id,
         "time_ns": entry.row["begin_ns"],
         "total_ns": entry.took_ns,
-        **_parts(entry),
+        "proxy_ns": proxy_ns,
+        "queue_ns": queue_ns,
+        "replica_ns": replica_ns,
+        "downstream_ns": downstream_ns,
         "route": payload.route,
         "method": payload.method,
         "status": payload.status,
@@ -122,26 +128,29 @@ def _match(hops: Sequence[_Hop], entry: _Hop) -> None:
             caller.calls.append((call, made))
 
 
-def _parts(entry: _Hop) -> Row:
-    """How a request's time was spent, limited because a replica may end after its proxy."""
-    parts: Row = dict.fromkeys(("proxy_ns", "queue_ns", "replica_ns", "downstream_ns"))
+def _parts(entry: _Hop) -> tuple[int | None, int | None, int | None, int | None]:
+    """How a request's time was spent: in the proxy, the queue, the replica, and the calls of the replica.
+
+    The parts are limited because a replica may end after its proxy.
+    """
+    proxy_ns = queue_ns = replica_ns = downstream_ns = None
     replica: _Hop | None = entry
     took_ns = entry.took_ns
     if entry.payload.deployment == "":
         call, replica = entry.calls[0] if entry.calls else (None, None)
         if replica is not None:
-            parts["queue_ns"] = min(replica.queue_ns or 0, entry.took_ns)
-            took_ns = min(replica.took_ns, entry.took_ns - parts["queue_ns"])
-            parts["proxy_ns"] = entry.took_ns - parts["queue_ns"] - took_ns
+            queue_ns = min(replica.queue_ns or 0, entry.took_ns)
+            took_ns = min(replica.took_ns, entry.took_ns - queue_ns)
+            proxy_ns = entry.took_ns - queue_ns - took_ns
         elif call is not None:
-            parts["queue_ns"] = min(call.queue_ns, entry.took_ns)
+            queue_ns = min(call.queue_ns, entry.took_ns)
     if replica is not None:
-        parts["downstream_ns"] = min(replica.payload.downstream_ns or 0, took_ns)
-        parts["replica_ns"] = took_ns - parts["downstream_ns"]
-    return parts
+        downstream_ns = min(replica.payload.downstream_ns or 0, took_ns)
+        replica_ns = took_ns - downstream_ns
+    return proxy_ns, queue_ns, replica_ns, downstream_ns
 
 
-def _steps(hop: _Hop, depth: int) -> Iterator[Row]:
+def _steps(hop: _Hop, depth: int) -> Iterator[schemas.ServeRequestStep]:
     payload, call, row = hop.payload, hop.call, hop.row
     is_proxy = payload.deployment == ""
     yield {
@@ -168,8 +177,14 @@ def _steps(hop: _Hop, depth: int) -> Iterator[Row]:
             continue
         application, _, deployment = made.callee.rpartition("#")
         yield {
-            **dict.fromkeys(("replica_ns", "downstream_ns", "method", "status", "error")),
-            **dict.fromkeys(("actor_id", "node_id", "log_file")),
+            "replica_ns": None,
+            "downstream_ns": None,
+            "method": None,
+            "status": None,
+            "error": None,
+            "actor_id": None,
+            "node_id": None,
+            "log_file": None,
             "application": application,
             "deployment": deployment,
             "depth": depth + 1,
@@ -181,10 +196,18 @@ def _steps(hop: _Hop, depth: int) -> Iterator[Row]:
         }
 
 
-def edge(row: Row) -> Row:
+def edge(row: Row) -> schemas.ServeCalls:
     """Calls of a deployment as returned by the API, with quantiles of their latency."""
-    buckets = row.pop("latency") or []
-    return {**row, **{f"p{q}_ns": _quantile(buckets, q / 100) for q in (50, 95, 99)}}
+    buckets = row["latency"] or []
+    return {
+        "caller": row["caller"],
+        "callee": row["callee"],
+        "calls": row["calls"],
+        "errors": row["errors"],
+        "p50_ns": _quantile(buckets, 0.5),
+        "p95_ns": _quantile(buckets, 0.95),
+        "p99_ns": _quantile(buckets, 0.99),
+    }
 
 
 def _quantile(buckets: Sequence[tuple[int | None, int]], q: float) -> int | None:

@@ -57,8 +57,8 @@ class ServeDeployment(ServeDeploymentItem):
     history: list[ServeChange]
 
 
-class ServeApplicationItem(TypedDict):
-    """An application with its deployments. ``name`` identifies it. Times as in ServeDeploymentItem."""
+class _ApplicationFields(TypedDict):
+    """An application without its deployments."""
 
     name: str
     state: str | None
@@ -71,7 +71,20 @@ class ServeApplicationItem(TypedDict):
     docs_path: str | None
     source: str | None
     deployed_ns: int | None
+
+
+class ServeApplicationItem(_ApplicationFields):
+    """An application with its deployments. ``name`` identifies it. Times as in ServeDeploymentItem."""
+
     deployments: list[ServeDeploymentItem]
+
+
+class ServeApplication(_ApplicationFields):
+    """An application with its configuration and that of its deployments."""
+
+    deployments: list[ServeDeployment]
+    config: dict[str, Any] | None
+    history: list[ServeChange]
 
 
 class ServeReplica(TypedDict):
@@ -228,16 +241,13 @@ class ServeRequestPage(TypedDict):
     left_out: int
 
 
-class ServeApplicationAnswer(ServeApplicationItem):
+class ServeApplicationAnswer(ServeApplication):
     """A single application.
 
     ``replicas``: some of the ``replicas_total``: living ones first, then the newest. ``edges``: the calls
     between its deployments that the tracer counted.
     """
 
-    deployments: list[ServeDeployment]  # type: ignore[assignment]
-    config: dict[str, Any] | None
-    history: list[ServeChange]
     replicas: list[ServeReplica]
     replicas_total: int
     edges: list[ServeCalls]

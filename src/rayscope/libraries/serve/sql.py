@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal, cast
+
 import msgspec
 
+from rayscope.libraries.serve import schemas
 from rayscope.model import Kind
+from rayscope.storage.errors import NotFound
 from rayscope.storage.rows import decode_entity
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.error_text import error_parts
@@ -67,16 +71,35 @@ FROM (SELECT begin_ns, end_ns, extra ->> '$.request' AS request, extra ->> '$.ap
     FROM ({_SPANS}) WHERE name = 'serve.hop')
 WHERE request IS NOT NULL AND application IS NOT NULL AND rank[1] IS NOT NULL GROUP BY request
 """
+Order = Literal["slowest", "newest", "failed"]
 #: The columns by which each order sorts, descending.
-_ORDERS = {"slowest": "total_ns", "newest": "begin_ns", "failed": "begin_ns"}
+_ORDERS: dict[Order, str] = {"slowest": "total_ns", "newest": "begin_ns", "failed": "begin_ns"}
 
 
-def applications(file: SessionFile, limit: int, name: str | None = None) -> tuple[list[Row], int]:
-    """Applications, or the one with this name: existing ones first, then the newest; and the total number.
+def applications(file: SessionFile, limit: int) -> tuple[list[schemas.ServeApplicationItem], int]:
+    """Applications, existing ones first, then the newest; and the total number."""
+    found, total = _read_applications(file, limit)
+    shown = schemas.ServeApplicationItem.__annotations__
+    for row in found:
+        for deployment in row["deployments"]:
+            for name in deployment.keys() - schemas.ServeDeploymentItem.__annotations__.keys():
+                del deployment[name]
+    items = [{name: row[name] for name in shown} for row in found]
+    return cast(list[schemas.ServeApplicationItem], items), total
 
-    Each has a ``history`` (changes of state: ``time_ns``, ``state``, ``trigger``, ``reason``) and its
-    ``deployments``, which have a history, too, and ``replicas`` (state -> number).
-    """
+
+def application(file: SessionFile, name: str) -> schemas.ServeApplication:
+    """The application with a name. Raises NotFound."""
+    found, _ = _read_applications(file, 1, name)
+    if not found:
+        raise NotFound(
+            f"Application {name[:80]!r} not found in this session.", what="application", id=name[:80]
+        )
+    return cast(schemas.ServeApplication, found[0])
+
+
+def _read_applications(file: SessionFile, limit: int, name: str | None = None) -> tuple[list[Row], int]:
+    """Rows of :class:`schemas.ServeApplication`, all or the one with a name; and the total number."""
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM serve_application_rows").fetchone()
         found = rows_of(
@@ -104,15 +127,15 @@ def applications(file: SessionFile, limit: int, name: str | None = None) -> tupl
         by_deployment.setdefault((application, deployment), {})[state] = count
     for row in deployments:
         row["replicas"] = by_deployment.get((row["application"], row["name"]), {})
-        by_application[row["application"]].append(
-            _with_history("serve_deployment", row["deployment_id"], row)
-        )
+        _with_history("serve_deployment", row["deployment_id"], row)
+        row["running_replicas"] = row["replicas"].get("RUNNING", 0)
+        by_application[row["application"]].append(row)
     for row in found:
         row["deployments"] = by_application[_with_history("serve_application", row["name"], row)["name"]]
     return found, int(total[0]) if total else 0
 
 
-def replicas(file: SessionFile, application: str, limit: int) -> tuple[list[Row], int]:
+def replicas(file: SessionFile, application: str, limit: int) -> tuple[list[schemas.ServeReplica], int]:
     """The replicas of an application: living ones first, then the newest; and the total number.
 
     ``death_reason`` and ``death_cause``: why its actor died, in Ray's words. ``start_error``: the exception
@@ -132,13 +155,13 @@ def replicas(file: SessionFile, application: str, limit: int) -> tuple[list[Row]
     total = int(found[0]["total"]) if found else 0
     for row in found:
         del row["total"]
-    return found, total
+    return cast(list[schemas.ServeReplica], found), total
 
 
-def requests(file: SessionFile, application: str, limit: int, order: str) -> tuple[list[Row], int]:
+def requests(file: SessionFile, application: str, limit: int, order: Order) -> tuple[list[Row], int]:
     """The hops of an application's requests, grouped by request; and the number of such requests.
 
-    ``order``: a key of ``_ORDERS``. Each hop has its ``request``, the tracer's data (``extra``), and the log
+    Each hop has its ``request``, the tracer's data (``extra``), and the log
     of its actor.
     """
     with file.reader() as reader:
@@ -212,7 +235,7 @@ def calls(file: SessionFile, application: str) -> list[Row]:
         )
 
 
-def proxies(file: SessionFile) -> list[Row]:
+def proxies(file: SessionFile) -> list[schemas.ServeProxy]:
     """The proxies, one per node, running ones first."""
     with file.reader() as reader:
         found = rows_of(
@@ -221,10 +244,11 @@ def proxies(file: SessionFile) -> list[Row]:
                 f"ORDER BY state = 'STOPPED', node_ip, id LIMIT {_MAX_PROXIES}"
             )
         )
-    return [_with_history("serve_proxy", row["node_id"], row) for row in found]
+    with_history = [_with_history("serve_proxy", row["node_id"], row) for row in found]
+    return cast(list[schemas.ServeProxy], with_history)
 
 
-def controllers(file: SessionFile) -> list[Row]:
+def controllers(file: SessionFile) -> list[schemas.ServeController]:
     """The controllers, newest first. There is one for each time that Serve was started."""
     with file.reader() as reader:
         found = rows_of(
@@ -233,7 +257,8 @@ def controllers(file: SessionFile) -> list[Row]:
                 f"ORDER BY state = 'STOPPED', end_ns DESC NULLS FIRST, id LIMIT {_MAX_CONTROLLERS}"
             )
         )
-    return [_with_history("serve_controller", row["actor_id"], row) for row in found]
+    with_history = [_with_history("serve_controller", row["actor_id"], row) for row in found]
+    return cast(list[schemas.ServeController], with_history)
 
 
 def _with_history(kind: Kind, identity: str, row: Row) -> Row:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query
 
@@ -11,7 +11,7 @@ from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
 from rayscope.ingest.clusters import CurrentClusters
 from rayscope.libraries.train import schemas, sql
-from rayscope.libraries.train.compute import lines, log_file, worker
+from rayscope.libraries.train.compute import lines, worker
 from rayscope.libraries.used import problem
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
@@ -58,7 +58,7 @@ def train_run(
     return answer(records.read_cached(name, lambda file: _run(file, name, run_id, attempt), key))
 
 
-def _run(file: SessionFile, session: str, run_id: str, attempt_id: str | None) -> dict[str, Any]:
+def _run(file: SessionFile, session: str, run_id: str, attempt_id: str | None) -> schemas.TrainRunAnswer:
     found = sql.run(file, run_id)
     if found is None:
         raise NotFound(f"Training run {run_id[:80]!r} not found in this session.", what="run", id=run_id[:80])
@@ -67,12 +67,10 @@ def _run(file: SessionFile, session: str, run_id: str, attempt_id: str | None) -
     if attempt_id is not None and attempt_id not in ids:
         raise NotFound(f"The run has no attempt {attempt_id[:80]!r}.", what="attempt", id=attempt_id[:80])
     chosen = attempt_id or (ids[-1] if ids else None)
-    controller_log = log_file(found.pop("controller_log_path"))
     reported = sql.reports(file, chosen or "", columns=_MAX_COLUMNS, rows=_MAX_ROWS, names=_MAX_METRICS)
     return {
         "session": session,
         **found,
-        "controller_log_file": controller_log,
         "attempts": attempts,
         "attempt_id": chosen,
         "workers": [worker(row) for row in sql.workers(file, chosen or "", _MAX_WORKERS)],

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
+from rayscope.libraries.schemas import LibraryProblem
+from rayscope.libraries.train import schemas
+
 Row = dict[str, Any]
+
 _FOLDER = "/logs/"
 _decode_gpus = msgspec.json.Decoder(list[int]).decode
 
@@ -19,17 +23,17 @@ def log_file(path: str | None) -> str | None:
     return path.split(_FOLDER, 1)[1] or None
 
 
-def worker(row: Row) -> Row:
+def worker(row: Row) -> schemas.TrainWorker:
     """A worker as returned by the API."""
     gpus, path = row.pop("gpu_ids"), row.pop("log_path")
     try:
         numbers = _decode_gpus(gpus) if gpus else []
     except msgspec.DecodeError:
         numbers = []
-    return {**row, "gpus": numbers, "log_file": log_file(path)}
+    return cast(schemas.TrainWorker, {**row, "gpus": numbers, "log_file": log_file(path)})
 
 
-def lines(metrics: Sequence[Row], points: Sequence[Row]) -> list[Row]:
+def lines(metrics: Sequence[Row], points: Sequence[Row]) -> list[schemas.ReportedMetric]:
     """The metrics, each with a line per rank. ``points`` must be sorted by name, rank and column."""
     by_name: dict[str, dict[int, list[tuple[int, float]]]] = {}
     for point in points:
@@ -37,7 +41,9 @@ def lines(metrics: Sequence[Row], points: Sequence[Row]) -> list[Row]:
         of.append((point["column"], point["value"]))
     return [
         {
-            **metric,
+            "name": metric["name"],
+            "not_finite_step": metric["not_finite_step"],
+            "not_finite_rank": metric["not_finite_rank"],
             "lines": [
                 {"rank": rank, "points": found} for rank, found in by_name.get(metric["name"], {}).items()
             ],
@@ -46,7 +52,7 @@ def lines(metrics: Sequence[Row], points: Sequence[Row]) -> list[Row]:
     ]
 
 
-def problem(untracked_runs: int, workers_of_v1: int) -> dict[str, str] | None:
+def problem(untracked_runs: int, workers_of_v1: int) -> LibraryProblem | None:
     """A hint if Ray Train's actors are running but no run is recorded; else None."""
     if untracked_runs:
         return {

@@ -128,7 +128,16 @@ class TrainCheckpoint(TypedDict):
     report_ns: int
 
 
-class TrainRunAnswer(TrainRunItem):
+class TrainRun(TrainRunItem):
+    """A training run with its controller and its ``settings`` as JSON."""
+
+    controller_actor_id: str | None
+    controller_log_file: str | None
+    controller_node_id: str | None
+    settings: dict[str, str]
+
+
+class TrainRunAnswer(TrainRun):
     """A single training run, with the workers of one of its attempts and their reports.
 
     A column of ``cells`` and ``metrics`` is ``bucket`` steps. ``ranks`` are complete; ``cells`` and lines are
@@ -137,10 +146,6 @@ class TrainRunAnswer(TrainRunItem):
     """
 
     session: str
-    controller_actor_id: str | None
-    controller_log_file: str | None
-    controller_node_id: str | None
-    settings: dict[str, str]
     attempts: list[TrainAttempt]
     attempt_id: str | None
     workers: list[TrainWorker]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import duckdb
 
 from rayscope.libraries.sql import with_job
+from rayscope.libraries.train import schemas
+from rayscope.libraries.train.compute import log_file
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import IS_OPEN_WAIT, START
 from rayscope.storage.sql.pages import Row, rows_of
@@ -37,7 +40,7 @@ _SETTINGS = (
 )
 
 
-def runs(file: SessionFile, limit: int) -> tuple[list[Row], int]:
+def runs(file: SessionFile, limit: int) -> tuple[list[schemas.TrainRunItem], int]:
     """Runs, newest first, with the numbers of their attempts and workers; and the total number."""
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM train_runs").fetchone()
@@ -46,13 +49,11 @@ def runs(file: SessionFile, limit: int) -> tuple[list[Row], int]:
                 f"SELECT {_ITEM} FROM ({_RUNS}) r ORDER BY start_ns DESC NULLS LAST, run_id LIMIT ?", [limit]
             )
         )
-    return found, int(total[0]) if total else 0
+    return cast(list[schemas.TrainRunItem], found), int(total[0]) if total else 0
 
 
-def run(file: SessionFile, run_id: str) -> Row | None:
-    """A run with its controller's ``controller_actor_id``, ``controller_node_id`` and
-    ``controller_log_path``, and its ``settings``: name -> JSON.
-    """
+def run(file: SessionFile, run_id: str) -> schemas.TrainRun | None:
+    """A run, None if it is not recorded."""
     columns = ", ".join(f"r.{name}" for name in ("controller_actor_id", "controller_log_path", *_SETTINGS))
     with file.reader() as reader:
         found = rows_of(
@@ -66,13 +67,15 @@ def run(file: SessionFile, run_id: str) -> Row | None:
         return None
     row = found[0]
     settings = {name: row.pop(name) for name in _SETTINGS}
-    return {**row, "settings": {name: text for name, text in settings.items() if text is not None}}
+    row["settings"] = {name: text for name, text in settings.items() if text is not None}
+    row["controller_log_file"] = log_file(row.pop("controller_log_path"))
+    return cast(schemas.TrainRun, row)
 
 
-def attempts(file: SessionFile, run_id: str) -> list[Row]:
+def attempts(file: SessionFile, run_id: str) -> list[schemas.TrainAttempt]:
     """The attempts of a run in order, with the number of workers, and of reports by the most active rank."""
     with file.reader() as reader:
-        return rows_of(
+        found = rows_of(
             reader.execute(
                 f"""
                 WITH of_run AS (SELECT * FROM train_workers WHERE run_id = $run),
@@ -88,6 +91,7 @@ def attempts(file: SessionFile, run_id: str) -> list[Row]:
                 {"run": run_id},
             )
         )
+    return cast(list[schemas.TrainAttempt], found)
 
 
 def workers(file: SessionFile, attempt_id: str, limit: int) -> list[Row]:
@@ -163,11 +167,11 @@ class Reports:
 
     steps: int
     bucket: int
-    cells: list[Row]
-    ranks: list[Row]
+    cells: list[schemas.StepCell]
+    ranks: list[schemas.RankTimes]
     metrics: list[Row]
     points: list[Row]
-    checkpoints: list[Row]
+    checkpoints: list[schemas.TrainCheckpoint]
     left_out: int
 
 
@@ -254,5 +258,12 @@ def _reports(
         [attempt_id],
     ).fetchone()
     return Reports(
-        steps, bucket, cells, ranks, metrics, points, checkpoints, int(left_out[0]) if left_out else 0
+        steps,
+        bucket,
+        cast(list[schemas.StepCell], cells),
+        cast(list[schemas.RankTimes], ranks),
+        metrics,
+        points,
+        cast(list[schemas.TrainCheckpoint], checkpoints),
+        int(left_out[0]) if left_out else 0,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from fastapi import Query
 
@@ -24,7 +24,6 @@ _MAX_LINES = 100
 #: Maximum number of metrics to choose from.
 _MAX_METRICS = 50
 _MAX_TRIALS = 1_000
-Mode = Literal["min", "max"]
 
 
 @router.get("/api/tune")
@@ -48,7 +47,7 @@ def tune_experiment(
         str | None, Query(max_length=100, description="A metric; the experiment's own if not given.")
     ] = None,
     mode: Annotated[
-        Mode | None, Query(description="Whether the least or the greatest value is the best one.")
+        schemas.TuneMode | None, Query(description="Whether the least or the greatest value is the best one.")
     ] = None,
 ) -> Json[schemas.TuneExperimentAnswer]:
     """An experiment of Ray Tune: its trials, their parameters, and a metric over their iterations."""
@@ -60,8 +59,8 @@ def tune_experiment(
 
 
 def _experiment(
-    file: SessionFile, session: str, experiment_id: str, metric: str | None, mode: Mode | None
-) -> dict[str, Any]:
+    file: SessionFile, session: str, experiment_id: str, metric: str | None, mode: schemas.TuneMode | None
+) -> schemas.TuneExperimentAnswer:
     objective = sql.objective(file, experiment_id)
     if objective is None:
         raise NotFound(

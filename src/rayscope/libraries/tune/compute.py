@@ -4,36 +4,40 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
+from rayscope.libraries.schemas import LibraryProblem
+from rayscope.libraries.tune import schemas
+
 Row = dict[str, Any]
-_decode = msgspec.json.Decoder(dict[str, str | int | float | bool]).decode
+Parameter = str | int | float | bool
+_decode = msgspec.json.Decoder(dict[str, Parameter]).decode
 _decode_ids = msgspec.json.Decoder(list[str]).decode
 
 
-def trial(row: Row) -> Row:
+def trial(row: Row) -> schemas.TuneTrial:
     """A trial as returned by the API."""
     actors = row.pop("actor_ids")
-    return {
-        **row,
+    decoded = {
         "parameters": _values(row["parameters"]),
         "metrics": _values(row["metrics"]),
         "earlier_actor_ids": _ids(actors)[:-1],
     }
+    return cast(schemas.TuneTrial, {**row, **decoded})
 
 
-def parameters(trials: Sequence[Row]) -> list[Row]:
+def parameters(trials: Sequence[schemas.TuneTrial]) -> list[schemas.TuneParameter]:
     """The parameters of some trials: varying ones first, then in the order of the trials.
 
     ``is_number``: whether all values are numbers; ``values``: the number of different values.
     """
-    seen: dict[str, list[Any]] = {}
+    seen: dict[str, list[Parameter]] = {}
     for one in trials:
         for name, value in one["parameters"].items():
             seen.setdefault(name, []).append(value)
-    found = [
+    found: list[schemas.TuneParameter] = [
         {
             "name": name,
             "is_number": all(isinstance(value, (int, float)) and type(value) is not bool for value in values),
@@ -45,13 +49,13 @@ def parameters(trials: Sequence[Row]) -> list[Row]:
     return sorted(found, key=lambda one: not one["varies"])
 
 
-def metric_names(trials: Sequence[Row], limit: int) -> list[str]:
+def metric_names(trials: Sequence[schemas.TuneTrial], limit: int) -> list[str]:
     """Up to ``limit`` names of metrics in the last results of some trials, the most frequent first."""
     counts = Counter(name for one in trials for name in one["metrics"])
     return sorted(counts, key=lambda name: (-counts[name], name))[:limit]
 
 
-def lines(points: Sequence[Row]) -> list[Row]:
+def lines(points: Sequence[Row]) -> list[schemas.TuneLine]:
     """A line for each trial. ``points`` must be sorted by trial and iteration."""
     found: dict[str, list[tuple[int, float]]] = {}
     for point in points:
@@ -59,17 +63,16 @@ def lines(points: Sequence[Row]) -> list[Row]:
     return [{"trial_id": trial_id, "points": of} for trial_id, of in found.items()]
 
 
-def best(trials: Sequence[Row], mode: str | None) -> str | None:
+def best(trials: Sequence[schemas.TuneTrial], mode: schemas.TuneMode | None) -> str | None:
     """The trial with the best last value, as in ``ResultGrid.get_best_result()``."""
-    with_value = [one for one in trials if one["value"] is not None]
+    with_value = [(one["value"], one["trial_id"]) for one in trials if one["value"] is not None]
     if mode is None or not with_value:
         return None
     choose = min if mode == "min" else max
-    found: str = choose(with_value, key=lambda one: one["value"])["trial_id"]
-    return found
+    return choose(with_value, key=lambda one: one[0])[1]
 
 
-def problem(untraced_trials: int) -> dict[str, str] | None:
+def problem(untraced_trials: int) -> LibraryProblem | None:
     """A hint if actors run trials but no experiment is recorded; else None."""
     if not untraced_trials:
         return None
@@ -85,7 +88,7 @@ def problem(untraced_trials: int) -> dict[str, str] | None:
     }
 
 
-def _values(text: str | None) -> dict[str, Any]:
+def _values(text: str | None) -> dict[str, Parameter]:
     try:
         return _decode(text) if text else {}
     except msgspec.DecodeError:

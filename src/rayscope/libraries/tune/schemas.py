@@ -8,6 +8,8 @@ from typing_extensions import TypedDict
 
 from rayscope.libraries.schemas import LibraryProblem
 
+TuneMode = Literal["min", "max"]
+
 
 class TuneExperimentItem(TypedDict):
     """An experiment: one ``Tuner.fit()``. ``end_known_by``: ``job`` or ``session`` if the end is inferred.
@@ -25,7 +27,7 @@ class TuneExperimentItem(TypedDict):
     job_id: str | None
     entrypoint: str | None
     metric: str | None
-    mode: Literal["min", "max"] | None
+    mode: TuneMode | None
     scheduler: str | None
     search_algorithm: str | None
     num_samples: int | None
@@ -116,7 +118,7 @@ class TuneExperimentAnswer(TuneExperimentItem):
     parameters: list[TuneParameter]
     metrics: list[str]
     shown_metric: str | None
-    shown_mode: Literal["min", "max"] | None
+    shown_mode: TuneMode | None
     shown_best_trial_id: str | None
     iterations: int
     bucket: int

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import duckdb
 
 from rayscope.libraries.sql import with_job
+from rayscope.libraries.tune import schemas
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import IS_USERS_SPAN
 from rayscope.storage.sql.pages import Row, rows_of
@@ -94,7 +96,7 @@ def _items(results: str) -> str:
     return f"SELECT {_ITEM} FROM ({_EXPERIMENTS}) e LEFT JOIN ({_sums(results)}) s USING (experiment_id)"
 
 
-def experiments(file: SessionFile, limit: int) -> tuple[list[Row], int]:
+def experiments(file: SessionFile, limit: int) -> tuple[list[schemas.TuneExperimentItem], int]:
     """Experiments, newest first, with the number of their trials by state and the best trial by their own
     metric and mode; and the total number.
     """
@@ -106,13 +108,13 @@ def experiments(file: SessionFile, limit: int) -> tuple[list[Row], int]:
                 [limit],
             )
         )
-    return found, int(total[0]) if total else 0
+    return cast(list[schemas.TuneExperimentItem], found), int(total[0]) if total else 0
 
 
-def objective(file: SessionFile, experiment_id: str) -> tuple[str | None, str | None] | None:
+def objective(file: SessionFile, experiment_id: str) -> tuple[str | None, schemas.TuneMode | None] | None:
     """The metric and the mode of an experiment; None if it is not recorded."""
     with file.reader() as reader:
-        found: tuple[str | None, str | None] | None = reader.execute(
+        found: tuple[str | None, schemas.TuneMode | None] | None = reader.execute(
             "SELECT metric, mode FROM tune_experiments WHERE experiment_id = ?", [experiment_id]
         ).fetchone()
     return found
@@ -122,7 +124,7 @@ def objective(file: SessionFile, experiment_id: str) -> tuple[str | None, str | 
 class Experiment:
     """An experiment, its trials, and their results. See :func:`experiment`."""
 
-    item: Row
+    item: schemas.TuneExperimentItem
     restored_from: str | None
     trials: list[Row]
     points: list[Row]
@@ -229,7 +231,7 @@ def _experiment(
         [experiment_id],
     ).fetchone()
     return Experiment(
-        item,
+        cast(schemas.TuneExperimentItem, item),
         restored_from[0] if restored_from else None,
         trials,
         points,
