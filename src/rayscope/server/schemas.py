@@ -7,6 +7,7 @@ from typing import Any, Literal
 from typing_extensions import NotRequired, TypedDict
 
 from rayscope.api.schemas import IngestError
+from rayscope.warehouse.schemas import WarehouseStatus
 
 
 class Attached(TypedDict):
@@ -38,23 +39,9 @@ class Archive(TypedDict):
     error: IngestError | None
 
 
-class FleetServer(TypedDict):
-    """A server that shares the warehouse, last seen ``age_s`` ago, with the ``sessions`` that it records."""
-
-    server: str
-    url: str
-    is_alive: bool
-    age_s: float
-    sessions: int
-
-
-class Warehouse(TypedDict):
+class Warehouse(WarehouseStatus):
     """The warehouse, this server's name, its number of unpublished rows, and the other servers."""
 
-    url: str
-    server: str
-    waiting_rows: int
-    servers: list[FleetServer]
     error: IngestError | None
 
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from rayscope.archive.tables import PARTS
 from rayscope.model import RecordBatch
@@ -22,7 +22,7 @@ from rayscope.storage.about import About
 from rayscope.storage.catalog import RECORD, Catalog
 from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.rows import Tables
-from rayscope.warehouse import migrate
+from rayscope.warehouse import migrate, schemas
 from rayscope.warehouse.client import Warehouse, connect, parse_url
 from rayscope.warehouse.deletions import Deletions
 from rayscope.warehouse.follower import Follower, Merger
@@ -122,7 +122,7 @@ class WarehouseService:
         self._heartbeat.stop()
         self._open.close()
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> schemas.WarehouseStatus:
         """The warehouse's part of ``/api/health``."""
         return {
             "url": self.shown_url,
