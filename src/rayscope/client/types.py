@@ -20,6 +20,7 @@ from rayscope.cluster.placement.schemas import *
 from rayscope.cluster.recording.schemas import *
 from rayscope.cluster.sessions.schemas import *
 from rayscope.cluster.tasks.schemas import *
+from rayscope.ingest.schemas import *
 from rayscope.insights.schemas import *
 from rayscope.libraries.data.schemas import *
 from rayscope.libraries.schemas import *
@@ -28,6 +29,7 @@ from rayscope.libraries.train.schemas import *
 from rayscope.libraries.tune.schemas import *
 from rayscope.metrics.query_schemas import *
 from rayscope.metrics.schemas import *
+from rayscope.records.schemas import *
 from rayscope.server.push.schemas import *
 from rayscope.server.schemas import *
 from rayscope.views.critical_path.schemas import *
@@ -38,3 +40,4 @@ from rayscope.views.physical.schemas import *
 from rayscope.views.range.schemas import *
 from rayscope.views.stack.frames_schemas import *
 from rayscope.views.stack.schemas import *
+from rayscope.warehouse.schemas import *

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import Query, Request
@@ -246,8 +246,8 @@ def whatif(
     return Json(encoded, headers={"Age": str(int(age_s))})
 
 
-def _change(item: schemas.AnyChange) -> Change:
-    fields = item.model_dump()
+def _change(item: schemas.Changes) -> Change:
+    fields: dict[str, Any] = {**item}
     name = fields.get("function") or fields.get("class_name", "").rpartition("<locals>.")[2]
     amount = next((fields[key] for key in ("times", "count", "num_cpus", "size") if key in fields), 0)
     return Change(fields["kind"], name, float(amount))

@@ -253,41 +253,37 @@ class WhatIfAnswer(SavingIfKnown, JobAnswer):
 _Name = Annotated[str, Field(min_length=1, max_length=500)]
 
 
-class _Change(Body, extra="forbid"):
-    pass
-
-
-class SpeedChange(_Change):
+class SpeedChange(TypedDict):
     """A function runs ``times`` as fast; below 1 it is slower. ``driver`` stands for the driver."""
 
     kind: Literal["speed"]
     function: _Name
-    times: float = Field(ge=0.001, le=1000, allow_inf_nan=False)
+    times: Annotated[float, Field(ge=0.001, le=1000, allow_inf_nan=False)]
 
 
-class CpusChange(_Change):
+class CpusChange(TypedDict):
     """The largest node has ``count`` more CPUs."""
 
     kind: Literal["cpus"]
-    count: int = Field(ge=1, le=100_000)
+    count: Annotated[int, Field(ge=1, le=100_000)]
 
 
-class NodesChange(_Change):
+class NodesChange(TypedDict):
     """The cluster has ``count`` more nodes like the last one."""
 
     kind: Literal["nodes"]
-    count: int = Field(ge=1, le=1000)
+    count: Annotated[int, Field(ge=1, le=1000)]
 
 
-class ActorsChange(_Change):
+class ActorsChange(TypedDict):
     """A class has ``count`` more actors, which share its calls."""
 
     kind: Literal["actors"]
     class_name: _Name
-    count: int = Field(ge=1, le=1000)
+    count: Annotated[int, Field(ge=1, le=1000)]
 
 
-class PlainChange(_Change):
+class PlainChange(TypedDict):
     """No attempt takes longer than usual for its function; or nothing is spent on starting workers, on
     fetching values, or on failed attempts that were retried.
     """
@@ -295,30 +291,30 @@ class PlainChange(_Change):
     kind: Literal["no_stragglers", "no_startup", "no_transfer", "no_retries"]
 
 
-class NumCpusChange(_Change):
+class NumCpusChange(TypedDict):
     """A function or a class of actors requests ``num_cpus`` CPUs."""
 
     kind: Literal["num_cpus"]
     function: _Name
-    num_cpus: float = Field(ge=0, le=100_000, allow_inf_nan=False)
+    num_cpus: Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
 
 
-class OneGetChange(_Change):
+class OneGetChange(TypedDict):
     """Loops that get the values of a function one by one get all of them at once."""
 
     kind: Literal["one_get"]
     function: _Name
 
 
-class BatchChange(_Change):
+class BatchChange(TypedDict):
     """Each call of a function does the work of ``size`` calls."""
 
     kind: Literal["batch"]
     function: _Name
-    size: int = Field(ge=2, le=100_000)
+    size: Annotated[int, Field(ge=2, le=100_000)]
 
 
-AnyChange = Annotated[
+Changes = Annotated[
     SpeedChange
     | CpusChange
     | NodesChange
@@ -336,4 +332,4 @@ class WhatIfBody(Body, extra="forbid"):
 
     session: str | None = Field(None, max_length=200)
     job_id: str | None = Field(None, max_length=200)
-    changes: list[AnyChange] = Field(min_length=1, max_length=20)
+    changes: list[Changes] = Field(min_length=1, max_length=20)

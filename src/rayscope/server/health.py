@@ -63,19 +63,10 @@ def read_details(
         "sessions": len(catalog.names()),
         "damaged": _damaged_files(folder),
         "archive": None if archive is None else {"url": archive.url, "error": error_info(archive.problem)},
-        "warehouse": None if warehouse is None else _warehouse_info(warehouse),
+        "warehouse": None
+        if warehouse is None
+        else {**warehouse.status(), "error": error_info(warehouse.problem)},
         "error": error_info(writer.problem()),
-    }
-
-
-def _warehouse_info(warehouse: WarehouseService) -> schemas.Warehouse:
-    status = warehouse.status()
-    return {
-        "url": status["url"],
-        "server": status["server"],
-        "waiting_rows": status["waiting_rows"],
-        "servers": status["servers"],
-        "error": error_info(warehouse.problem),
     }
 
 
