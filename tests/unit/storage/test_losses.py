@@ -69,7 +69,7 @@ def test_tasks_that_were_never_placed_are_reported_after_the_end(tmp_path: Path)
     writer.end(at(90), 0.0)
     writer.flush(0.0, everything=True)
     assert writer.file is not None
-    found = never_placed(writer.file, at(90))["pending"]
+    found, _ = never_placed(writer.file, at(90))
     writer.close()
     assert [(one["kind"], one["name"], one["reason"]["code"]) for one in found] == [
         ("task", "wants_gpu", "no_resource"),

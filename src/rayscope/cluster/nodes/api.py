@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
 
 import msgspec
 from fastapi import Request
@@ -17,16 +17,18 @@ from rayscope.cluster.nodes.status import (
     WORKER_START_NS,
     add_holders,
     amounts,
+    autoscaler_of,
     explain_missing_workers,
     holders,
     may_lack_worker,
     pending_of,
     places_of,
+    shape_of,
     short_resources,
 )
 from rayscope.cluster.nodes.usage import CurrentNodeUsage, NodeUsage
 from rayscope.cluster.placement import sql as placement_sql
-from rayscope.cluster.placement.compute import WorkerRow
+from rayscope.cluster.placement.schemas import NodeContent
 from rayscope.cluster.placement.snapshot import current_snapshot, groups_of, node_of
 from rayscope.ingest.clusters import Clusters, CurrentClusters
 from rayscope.model.usage import NodeStats, ProcessUse, Resources
@@ -34,10 +36,7 @@ from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
-
-#: Columns of a placement's workers that are part of cells.
-_CELL = ("key", "node", "kind", "pid", "actor_class", "function", "running")
-
+from rayscope.storage.sql.pages import Row
 
 router = Router()
 
@@ -49,7 +48,7 @@ def cells(
     """Every node and worker as compact columns, with their utilization."""
     chosen = records.resolve(session)
 
-    def look(file: SessionFile) -> dict[str, Any]:
+    def look(file: SessionFile) -> schemas.CellsAnswer:
         found = current_snapshot(records, chosen, file)
         result = found.placement
         usage, (resources, _) = usages.usage(chosen), usages.resources(chosen)
@@ -66,7 +65,15 @@ def cells(
                 "internal": [node.internal for node in result.nodes],
                 "running": [node.running for node in result.nodes],
             },
-            "workers": {name: getattr(result.workers, name) for name in _CELL},
+            "workers": {
+                "key": result.workers.key,
+                "node": result.workers.node,
+                "kind": result.workers.kind,
+                "pid": result.workers.pid,
+                "actor_class": result.workers.actor_class,
+                "function": result.workers.function,
+                "running": result.workers.running,
+            },
             "kinds": result.kinds,
             "classes": result.classes,
             "functions": result.functions,
@@ -101,10 +108,10 @@ def status(
 
 def cluster_status(
     records: SessionReader, clusters: Clusters, usages: NodeUsage, file: SessionFile, session: str
-) -> dict[str, Any]:
+) -> schemas.StatusAnswer:
     """The answer of ``GET /api/cluster/status``. For an ended session: what could never be placed in it."""
     resources, error = usages.resources(session)
-    answer: dict[str, Any] = {
+    answer: schemas.StatusAnswer = {
         "session": session,
         "live": records.is_live(session),
         "time_ns": resources.time_ns if resources is not None else None,
@@ -121,7 +128,9 @@ def cluster_status(
         "autoscaler": None,
     }
     if resources is None:
-        return answer if answer["live"] else answer | never_placed(file, records.last_ns(session))
+        if not answer["live"]:
+            answer["pending"], answer["pending_left_out"] = never_placed(file, records.last_ns(session))
+        return answer
     found = current_snapshot(records, session, file)
     places = places_of(resources, {node_id: _labels(text) for node_id, text in found.labels.items()})
     by, by_left_out = holders(found.workers, found.groups)
@@ -135,21 +144,23 @@ def cluster_status(
     if any(may_lack_worker(one, now_ns) for one in pending):
         started = sql.nodes_with_starts(file, now_ns - WORKER_START_NS)
         explain_missing_workers(pending, places, started, now_ns)
-    return answer | {
+    return {
+        **answer,
         "resources": amounts((node.total, node.available) for node in resources.nodes.values()),
         "by": by,
         "by_left_out": by_left_out,
         "pending": pending,
         "pending_left_out": waiting.left_out,
-        "shapes": msgspec.to_builtins(resources.demands),
-        "autoscaler": msgspec.to_builtins(resources.autoscaler),
+        "shapes": [shape_of(demand) for demand in resources.demands],
+        "autoscaler": autoscaler_of(resources.autoscaler) if resources.autoscaler is not None else None,
     }
 
 
-def never_placed(file: SessionFile, last_ns: int) -> dict[str, Any]:
+def never_placed(file: SessionFile, last_ns: int) -> tuple[list[schemas.PendingItem], int]:
     """Requests that were pending until the end of its session and could never have been placed.
 
-    Everything else waited for free capacity, which is not recorded.
+    Everything else waited for free capacity, which is not recorded. Also returns the number of requests that
+    are left out.
     """
     places = [
         Place(row["id"], total, total, _labels(row["labels"]))
@@ -158,106 +169,91 @@ def never_placed(file: SessionFile, last_ns: int) -> dict[str, Any]:
     ]
     waited = sql.pending(file, ended=True)
     found = pending_of(waited.rows, Resources(time_ns=last_ns), places) if places else []
-    return {
-        "pending": [one for one in found if one["reason"]["never"]],
-        "pending_left_out": waited.left_out,
-    }
+    return [one for one in found if one["reason"]["never"]], waited.left_out
 
 
-def node_detail(
-    records: SessionReader, usages: NodeUsage, session: str, row: dict[str, Any]
-) -> dict[str, Any]:
+def node_detail(records: SessionReader, usages: NodeUsage, session: str, row: Row) -> schemas.NodeDetailParts:
     """The fields of ``GET /api/nodes/{id}`` beyond the node's record: use, resources, and its workers.
 
     For a dead node: its last report, and its workers at the time of its death.
     """
-    node_id, end_ns = row["node_id"], row.get("end_ns")
-    live = records.is_live(session)
-    at_ns = max(0, end_ns - 1) if end_ns else None
-
-    def look(file: SessionFile) -> dict[str, Any]:
-        found = placement_sql.read_placement(
+    node_id, end_ns, state = row["node_id"], row.get("end_ns"), row.get("state")
+    rows: placement_sql.PlacementRows = records.read(
+        session,
+        lambda file: placement_sql.read_placement(
             file,
             TaskFilters(),
-            at_ns=at_ns,
+            at_ns=max(0, end_ns - 1) if end_ns else None,
             last_ns=records.last_ns(session),
-            live=live,
+            live=records.is_live(session),
             node_id=node_id,
             with_bytes=True,
-        )
-        result: dict[str, Any] = {
-            "at_ns": found.at_ns,
-            "workers": [],
-            "workers_total": 0,
-            "bundles": [],
-            "by": [],
-        }
-        try:
-            whole = node_of(found, node_id)
-        except NotFound:  # the node had ended before the last attempt in flight
-            return result
-        groups = [group.on(node_id) for group in groups_of(found)]
-        by, left_out = holders([WorkerRow(**one) for one in found.workers], groups)
-        return result | {
-            "workers": whole["workers"],
-            "workers_total": whole["workers_total"],
-            "bundles": whole["bundles"],
-            "by": by,
-            "by_left_out": left_out,
-        }
-
-    result = records.read(session, look)
+        ),
+    )
+    content: NodeContent | None = None
+    by: list[schemas.ResourceHolder] = []
+    with contextlib.suppress(NotFound):  # the node had ended before the last attempt in flight
+        content = node_of(rows, node_id)
+        by, _ = holders(rows.workers, [group.on(node_id) for group in groups_of(rows)])
     usage, (resources, _) = usages.usage(session), usages.resources(session)
     stats = usage.nodes.get(node_id)
-    processes = {process.pid: process for process in stats.workers} if stats is not None else {}
-    for worker in result["workers"]:
-        worker.update(node_usage.process_figures(processes.get(worker["pid"])))
+    processes: dict[int | None, ProcessUse] = {
+        process.pid: process for process in (stats.workers if stats is not None else ())
+    }
+    workers: list[schemas.MeasuredWorker] = [
+        {**worker, **node_usage.process_figures(processes.get(worker["pid"]))}
+        for worker in (content["workers"] if content is not None else ())
+    ]
     # The available report may be from before its death.
-    free = resources.nodes if resources is not None and row.get("state") != "DEAD" else {}
+    free = resources.nodes if resources is not None and state != "DEAD" else {}
     about = free.get(node_id)
-    figures = {"node_id": node_id, "state": row.get("state"), "workers": None}
-    figures |= node_usage.node_figures(stats, resources, node_id)
-    folded = node_usage.folded(figures, usage)
+    figures = node_usage.node_figures(stats, resources, node_id)
     return {
-        "usage": folded["usage"],
-        **{name: folded[name] for name in node_usage.MISSING},
+        **node_usage.describe_use(figures, usage, node_id, state),
         "measured": node_usage.whole(stats) if stats is not None else None,
-        "gpus": _gpus(stats, result["workers"]),
+        "gpus": _gpus(stats, workers),
         "processes": _processes(stats),
         "resources": amounts([(about.total, about.available)]) if about is not None else None,
         "is_draining": about.is_draining if about is not None else None,
         "idle_ms": about.idle_ms if about is not None else None,
-        "by": result["by"],
-        "at_ns": result["at_ns"],
-        "workers": result["workers"],
-        "workers_total": result["workers_total"],
-        "bundles": result["bundles"],
+        "by": by,
+        "at_ns": rows.at_ns,
+        "workers": workers,
+        "workers_total": content["workers_total"] if content is not None else 0,
+        "bundles": content["bundles"] if content is not None else [],
     }
 
 
-def _gpus(stats: NodeStats | None, workers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _gpus(stats: NodeStats | None, workers: list[schemas.MeasuredWorker]) -> list[schemas.NodeGpu]:
     """The node's GPUs, each with the processes that use its memory, and their workers."""
     by_pid = {worker["pid"]: worker for worker in workers}
-    found = []
-    for gpu in stats.gpus if stats is not None else ():
-        result: dict[str, Any] = msgspec.to_builtins(gpu)
-        del result["process_percent"]
-        result["processes"] = [
-            {
-                "pid": pid,
-                "memory_bytes": used,
-                "percent": gpu.process_percent.get(pid),
-                "worker_id": by_pid[pid]["id"] if pid in by_pid else None,
-                "actor_class": by_pid[pid]["actor_class"] if pid in by_pid else None,
-                "actor_id": by_pid[pid]["actor_id"] if pid in by_pid else None,
-            }
-            for pid, used in sorted(gpu.processes.items(), key=lambda item: -item[1])
-        ]
-        found.append(result)
-    return found
+    return [
+        {
+            "index": gpu.index,
+            "name": gpu.name,
+            "uuid": gpu.uuid,
+            "utilization": gpu.utilization,
+            "memory_used_bytes": gpu.memory_used_bytes,
+            "memory_total_bytes": gpu.memory_total_bytes,
+            "power_watts": gpu.power_watts,
+            "temperature_c": gpu.temperature_c,
+            "processes": [
+                {
+                    "pid": pid,
+                    "memory_bytes": used,
+                    "percent": gpu.process_percent.get(pid),
+                    "worker_id": by_pid[pid]["id"] if pid in by_pid else None,
+                    "actor_class": by_pid[pid]["actor_class"] if pid in by_pid else None,
+                    "actor_id": by_pid[pid]["actor_id"] if pid in by_pid else None,
+                }
+                for pid, used in sorted(gpu.processes.items(), key=lambda item: -item[1])
+            ],
+        }
+        for gpu in (stats.gpus if stats is not None else ())
+    ]
 
 
-def _processes(stats: NodeStats | None) -> list[dict[str, Any]]:
+def _processes(stats: NodeStats | None) -> list[schemas.NamedProcess]:
     """Ray's own processes on a node: the raylet, its agents, the GCS."""
     if stats is None:
         return []

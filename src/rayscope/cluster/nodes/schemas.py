@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from typing_extensions import TypedDict
 
 from rayscope.cluster.placement.schemas import NodeWorker, PhysicalBundle
+
+#: Things that hold resources or wait for them.
+HolderKind = Literal["actor", "task", "placement_group"]
 
 
 class CellNodes(TypedDict):
@@ -91,15 +95,15 @@ class CellsAnswer(TypedDict):
     usage_error: str | None
     usage_remedy: str | None
     usage_code: str | None
-    usage_params: dict[str, str | int] | None
+    usage_params: Mapping[str, str | int] | None
     dead: list[DeadNode]
     nodes_total: int
     workers_total: int
     workers_left_out: int
 
 
-class Usage(TypedDict):
-    """The use of a node. ``current``: the node is alive and has reported within the last 30 s."""
+class NodeFigures(TypedDict):
+    """The measurements of a node; null means unknown."""
 
     usage_ns: int | None
     cpu_percent: float | None
@@ -122,6 +126,11 @@ class Usage(TypedDict):
     object_store_percent: float | None
     object_store_used_bytes: int | None
     object_store_total_bytes: int | None
+
+
+class Usage(NodeFigures):
+    """The use of a node. ``current``: the node is alive and has reported within the last 30 s."""
+
     current: bool
 
 
@@ -132,7 +141,7 @@ class NodeUsage(TypedDict):
     usage_missing: str | None
     usage_remedy: str | None
     usage_code: str | None
-    usage_params: dict[str, str | int] | None
+    usage_params: Mapping[str, str | int] | None
 
 
 class ProcessFigures(TypedDict):
@@ -156,7 +165,7 @@ class AmountOf(TypedDict):
 class ResourceHolder(TypedDict):
     """A holder of resources: ``actor``, ``task`` or ``placement_group``. ``id``: set for a single one."""
 
-    kind: Literal["actor", "task", "placement_group"]
+    kind: HolderKind
     name: str
     id: str | None
     count: int
@@ -182,7 +191,7 @@ class ReasonItem(TypedDict):
 class PendingHolder(TypedDict):
     """A holder of a scarce resource: a running task (its ``attempt``), an actor or a placement group."""
 
-    kind: Literal["actor", "task", "placement_group"]
+    kind: HolderKind
     name: str
     id: str
     attempt: int | None
@@ -197,7 +206,7 @@ class PendingItem(TypedDict):
     the largest holders of the short resource, on the nodes that could run it.
     """
 
-    kind: Literal["actor", "task", "placement_group"]
+    kind: HolderKind
     name: str
     id: str | None
     job_id: str | None
@@ -205,7 +214,7 @@ class PendingItem(TypedDict):
     since_ns: int | None
     state: str
     resources: dict[str, float]
-    bundles: list[dict[str, float]] | None
+    bundles: list[Mapping[str, float]] | None
     strategy: str | None
     runtime_env: str | None
     reason: ReasonItem
@@ -216,11 +225,11 @@ class PendingItem(TypedDict):
 class Shape(TypedDict):
     """A shape of requests that the nodes report as pending."""
 
-    resources: dict[str, float]
+    resources: Mapping[str, float]
     ready: int
     infeasible: int
     backlog: int
-    label_selectors: list[dict[str, str]]
+    label_selectors: list[Mapping[str, str]]
 
 
 class AutoscalerStatus(TypedDict):
@@ -230,11 +239,11 @@ class AutoscalerStatus(TypedDict):
     """
 
     version: int
-    active: dict[str, int]
-    idle: dict[str, int]
-    pending: dict[str, int]
+    active: Mapping[str, int]
+    idle: Mapping[str, int]
+    pending: Mapping[str, int]
     failed: list[tuple[str, str]]
-    infeasible: list[dict[str, float]]
+    infeasible: list[Mapping[str, float]]
     time_ns: int | None
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import msgspec
 
+from rayscope.cluster.nodes import schemas
 from rayscope.model import CUT_OFF
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import (
@@ -124,15 +125,15 @@ def workers_alive(file: SessionFile) -> dict[str, int]:
         return dict(reader.execute(_ALIVE).fetchall())
 
 
-def dead_nodes(file: SessionFile) -> list[Row]:
+def dead_nodes(file: SessionFile) -> list[schemas.DeadNode]:
     """The nodes that died most recently."""
     with file.reader() as reader:
-        return rows_of(reader.execute(_DEAD))
+        return cast(list[schemas.DeadNode], rows_of(reader.execute(_DEAD)))
 
 
 def pending(file: SessionFile, *, ended: bool = False) -> Pending:
     """The requests that are pending now, or were never placed if the session has ``ended``."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     left_out = 0
     with file.reader() as reader:
         for sql in _AT_THE_END if ended else _NOW:

@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 
+from rayscope.cluster.nodes import schemas
 from rayscope.cluster.nodes.demand import Place, Reason, explain, explain_group, remedy
 from rayscope.cluster.placement.compute import WorkerRow, held
 from rayscope.cluster.placement.reservations import Group, reservation
-from rayscope.model.usage import Resources
+from rayscope.model.usage import Autoscaler, Demand, Resources
 from rayscope.ray.agents.runtime_envs import RuntimeEnv
 
 #: Maximum number of holders of resources that are listed, the largest first.
@@ -22,7 +23,6 @@ WORKER_START_NS = 15 * 10**9
 _MARKS = "node:"
 #: Maximum number of characters kept of an error in building a runtime environment, from its end.
 _MAX_ERROR = 1000
-_COMMON = "kind", "name", "id", "job_id", "count", "since_ns", "state", "runtime_env"
 
 Amounts = Mapping[str, float]
 
@@ -35,9 +35,9 @@ def places_of(resources: Resources, labels: Mapping[str, Mapping[str, str]]) -> 
     ]
 
 
-def amounts(resources: Iterable[tuple[Amounts, Amounts]]) -> dict[str, dict[str, float]]:
+def amounts(resources: Iterable[tuple[Amounts, Amounts]]) -> dict[str, schemas.AmountOf]:
     """``total``, ``available`` and ``used`` by resource, from (total, available), without marks."""
-    found: dict[str, dict[str, float]] = {}
+    found: dict[str, schemas.AmountOf] = {}
     for total, available in resources:
         for name, amount in total.items():
             if name.startswith(_MARKS) or "_group_" in name:
@@ -48,15 +48,22 @@ def amounts(resources: Iterable[tuple[Amounts, Amounts]]) -> dict[str, dict[str,
             sums["available"] += free
             sums["used"] += amount - free
     return {
-        name: {what: round(value, 4) for what, value in sums.items()} for name, sums in sorted(found.items())
+        name: {
+            "total": round(sums["total"], 4),
+            "available": round(sums["available"], 4),
+            "used": round(sums["used"], 4),
+        }
+        for name, sums in sorted(found.items())
     }
 
 
-def holders(workers: Sequence[WorkerRow], groups: Sequence[Group]) -> tuple[list[dict[str, Any]], int]:
+def holders(
+    workers: Sequence[WorkerRow], groups: Sequence[Group]
+) -> tuple[list[schemas.ResourceHolder], int]:
     """The holders of resources (actors by class, tasks by function, groups), and how many are left out."""
-    sums: dict[tuple[str, str], dict[str, Any]] = {}
+    sums: dict[tuple[schemas.HolderKind, str], schemas.ResourceHolder] = {}
 
-    def add(kind: str, name: str, resources: Amounts, identity: str | None) -> None:
+    def add(kind: schemas.HolderKind, name: str, resources: Amounts, identity: str | None) -> None:
         if not resources:
             return
         one = sums.setdefault(
@@ -91,16 +98,17 @@ def pending_of(
     resources: Resources,
     places: Sequence[Place],
     runtime_envs: Sequence[RuntimeEnv] = (),
-) -> list[dict[str, Any]]:
+) -> list[schemas.PendingItem]:
     """Pending requests, with their resources and the reason.
 
     ``rows``: from :func:`rayscope.cluster.nodes.sql.pending`.
     """
     asked = [dict(demand.resources) for demand in resources.demands]
     groups = {group.id: group for group in resources.groups}
-    found = []
+    found: list[schemas.PendingItem] = []
     for row in rows:
-        common = {name: row[name] for name in _COMMON}
+        bundles: list[Amounts] | None = None
+        strategy: str | None = None
         if row["kind"] == "placement_group":
             group = groups.get(row["id"])
             bundles = (
@@ -109,15 +117,14 @@ def pending_of(
                 else [b["resources"] for b in _list(row["bundles"]) if not b.get("node_id")]
             )
             strategy = row["strategy"] or "PACK"
-            common |= {"bundles": bundles, "strategy": strategy, "resources": _summed(bundles)}
+            shape = _summed(bundles)
             reason = explain_group(strategy, bundles, places)
         else:
             wanted = reservation(row["required_resources"])
-            shape = wanted.resources
+            shape = dict(wanted.resources)
             # An actor needs a CPU to be placed, even if it holds none while it lives.
             if row["kind"] == "actor" and "CPU" not in shape and {**shape, "CPU": 1.0} in asked:
-                shape = {**shape, "CPU": 1.0}
-            common |= {"bundles": None, "strategy": None, "resources": dict(shape)}
+                shape["CPU"] = 1.0
             if wanted.group is not None or row["placement_group_id"]:
                 reason = Reason("in_group", False, "Waiting for room in its placement group.")
             elif row["state"] == "DEPENDENCIES_UNREADY":
@@ -127,32 +134,51 @@ def pending_of(
                 if row["runtime_env"] and reason.code in ("fits", "busy"):
                     # While its environment is being built, the request's own resources are already reserved.
                     reason = _unbuilt(row["runtime_env"], runtime_envs) or reason
-        explained = {**msgspec.to_builtins(reason), "remedy": remedy(reason)}
-        found.append({**common, "reason": explained, "holders": [], "holders_left_out": 0})
+        found.append(
+            {
+                "kind": row["kind"],
+                "name": row["name"],
+                "id": row["id"],
+                "job_id": row["job_id"],
+                "count": row["count"],
+                "since_ns": row["since_ns"],
+                "state": row["state"],
+                "runtime_env": row["runtime_env"],
+                "bundles": bundles,
+                "strategy": strategy,
+                "resources": shape,
+                "reason": _explained(reason),
+                "holders": [],
+                "holders_left_out": 0,
+            }
+        )
     return sorted(found, key=lambda one: (not one["reason"]["never"], one["since_ns"] or 0))
 
 
-def short_resources(pending: Iterable[Mapping[str, Any]]) -> set[str]:
+def short_resources(pending: Iterable[schemas.PendingItem]) -> set[str]:
     """The resources that pending requests need and others hold."""
     reasons = (one["reason"] for one in pending)
     return {one["resource"] for one in reasons if one["code"] == "busy" and one["resource"] is not None}
 
 
 def add_holders(
-    pending: Iterable[dict[str, Any]],
+    pending: Iterable[schemas.PendingItem],
     rows: Mapping[str, Sequence[Mapping[str, Any]]],
     places: Sequence[Place],
 ) -> None:
     """Add the holders to pending requests. ``rows``: from :func:`sql.resource_holders`, by resource."""
     for one in pending:
-        reason = one["reason"]
-        if reason["code"] != "busy" or reason["resource"] not in rows:
+        resource, wanted = one["reason"]["resource"], one["reason"]["wanted"] or 0.0
+        if one["reason"]["code"] != "busy" or resource is None or resource not in rows:
             continue
-        resource = reason["resource"]
-        able = {place.node_id for place in places if place.total.get(resource, 0.0) >= reason["wanted"]}
-        shown = [
+        able = {place.node_id for place in places if place.total.get(resource, 0.0) >= wanted}
+        shown: list[schemas.PendingHolder] = [
             {
-                **{name: row[name] for name in ("kind", "name", "id", "attempt", "since_ns")},
+                "kind": row["kind"],
+                "name": row["name"],
+                "id": row["id"],
+                "attempt": row["attempt"],
+                "since_ns": row["since_ns"],
                 "amount": amount,
             }
             for row in rows[resource]
@@ -163,7 +189,7 @@ def add_holders(
         one["holders_left_out"] = max(0, len(shown) - _MAX_PENDING_HOLDERS)
 
 
-def may_lack_worker(pending: Mapping[str, Any], now_ns: int) -> bool:
+def may_lack_worker(pending: schemas.PendingItem, now_ns: int) -> bool:
     """Whether a task or an actor has been waiting for resources that no recorded holder has."""
     return (
         pending["reason"]["code"] == "busy"
@@ -175,7 +201,7 @@ def may_lack_worker(pending: Mapping[str, Any], now_ns: int) -> bool:
 
 
 def explain_missing_workers(
-    pending: Iterable[dict[str, Any]], places: Sequence[Place], started: Container[str], now_ns: int
+    pending: Iterable[schemas.PendingItem], places: Sequence[Place], started: Container[str], now_ns: int
 ) -> None:
     """Change the reason of requests that wait for a worker process, because Ray reserves resources before it
     starts.
@@ -186,10 +212,8 @@ def explain_missing_workers(
     for one in pending:
         if not may_lack_worker(one, now_ns):
             continue
-        resource = one["reason"]["resource"]
-        able = [
-            place.node_id for place in places if place.total.get(resource, 0.0) >= one["reason"]["wanted"]
-        ]
+        resource, wanted = one["reason"]["resource"] or "", one["reason"]["wanted"] or 0.0
+        able = [place.node_id for place in places if place.total.get(resource, 0.0) >= wanted]
         if any(node in started for node in able):
             continue
         reason = Reason(
@@ -201,7 +225,47 @@ def explain_missing_workers(
             node_id=one["reason"]["node_id"],
             nodes=len(able),
         )
-        one["reason"] = {**msgspec.to_builtins(reason), "remedy": remedy(reason)}
+        one["reason"] = _explained(reason)
+
+
+def shape_of(demand: Demand) -> schemas.Shape:
+    """Pending requests of one shape, as returned by the API."""
+    return {
+        "resources": demand.resources,
+        "ready": demand.ready,
+        "infeasible": demand.infeasible,
+        "backlog": demand.backlog,
+        "label_selectors": list(demand.label_selectors),
+    }
+
+
+def autoscaler_of(report: Autoscaler) -> schemas.AutoscalerStatus:
+    """The autoscaler's report, as returned by the API."""
+    return {
+        "version": report.version,
+        "active": report.active,
+        "idle": report.idle,
+        "pending": report.pending,
+        "failed": list(report.failed),
+        "infeasible": list(report.infeasible),
+        "time_ns": report.time_ns,
+    }
+
+
+def _explained(reason: Reason) -> schemas.ReasonItem:
+    return {
+        "code": reason.code,
+        "never": reason.never,
+        "message": reason.message,
+        "resource": reason.resource,
+        "wanted": reason.wanted,
+        "total": reason.total,
+        "free": reason.free,
+        "node_id": reason.node_id,
+        "nodes": reason.nodes,
+        "error": reason.error,
+        "remedy": remedy(reason),
+    }
 
 
 def _held_of(row: Mapping[str, Any], resource: str, nodes: Container[str]) -> float:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 import pyarrow as pa
 
 from rayscope.api.provide import provide
-from rayscope.cluster.nodes import sql
+from rayscope.cluster.nodes import schemas, sql
 from rayscope.cluster.placement.compute import Placement
 from rayscope.ingest.clusters import Clusters
 from rayscope.metrics.service import Metrics
@@ -21,6 +21,7 @@ from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import StoreError
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql import entities
+from rayscope.storage.sql.pages import Row
 
 #: Reports older than this, ns, are not current.
 FRESH_NS = 30 * 10**9
@@ -68,8 +69,8 @@ WORKER_COLUMNS = {
     "gpu_percent": "DOUBLE",
     "num_fds": "BIGINT",
 }
-#: Fields of a node whose use is unknown.
-MISSING = ("usage_missing", "usage_remedy", "usage_code", "usage_params")
+#: Stands for the report of a node that has sent none.
+_NO_REPORT = NodeStats(node_id="", time_ns=0)
 _ARROW = {"BIGINT": pa.int64(), "DOUBLE": pa.float64()}
 
 
@@ -167,56 +168,52 @@ class NodeUsage:
 CurrentNodeUsage = Annotated[NodeUsage, provide(NodeUsage)]
 
 
-def node_figures(stats: NodeStats | None, resources: Resources | None, node_id: str) -> dict[str, Any]:
+def node_figures(stats: NodeStats | None, resources: Resources | None, node_id: str) -> schemas.NodeFigures:
     """The :data:`NODE_COLUMNS` of a node except ``workers``; None if unknown."""
-    found: dict[str, Any] = dict.fromkeys(NODE_COLUMNS)
-    del found["workers"]
     about = resources.nodes.get(node_id) if resources is not None else None
-    if about is not None and _STORE in about.total:
-        total = about.total[_STORE]
-        used = max(0.0, total - about.available.get(_STORE, 0.0))
-        found["object_store_total_bytes"], found["object_store_used_bytes"] = int(total), int(used)
-        found["object_store_percent"] = percent(used, total)
-    if stats is None:
-        return found
-    disk, memory = stats.disk, stats.gpu_memory
-    found |= {
-        "usage_ns": stats.time_ns,
-        "cpu_percent": stats.cpu_percent,
-        "load_1": stats.load[0] if stats.load else None,
-        "mem_percent": stats.mem_percent,
-        "mem_used_bytes": stats.mem_used_bytes,
-        "mem_total_bytes": stats.mem_total_bytes,
-        "disk_read_bytes_s": stats.disk_read_bytes_s,
-        "disk_write_bytes_s": stats.disk_write_bytes_s,
-        "net_sent_bytes_s": stats.net_sent_bytes_s,
-        "net_recv_bytes_s": stats.net_recv_bytes_s,
-        "gpus": len(stats.gpus),
-        "gpu_percent": stats.gpu_percent,
-    }
-    if disk is not None:
-        found["disk_percent"] = percent(disk.used_bytes, disk.usable_bytes)
-        found["disk_used_bytes"], found["disk_total_bytes"] = disk.used_bytes, disk.usable_bytes
-    if memory is not None:
-        found["gpu_mem_used_bytes"], found["gpu_mem_total_bytes"] = memory
-        found["gpu_mem_percent"] = percent(*memory)
-    return found
-
-
-def process_figures(process: ProcessUse | None) -> dict[str, Any]:
-    """The :data:`WORKER_COLUMNS` of a process."""
-    if process is None:
-        return dict.fromkeys(WORKER_COLUMNS)
+    store_total = about.total.get(_STORE) if about is not None else None
+    store_used = None
+    if about is not None and store_total is not None:
+        store_used = max(0.0, store_total - about.available.get(_STORE, 0.0))
+    known = _NO_REPORT if stats is None else stats
+    disk, (gpu_mem_used, gpu_mem_total) = known.disk, known.gpu_memory or (None, None)
     return {
-        "cpu_percent": process.cpu_percent,
-        "memory_bytes": _memory(process),
-        "gpu_memory_bytes": process.gpu_memory_bytes,
-        "gpu_percent": process.gpu_percent,
-        "num_fds": process.num_fds,
+        "usage_ns": stats.time_ns if stats is not None else None,
+        "cpu_percent": known.cpu_percent,
+        "load_1": known.load[0] if known.load else None,
+        "mem_percent": known.mem_percent,
+        "mem_used_bytes": known.mem_used_bytes,
+        "mem_total_bytes": known.mem_total_bytes,
+        "disk_percent": percent(disk.used_bytes, disk.usable_bytes) if disk is not None else None,
+        "disk_used_bytes": disk.used_bytes if disk is not None else None,
+        "disk_total_bytes": disk.usable_bytes if disk is not None else None,
+        "disk_read_bytes_s": known.disk_read_bytes_s,
+        "disk_write_bytes_s": known.disk_write_bytes_s,
+        "net_sent_bytes_s": known.net_sent_bytes_s,
+        "net_recv_bytes_s": known.net_recv_bytes_s,
+        "gpus": len(stats.gpus) if stats is not None else None,
+        "gpu_percent": known.gpu_percent,
+        "gpu_mem_percent": percent(gpu_mem_used, gpu_mem_total),
+        "gpu_mem_used_bytes": gpu_mem_used,
+        "gpu_mem_total_bytes": gpu_mem_total,
+        "object_store_percent": percent(store_used, store_total),
+        "object_store_used_bytes": int(store_used) if store_used is not None else None,
+        "object_store_total_bytes": int(store_total) if store_total is not None else None,
     }
 
 
-def worker_figures(usage: Usage, row: Mapping[str, Any]) -> dict[str, Any]:
+def process_figures(process: ProcessUse | None) -> schemas.ProcessFigures:
+    """The :data:`WORKER_COLUMNS` of a process."""
+    return {
+        "cpu_percent": process.cpu_percent if process is not None else None,
+        "memory_bytes": _memory(process),
+        "gpu_memory_bytes": process.gpu_memory_bytes if process is not None else None,
+        "gpu_percent": process.gpu_percent if process is not None else None,
+        "num_fds": process.num_fds if process is not None else None,
+    }
+
+
+def worker_figures(usage: Usage, row: Mapping[str, Any]) -> schemas.ProcessFigures:
     """The :data:`WORKER_COLUMNS` of a recorded worker; a dead one's process ID may have been reused."""
     stats = usage.nodes.get(row["node_id"]) if row["state"] != "DEAD" else None
     processes = stats.workers if stats is not None else ()
@@ -228,48 +225,60 @@ def _table(rows: Sequence[Mapping[str, Any]], keys: dict[str, Any], columns: Map
     return pa.table({name: pa.array([row[name] for row in rows], type=kind) for name, kind in types.items()})
 
 
-def folded(row: dict[str, Any], usage: Usage) -> dict[str, Any]:
-    """A row of the list of nodes with its measurements folded into ``usage``, or None and the reason.
+def folded(row: Row, usage: Usage) -> None:
+    """Replace the measurements in a row of the list of nodes with the fields of :class:`schemas.NodeUsage`.
 
-    ``usage.current``: whether they are current. ``workers`` stays outside, because it comes from the record.
+    ``workers`` stays outside, because it comes from the record.
     """
     figures = {name: row.pop(name, None) for name in NODE_COLUMNS if name != "workers"}
-    node_id = row["node_id"]
+    row |= describe_use(cast(schemas.NodeFigures, figures), usage, row["node_id"], row.get("state"))
+
+
+def describe_use(
+    figures: schemas.NodeFigures, usage: Usage, node_id: str, state: str | None
+) -> schemas.NodeUsage:
+    """The measurements of a node, and whether they are current; or why they are unknown."""
     stats = usage.nodes.get(node_id)
     if stats is None and figures["object_store_total_bytes"] is None:
-        row |= {"usage": None, **missing(usage, row.get("state"))}
-        return row
-    row["usage"] = {**figures, "current": is_current(stats, row.get("state"))}
-    row |= dict.fromkeys(MISSING)
-    return row
+        return _unknown_use(usage, state)
+    return {
+        "usage": {**figures, "current": is_current(stats, state)},
+        "usage_missing": None,
+        "usage_remedy": None,
+        "usage_code": None,
+        "usage_params": None,
+    }
 
 
-def is_current(stats: NodeStats | None, state: Any) -> bool:
+def is_current(stats: NodeStats | None, state: str | None) -> bool:
     """Whether the last report of a node is current."""
     return stats is not None and state != "DEAD" and time.time_ns() - stats.time_ns < FRESH_NS
 
 
-def missing(usage: Usage, state: Any) -> dict[str, Any]:
-    """The :data:`MISSING` fields of a node: why its use is unknown, the remedy, and a code."""
-    why: tuple[str, str, str | None, Mapping[str, str | int] | None]
+def _unknown_use(usage: Usage, state: str | None) -> schemas.NodeUsage:
+    params = None
     if usage.error is not None:
-        why = usage.error, usage.remedy or "", usage.code, usage.params
+        message, remedy, code, params = usage.error, usage.remedy or "", usage.code, usage.params
     elif state == "DEAD":
-        why = (
+        code, message, remedy = (
+            "usage_died",
             "The node died before this server received its utilization.",
             "Utilization is kept only while this server is running and listening.",
-            "usage_died",
-            None,
         )
     else:
-        why = (
+        code, message, remedy = (
+            "usage_none_yet",
             "The node has not reported anything yet.",
             "Each node's agent reports every 5 s. Agents need ray[default]; see dashboard_agent.log on "
             "the node.",
-            "usage_none_yet",
-            None,
         )
-    return dict(zip(MISSING, why, strict=True))
+    return {
+        "usage": None,
+        "usage_missing": message,
+        "usage_remedy": remedy,
+        "usage_code": code,
+        "usage_params": params,
+    }
 
 
 def is_agent(process: ProcessUse) -> bool:
@@ -277,7 +286,7 @@ def is_agent(process: ProcessUse) -> bool:
     return process.cmdline.startswith(_AGENT_TITLES)
 
 
-def usage_columns(placement: Placement, usage: Usage, resources: Resources | None) -> dict[str, Any]:
+def usage_columns(placement: Placement, usage: Usage, resources: Resources | None) -> schemas.Measured:
     """Measurements of a placement's nodes and workers, as columns in their order; -1 means unknown.
 
     Percentages are rounded to a tenth; memory of workers is in bytes.
@@ -292,15 +301,12 @@ def usage_columns(placement: Placement, usage: Usage, resources: Resources | Non
     ]
     return {
         "nodes": {
-            name: [_short(row[f"{column}_percent"]) for row in figures]
-            for name, column in (
-                ("cpu", "cpu"),
-                ("memory", "mem"),
-                ("gpu", "gpu"),
-                ("gpu_memory", "gpu_mem"),
-                ("disk", "disk"),
-                ("object_store", "object_store"),
-            )
+            "cpu": [_short(row["cpu_percent"]) for row in figures],
+            "memory": [_short(row["mem_percent"]) for row in figures],
+            "gpu": [_short(row["gpu_percent"]) for row in figures],
+            "gpu_memory": [_short(row["gpu_mem_percent"]) for row in figures],
+            "disk": [_short(row["disk_percent"]) for row in figures],
+            "object_store": [_short(row["object_store_percent"]) for row in figures],
         },
         "time_ns": max((one.time_ns for one in stats if one is not None), default=None),
         "cpu": [-1 if one is None else _short(one.cpu_percent) for one in processes],
@@ -327,9 +333,9 @@ def _short(value: float | None) -> float:
     return -1 if value is None else round(value, 1)
 
 
-def whole(stats: NodeStats) -> dict[str, Any]:
+def whole(stats: NodeStats) -> schemas.NodeMeasured:
     """The complete report of a node, without its workers and our own bookkeeping."""
     report: dict[str, Any] = msgspec.to_builtins(stats)
     for name in ("workers", "clock_s", "disk_ops"):
         del report[name]
-    return report
+    return cast(schemas.NodeMeasured, report)  # the other fields of NodeStats

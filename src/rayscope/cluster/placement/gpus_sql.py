@@ -10,9 +10,9 @@ import duckdb
 import msgspec
 
 from rayscope.cluster.placement.reservations import reservation
+from rayscope.cluster.placement.schemas import GpuShare
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.sql.execution import hex_id
-from rayscope.storage.sql.pages import Row
 
 #: Spans in which the tracer reports the result of ``ray.get_gpu_ids`` in a task.
 _REPORTED = "s.name = 'gpus' AND starts_with(s.extra, '{\"gpus\":') AND json_valid(s.extra)"
@@ -32,7 +32,9 @@ WHERE list_contains($ids, r.id)
 """
 
 
-def gpus_of_actors(reader: duckdb.DuckDBPyConnection, ids: Collection[str | None]) -> dict[str, list[Row]]:
+def gpus_of_actors(
+    reader: duckdb.DuckDBPyConnection, ids: Collection[str | None]
+) -> dict[str, list[GpuShare]]:
     """The GPUs of each actor that requested some: ``index`` (None: unknown) and ``share``."""
     asked = reader.execute(
         f"SELECT id FROM actor_rows r WHERE list_contains($ids, id) AND {_WANTS_GPU.format('r')}",
@@ -46,7 +48,7 @@ def gpus_of_actors(reader: duckdb.DuckDBPyConnection, ids: Collection[str | None
 
 def gpus_of_attempts(
     reader: duckdb.DuckDBPyConnection, attempts: str, values: dict[str, Any] | None = None
-) -> dict[tuple[str, int], list[Row]]:
+) -> dict[tuple[str, int], list[GpuShare]]:
     """The GPUs by task and attempt, for the rows of ``attempts`` (SQL) that requested some."""
     asking = f"FROM ({attempts}) a WHERE a.type != 'ACTOR_TASK' AND {_WANTS_GPU.format('a')}"
     if reader.execute(f"SELECT 1 {asking} LIMIT 1", values).fetchone() is None:
@@ -63,7 +65,7 @@ def gpus_of_attempts(
     }
 
 
-def _shares(resources: str | None, shares_json: str | None) -> list[Row]:
+def _shares(resources: str | None, shares_json: str | None) -> list[GpuShare]:
     shares: dict[str, float] = {}
     with contextlib.suppress(*DECODE_ERRORS):  # a user's span may look like the tracer's
         shares = msgspec.json.decode(shares_json or "{}", type=dict[str, float])

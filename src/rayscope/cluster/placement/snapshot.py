@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
-from rayscope.cluster.placement import sql
+import msgspec
+
+from rayscope.cluster.placement import schemas, sql
 from rayscope.cluster.placement.compute import KEY_DIGITS, NodeRow, Placement, WorkerRow, build_placement
 from rayscope.cluster.placement.reservations import Group, group_at
 from rayscope.records.reader import SessionReader
@@ -45,10 +47,10 @@ def current_snapshot(records: SessionReader, session: str, file: SessionFile) ->
 
 def make_snapshot(rows: sql.PlacementRows) -> ClusterSnapshot:
     """A snapshot built from the rows of a query."""
-    workers = tuple(WorkerRow(**row) for row in rows.workers)
+    workers = tuple(rows.workers)
     groups = tuple(groups_of(rows))
-    made = build_placement((NodeRow(**row) for row in rows.nodes), workers, groups, ended_nodes=rows.gone)
-    labels = {row["id"]: row["labels"] for row in rows.nodes}
+    made = build_placement(rows.nodes, workers, groups, ended_nodes=rows.gone)
+    labels = {row.id: row.labels for row in rows.nodes}
     return ClusterSnapshot(rows.at_ns, workers, groups, labels, rows.keys, made)
 
 
@@ -61,14 +63,14 @@ def groups_of(rows: sql.PlacementRows) -> Iterable[Group]:
 def placement_on(rows: sql.PlacementRows, node_id: str) -> Placement:
     """The placement of a single node."""
     return build_placement(
-        (NodeRow(**row) for row in rows.nodes),
-        (WorkerRow(**row) for row in rows.workers),
+        rows.nodes,
+        rows.workers,
         (group.on(node_id) for group in groups_of(rows)),
         ended_nodes=rows.gone,
     )
 
 
-def in_columns(placement: Placement) -> dict[str, Any]:
+def in_columns(placement: Placement) -> schemas.PlacementColumns:
     """A placement as columns. ``amounts``: the distinct resources of nodes, reservations and bundles;
     ``groups``: the placement groups of bundles; -1 means none. ``annotation`` is empty if no worker has one.
     """
@@ -78,68 +80,68 @@ def in_columns(placement: Placement) -> dict[str, Any]:
     def place(resources: Mapping[str, float] | None) -> int:
         return -1 if resources is None else amounts.setdefault(tuple(resources.items()), len(amounts))
 
-    columns: dict[str, Any] = {name: getattr(placement, name) for name in placement.__struct_fields__}
-    nodes = placement.nodes
-    columns["nodes"] = {
-        **{name: [getattr(node, name) for node in nodes] for name in _NODE},
-        "total": [place(node.total) for node in nodes],
-        "used": [place(node.used) for node in nodes],
+    nodes, workers, bundles = placement.nodes, placement.workers, placement.bundles
+    return {
+        "nodes": {
+            "id": [node.id for node in nodes],
+            "name": [node.name for node in nodes],
+            "node_ip": [node.node_ip for node in nodes],
+            "is_head": [node.is_head for node in nodes],
+            "is_known": [node.is_known for node in nodes],
+            "start_ns": [node.start_ns for node in nodes],
+            "internal": [node.internal for node in nodes],
+            "workers": [node.workers for node in nodes],
+            "actors": [node.actors for node in nodes],
+            "running": [node.running for node in nodes],
+            "blocked": [node.blocked for node in nodes],
+            "bytes": [node.bytes for node in nodes],
+            "left_out": [node.left_out for node in nodes],
+            "total": [place(node.total) for node in nodes],
+            "used": [place(node.used) for node in nodes],
+        },
+        "workers": {
+            "key": workers.key,
+            "node": workers.node,
+            "kind": workers.kind,
+            "is_internal": workers.is_internal,
+            "pid": workers.pid,
+            "job": workers.job,
+            "actor_class": workers.actor_class,
+            "actor_state": workers.actor_state,
+            "function": workers.function,
+            "running": workers.running,
+            "blocked": workers.blocked,
+            "reserved": workers.reserved,
+            "bundle": workers.bundle,
+            "bytes": workers.bytes,
+            "annotation": workers.annotation if placement.values else [],
+        },
+        "bundles": {
+            "group": [groups.setdefault((one.group, one.name), len(groups)) for one in bundles],
+            "index": [one.index for one in bundles],
+            "node": [one.node for one in bundles],
+            "resources": [place(one.resources) for one in bundles],
+        },
+        "kinds": placement.kinds,
+        "jobs": placement.jobs,
+        "classes": placement.classes,
+        "states": placement.states,
+        "functions": placement.functions,
+        "reserved": placement.reserved,
+        "values": placement.values,
+        "nodes_total": placement.nodes_total,
+        "workers_total": placement.workers_total,
+        "bundles_total": placement.bundles_total,
+        "groups": [{"id": identity, "name": name} for identity, name in groups],
+        "amounts": [dict(items) for items in amounts],
     }
-    workers = {name: getattr(placement.workers, name) for name in placement.workers.__struct_fields__}
-    if not placement.values:
-        workers["annotation"] = []
-    columns["workers"] = workers
-    bundles = placement.bundles
-    columns["bundles"] = {
-        "group": [groups.setdefault((one.group, one.name), len(groups)) for one in bundles],
-        "index": [one.index for one in bundles],
-        "node": [one.node for one in bundles],
-        "resources": [place(one.resources) for one in bundles],
-    }
-    columns["groups"] = [{"id": identity, "name": name} for identity, name in groups]
-    columns["amounts"] = [dict(items) for items in amounts]
-    return columns
-
-
-#: Fields of a node that become columns unchanged.
-_NODE = (
-    "id",
-    "name",
-    "node_ip",
-    "is_head",
-    "is_known",
-    "start_ns",
-    "internal",
-    "workers",
-    "actors",
-    "running",
-    "blocked",
-    "bytes",
-    "left_out",
-)
 
 
 #: Maximum number of workers in the answer about one node.
 MAX_OF_NODE = 500
-_OF_WORKER = (
-    "id",
-    "kind",
-    "pid",
-    "job_id",
-    "start_ns",
-    "is_internal",
-    "actor_id",
-    "actor_class",
-    "actor_name",
-    "actor_state",
-    "running",
-    "blocked",
-    "functions",
-    "bytes",
-)
 
 
-def node_of(rows: sql.PlacementRows, node_id: str) -> dict[str, Any]:
+def node_of(rows: sql.PlacementRows, node_id: str) -> schemas.NodeContent:
     """The node with that ID and its content. Raises NotFound."""
     placement = placement_on(rows, node_id)
     if [node.id for node in placement.nodes] != [node_id]:
@@ -147,28 +149,54 @@ def node_of(rows: sql.PlacementRows, node_id: str) -> dict[str, Any]:
             f"Node {node_id[:80]!r} not rows at this time.",
             "GET /api/flow/physical lists the nodes of a time.",
         )
-    row = next(iter(rows.nodes), {})
-    running: dict[str, list[dict[str, Any]]] = {}
-    for attempt in rows.attempts:
-        running.setdefault(attempt.pop("worker_id")[:KEY_DIGITS], []).append(attempt)
-    by_key = {worker["id"][:KEY_DIGITS]: worker for worker in rows.workers}
-    shown = placement.workers
-    workers = [
-        {
-            "key": key,
-            **{name: by_key[key][name] for name in _OF_WORKER},
-            "reserved": placement.reserved[reserved],
-            "bundle": bundle,
-            "attempts": running.get(key, []),
-            "gpus": rows.gpus.get(by_key[key]["id"], []),
-        }
-        for key, reserved, bundle in zip(shown.key, shown.reserved, shown.bundle, strict=True)
-    ]
+    row = next(iter(rows.nodes), NodeRow(node_id))
+    by_key = {worker.id[:KEY_DIGITS]: worker for worker in rows.workers}
+    shown = list(
+        zip(placement.workers.key, placement.workers.reserved, placement.workers.bundle, strict=True)
+    )
     return {
-        "node": placement.nodes[0],
-        "labels": row.get("labels"),
-        "end_ns": row.get("end_ns"),
-        "workers": workers[:MAX_OF_NODE],
+        "node": cast(schemas.PhysicalNode, msgspec.structs.asdict(placement.nodes[0])),  # has the same fields
+        "labels": row.labels,
+        "end_ns": row.end_ns,
+        "workers": [
+            _worker(rows, by_key[key], placement.reserved[reserved], bundle)
+            for key, reserved, bundle in shown[:MAX_OF_NODE]
+        ],
         "workers_total": placement.workers_total,
-        "bundles": placement.bundles,
+        "bundles": [
+            {
+                "group": one.group,
+                "name": one.name,
+                "index": one.index,
+                "node": one.node,
+                "resources": one.resources,
+            }
+            for one in placement.bundles
+        ],
+    }
+
+
+def _worker(
+    rows: sql.PlacementRows, worker: WorkerRow, reserved: dict[str, float], bundle: int
+) -> schemas.NodeWorker:
+    return {
+        "key": worker.id[:KEY_DIGITS],
+        "id": worker.id,
+        "kind": worker.kind,
+        "pid": worker.pid,
+        "job_id": worker.job_id,
+        "start_ns": worker.start_ns,
+        "is_internal": worker.is_internal,
+        "actor_id": worker.actor_id,
+        "actor_class": worker.actor_class,
+        "actor_name": worker.actor_name,
+        "actor_state": worker.actor_state,
+        "running": worker.running,
+        "blocked": worker.blocked,
+        "functions": worker.functions,
+        "bytes": worker.bytes or 0,
+        "reserved": reserved,
+        "bundle": bundle,
+        "attempts": rows.attempts.get(worker.id, []),
+        "gpus": rows.gpus.get(worker.id, []),
     }

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import duckdb
 import msgspec
 
+from rayscope.cluster.placement import schemas
+from rayscope.cluster.placement.compute import NodeRow, WorkerRow
 from rayscope.cluster.placement.gpus_sql import gpus_of_actors, gpus_of_attempts
 from rayscope.model.program import script_name
 from rayscope.storage.call_paths import DRIVER_PREFIX
@@ -206,21 +208,21 @@ GROUP BY b.task_hi, b.task_lo, b.attempt
 
 
 class PlacementRows(NamedTuple):
-    """Rows of one time, with the fields of the rows in ``compute``.
+    """Rows of one time.
 
     ``groups``: (ID, decoded doc, when its creator's job ended). ``keys``: names of recorded annotations.
-    ``attempts``: the oldest running ones on each worker, only for a single node; ``gpus``: by worker.
+    ``attempts``: the oldest running ones by worker, only for a single node; ``gpus``: by worker.
     ``gone``: IDs of ended nodes.
     """
 
     at_ns: int | None
-    nodes: list[Row]
-    workers: list[Row]
+    nodes: list[NodeRow]
+    workers: list[WorkerRow]
     groups: list[tuple[str, Any, int | None]]
     keys: list[str]
-    attempts: list[Row]
+    attempts: Mapping[str, list[schemas.RunningAttempt]] = {}
     gone: frozenset[str] = frozenset()
-    gpus: Mapping[str, list[Row]] = {}
+    gpus: Mapping[str, list[schemas.GpuShare]] = {}
 
 
 def read_placement(
@@ -245,7 +247,7 @@ def read_placement(
         if at_ns is None:
             at_ns = default_time(reader, filters, last_ns, live)
         if at_ns is None:
-            return PlacementRows(None, [], [], [], [], [])
+            return PlacementRows(None, [], [], [], [])
         at = {"at": at_ns, "node": node_id}
         condition, values = where.named()
         create_flight(
@@ -258,15 +260,16 @@ def read_placement(
         reader.execute(_RUNNING)
         reader.execute(_WORKERS, at)
         reader.execute(_ACTORS, {"at": at_ns})
-        nodes = rows_of(reader.execute(_NODES_AT, at))
+        nodes = [NodeRow(**row) for row in rows_of(reader.execute(_NODES_AT, at))]
         gone = frozenset(identity for (identity,) in reader.execute(_ENDED_NODES, at).fetchall())
-        workers = rows_of(reader.execute(_HOUSED))
-        for row in workers:
+        rows = rows_of(reader.execute(_HOUSED))
+        for row in rows:
             row["tasks"] = tuple(row["tasks"] or ())
         if with_bytes:
-            _add(workers, "bytes", reader.execute(_BYTES, {"at": at_ns}), 0)
+            _add(rows, "bytes", reader.execute(_BYTES, {"at": at_ns}), 0)
         if annotation:
-            _add(workers, "annotation", reader.execute(_ANNOTATED, {"at": at_ns, "key": annotation}), None)
+            _add(rows, "annotation", reader.execute(_ANNOTATED, {"at": at_ns, "key": annotation}), None)
+        workers = [WorkerRow(**row) for row in rows]
         groups = [
             (identity, msgspec.json.decode(doc), end_ns)
             for identity, doc, end_ns in reader.execute(_GROUPS, {"at": at_ns}).fetchall()
@@ -275,13 +278,13 @@ def read_placement(
             f"SELECT name FROM annotation_rows WHERE name IS NOT NULL GROUP BY name "
             f"ORDER BY count(*) DESC, name LIMIT {_MAX_KEYS}"
         ).fetchall()
-        attempts = _attempts(reader, at_ns) if node_id is not None else []
-        of_actors = {row["id"]: row["actor_id"] for row in workers}
+        attempts = _attempts(reader, at_ns) if node_id is not None else {}
+        of_actors = {worker.id: worker.actor_id for worker in workers}
         gpus = _gpus(reader, of_actors) if node_id is not None else {}
     return PlacementRows(at_ns, nodes, workers, groups, [key for (key,) in keys], attempts, gone, gpus)
 
 
-def read_activity(file: SessionFile, worker_ids: Collection[str], at_ns: int) -> dict[str, Row]:
+def read_activity(file: SessionFile, worker_ids: Collection[str], at_ns: int) -> dict[str, schemas.Activity]:
     """``running``, ``blocked``, ``attempts`` and ``gpus`` of each worker at a time (ns)."""
     chosen = {"ids": list(worker_ids)}
     with file.reader() as reader:
@@ -296,34 +299,45 @@ def read_activity(file: SessionFile, worker_ids: Collection[str], at_ns: int) ->
         counts = reader.execute(
             "SELECT worker_id, count(*), count(*) FILTER (situation = 'blocked') FROM running GROUP BY ALL"
         ).fetchall()
-    activity: dict[str, Row] = {
-        one: {"running": 0, "blocked": 0, "attempts": [], "gpus": gpus.get(one, [])} for one in worker_ids
+    activity: dict[str, schemas.Activity] = {
+        one: {"running": 0, "blocked": 0, "attempts": attempts.get(one, []), "gpus": gpus.get(one, [])}
+        for one in worker_ids
     }
     for worker_id, running, blocked in counts:
-        activity[worker_id] |= {"running": running, "blocked": blocked}
-    for attempt in attempts:
-        of_worker = activity[attempt.pop("worker_id")]
-        of_worker["attempts"].append(attempt)
-        if attempt["type"] == DRIVER:
-            of_worker["blocked"] = int(attempt["situation"] == "blocked")
+        activity[worker_id]["running"], activity[worker_id]["blocked"] = running, blocked
+    for of_worker in activity.values():
+        for attempt in of_worker["attempts"]:
+            if attempt["type"] == DRIVER:
+                of_worker["blocked"] = int(attempt["situation"] == "blocked")
     return activity
 
 
-def _attempts(reader: duckdb.DuckDBPyConnection, at_ns: int) -> list[Row]:
-    """The attempts of the workers in the table ``workers``."""
+def _attempts(reader: duckdb.DuckDBPyConnection, at_ns: int) -> dict[str, list[schemas.RunningAttempt]]:
+    """The attempts of each worker in the table ``workers``."""
     at = {"at": at_ns}
-    attempts = rows_of(reader.execute(_ATTEMPTS, at))
+    rows = rows_of(reader.execute(_ATTEMPTS, at))
     blocked = {(row["task_id"], row["attempt"]): row for row in rows_of(reader.execute(_BLOCKED_ON, at))}
-    for row in attempts:
+    attempts: dict[str, list[schemas.RunningAttempt]] = {}
+    for row in rows:
         wait = blocked.get((row["task_id"], row["attempt"])) if row["situation"] == "blocked" else None
-        row["call"] = wait["call"] if wait else None
-        row["blocked_on"] = wait["blocked_on"] if wait else []
-        if row["type"] == DRIVER:
-            row["name"] = script_name(row["name"]) or "driver"
+        attempt: schemas.RunningAttempt = {
+            "task_id": row["task_id"],
+            "attempt": row["attempt"],
+            "name": (script_name(row["name"]) or "driver") if row["type"] == DRIVER else row["name"],
+            "type": row["type"],
+            "since_ns": row["since_ns"],
+            "situation": row["situation"],
+            "situation_ns": row["situation_ns"],
+            "call": wait["call"] if wait else None,
+            "blocked_on": wait["blocked_on"] if wait else [],
+        }
+        attempts.setdefault(row["worker_id"], []).append(attempt)
     return attempts
 
 
-def _gpus(reader: duckdb.DuckDBPyConnection, actors: Mapping[str, str | None]) -> dict[str, list[Row]]:
+def _gpus(
+    reader: duckdb.DuckDBPyConnection, actors: Mapping[str, str | None]
+) -> dict[str, list[schemas.GpuShare]]:
     """The GPUs of each worker's actor (``actors``: by worker) and of the tasks that it runs."""
     of_actors = gpus_of_actors(reader, actors.values())
     found = {worker_id: list(of_actors.get(actor_id or "", [])) for worker_id, actor_id in actors.items()}

@@ -5,87 +5,15 @@ from __future__ import annotations
 from typing_extensions import TypedDict
 
 from rayscope.cluster.nodes.schemas import Measured
-from rayscope.cluster.placement.schemas import NodeWorker, PhysicalBundle
-
-
-class PhysicalNode(TypedDict):
-    """A node, its resources, the reserved part of them, and the sums of everything on it.
-
-    ``workers``, ``actors``, ``running``, ``blocked``, and ``bytes`` exclude Ray's own processes, which
-    ``internal`` counts.
-    """
-
-    id: str
-    name: str
-    node_ip: str | None
-    is_head: bool
-    is_known: bool
-    start_ns: int | None
-    total: dict[str, float] | None
-    used: dict[str, float]
-    internal: int
-    workers: int
-    actors: int
-    running: int
-    blocked: int
-    bytes: int
-    left_out: int
-
-
-class PhysicalNodes(TypedDict):
-    """Nodes as columns of equal length. ``total`` and ``used`` are indexes into ``amounts``, or -1."""
-
-    id: list[str]
-    name: list[str]
-    node_ip: list[str | None]
-    is_head: list[bool]
-    is_known: list[bool]
-    start_ns: list[int | None]
-    total: list[int]
-    used: list[int]
-    internal: list[int]
-    workers: list[int]
-    actors: list[int]
-    running: list[int]
-    blocked: list[int]
-    bytes: list[int]
-    left_out: list[int]
-
-
-class PhysicalWorkers(TypedDict):
-    """Workers as columns of equal length. Values are indexes into the response's lists, -1 if unknown."""
-
-    key: list[str]
-    node: list[int]
-    kind: list[int]
-    is_internal: list[bool]
-    pid: list[int]
-    job: list[int]
-    actor_class: list[int]
-    actor_state: list[int]
-    function: list[int]
-    running: list[int]
-    blocked: list[int]
-    reserved: list[int]
-    bundle: list[int]
-    bytes: list[int]
-    annotation: list[int]
-
-
-class PhysicalBundles(TypedDict):
-    """Bundles as columns of indexes into ``groups``, the nodes, and ``amounts`` (-1 if unknown)."""
-
-    group: list[int]
-    index: list[int]
-    node: list[int]
-    resources: list[int]
-
-
-class PhysicalGroup(TypedDict):
-    """A placement group with bundles here."""
-
-    id: str
-    name: str | None
+from rayscope.cluster.placement.schemas import (
+    NodeWorker,
+    PhysicalBundle,
+    PhysicalBundles,
+    PhysicalGroup,
+    PhysicalNode,
+    PhysicalNodes,
+    PhysicalWorkers,
+)
 
 
 class PhysicalAnswer(TypedDict):
