@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rayscope.model.reference import NodeObjects, Reference
 from rayscope.ray.common import is_nil
@@ -135,7 +135,7 @@ class Copies(NamedTuple):
     is_pending: bool = False
     is_spilled: bool = False
     spilled_node_id: str | None = None
-    problem: str | None = None
+    problem: Literal["not_live", "owner_unknown", "owner_gone", "no_answer", "released"] | None = None
 
 
 def read_copies(gcs: GcsClient, owner_id: str, object_id: str) -> Copies:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Path, Query, Request
 
@@ -24,7 +24,6 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 
 _NS = 10**9
-_OF_COPIES = ("nodes", "is_pending", "is_spilled", "spilled_node_id", "problem")
 ObjectId = Annotated[str, Path(pattern="^[0-9a-f]{56}$", description="The whole ID of an object.")]
 
 
@@ -46,7 +45,8 @@ def memory(
     older_than_s: Annotated[float, Query(ge=0, le=10**7)] = 600,
 ) -> Json[schemas.MemoryAnswer]:
     """The memory held by objects, grouped by function, reference type, call site, process, node, or job."""
-    if by not in GROUPINGS:
+    grouping = next((one for one in GROUPINGS if one == by), None)
+    if grouping is None:
         raise BadQuery(f"Objects cannot be grouped by {by!r}.", f"Use one of: {', '.join(GROUPINGS)}.")
     chosen = records.resolve(session)
     if node_id:
@@ -54,12 +54,12 @@ def memory(
     if job_id:
         job_id = records.read(chosen, partial(find_id, kind="job", text=job_id))
     if objects.read(chosen, node_id, FIRST_ANSWER_TIMEOUT_S) is None:
-        return answer(_ended_cluster(chosen, by))
+        return answer(_ended_cluster(chosen, grouping))
 
-    def look(_: SessionFile) -> dict[str, Any]:
+    def look(_: SessionFile) -> schemas.MemoryAnswer:
         account = objects.read(chosen, node_id)
         if account is None:
-            return _ended_cluster(chosen, by)
+            return _ended_cluster(chosen, grouping)
         references = [
             ref
             for node in account.nodes
@@ -72,21 +72,22 @@ def memory(
         older_ns = int(older_than_s * _NS)
         makers = objects.makers(chosen, account)
         usage = usages.usage(chosen)
-        nodes = [*map(_node, account.nodes), *map(_waiting, account.waiting)]
-        for node in nodes:
-            node["memory"] = _machine_memory(usage.nodes.get(node["node_id"]))
+        waiting = [NodeObjects(one, "") for one in account.waiting]
         return {
             "session": chosen,
             "live": clusters.gcs_of(chosen) is not None,
             "time_ns": account.time_ns,
             "state": "being_read" if account.waiting or account.time_ns is None else "whole",
             "nodes_waiting": len(account.waiting),
-            "nodes": nodes,
+            "nodes": [
+                *(_node(one, usage.nodes.get(one.node_id)) for one in account.nodes),
+                *(_node(one, usage.nodes.get(one.node_id), is_waiting=True) for one in waiting),
+            ],
             "references_read": sum(len(node.references) for node in account.nodes),
             "references_total": sum(node.references_total for node in account.nodes),
             "call_sites": any(ref.call_site for node in account.nodes for ref in node.references),
-            "by": by,
-            **summarize(references, makers, by, now_ns=now_ns, older_than_ns=older_ns),
+            "by": grouping,
+            **summarize(references, makers, grouping, now_ns=now_ns, older_than_ns=older_ns),
         }
 
     return answer_from_record(records, chosen, request, look)
@@ -106,12 +107,16 @@ def copies(
             "object_id": object_id,
             "owner_id": owner_id,
             "bytes": found.size,
-            **{name: getattr(found, name) for name in _OF_COPIES},
+            "nodes": list(found.nodes),
+            "is_pending": found.is_pending,
+            "is_spilled": found.is_spilled,
+            "spilled_node_id": found.spilled_node_id,
+            "problem": found.problem,
         }
     )
 
 
-def _ended_cluster(session: str, by: str) -> dict[str, Any]:
+def _ended_cluster(session: str, by: schemas.ObjectGrouping) -> schemas.MemoryAnswer:
     """The answer for an ended cluster without a stored reading."""
     return {
         "session": session,
@@ -133,7 +138,8 @@ def _ended_cluster(session: str, by: str) -> dict[str, Any]:
     }
 
 
-def _node(node: NodeObjects) -> dict[str, Any]:
+def _node(node: NodeObjects, stats: NodeStats | None, *, is_waiting: bool = False) -> schemas.StoreOfNode:
+    """A node's store and memory. ``is_waiting``: it has not answered yet."""
     return {
         "node_id": node.node_id,
         "used_bytes": node.used,
@@ -145,18 +151,19 @@ def _node(node: NodeObjects) -> dict[str, Any]:
         "restored_bytes_total": node.restored_total,
         "references": node.references_total,
         "error": node.error,
-        "waiting": False,
+        "waiting": is_waiting,
         "object_store": _amount(node.available, node.used),  # Ray reports the whole store as available
+        "memory": _machine_memory(stats),
     }
 
 
-def _machine_memory(stats: NodeStats | None) -> dict[str, Any]:
+def _machine_memory(stats: NodeStats | None) -> schemas.MemoryAmount:
     if stats is None:
         return _amount(None, None)
     return _amount(stats.mem_total_bytes, stats.mem_used_bytes, stats.mem_available_bytes)
 
 
-def _amount(total: int | None, used: int | None, available: int | None = None) -> dict[str, Any]:
+def _amount(total: int | None, used: int | None, available: int | None = None) -> schemas.MemoryAmount:
     if total is not None and used is not None and available is None:
         available = max(0, total - used)
     return {
@@ -165,8 +172,3 @@ def _amount(total: int | None, used: int | None, available: int | None = None) -
         "available_bytes": available,
         "percent": percent(used, total),
     }
-
-
-def _waiting(node_id: str) -> dict[str, Any]:
-    """A node that has not answered yet."""
-    return {**_node(NodeObjects(node_id, "")), "waiting": True}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
+from rayscope.cluster.objects import schemas
 from rayscope.model.reference import Reference
 
-GROUPINGS = ("function", "type", "call_site", "process", "node", "job")
+GROUPINGS: tuple[schemas.ObjectGrouping, ...] = get_args(schemas.ObjectGrouping)
 #: Maximum number of groups in one answer.
 MAX_GROUPS = 200
 #: Maximum number of objects in one answer.
@@ -23,8 +24,6 @@ LEAK_SHARE = 0.1
 _KEPT_BY_VARIABLE = frozenset({"LOCAL_REFERENCE", "CAPTURED_IN_OBJECT"})
 #: Ray's status of an object at its owner while only other processes hold it.
 _HELD_ELSEWHERE = "UNKNOWN_STATUS"
-
-Row = dict[str, Any]
 
 
 class Creator(Protocol):
@@ -52,14 +51,14 @@ class _Held:
 def summarize(
     references: Sequence[Reference],
     makers: Mapping[str, Creator],
-    by: str,
+    by: schemas.ObjectGrouping,
     *,
     now_ns: int,
     older_than_ns: int,
-) -> Row:
+) -> schemas.MemorySummary:
     """``totals``, ``groups`` (most bytes first), the largest ``objects`` and ``suspects`` of leaks.
 
-    ``by`` is one of :data:`GROUPINGS`. An object held by several processes counts once in each group and once
+    An object held by several processes counts once in each group and once
     in the totals. Ages (ns) count from the put, or from the end of the task that returned the object.
     """
     held: dict[str, _Held] = {}
@@ -102,7 +101,7 @@ def _by_process(ref: Reference, _: Creator | None) -> tuple[Any, ...]:
 
 
 #: The key of each grouping. References with the same key form a group.
-_KEYS: Mapping[str, Callable[[Reference, Creator | None], tuple[Any, ...]]] = {
+_KEYS: Mapping[schemas.ObjectGrouping, Callable[[Reference, Creator | None], tuple[Any, ...]]] = {
     "function": _by_function,
     "process": _by_process,
     "type": lambda ref, _: (ref.type,),
@@ -112,24 +111,34 @@ _KEYS: Mapping[str, Callable[[Reference, Creator | None], tuple[Any, ...]]] = {
 }
 
 
-def _group(key: tuple[Any, ...], ids: Iterable[str], held: Mapping[str, _Held], by: str) -> Row:
-    row: Row = {"key": key[0], **_sum(ids, held)}
+def _group(
+    key: tuple[Any, ...], ids: Iterable[str], held: Mapping[str, _Held], by: schemas.ObjectGrouping
+) -> schemas.Group:
+    sums = _sum(ids, held)
+    row: schemas.Group = {
+        "key": key[0],
+        "objects": sums["objects"],
+        "references": sums["references"],
+        "bytes": sums["bytes"],
+        "unknown_size": sums["unknown_size"],
+        "types": sums["types"],
+    }
     if by == "function":
         row["is_put"] = key[1]
     if by == "process":
         ref = next(ref for object_id in ids for ref in held[object_id].by if _by_process(ref, None) == key)
-        row.update(
-            key=ref.worker_id,
-            node_id=ref.node_id,
-            pid=ref.pid,
-            is_driver=ref.is_driver,
-            actor_id=ref.actor_id,
-            job_id=ref.job_id,
-        )
+        row |= {
+            "key": ref.worker_id,
+            "node_id": ref.node_id,
+            "pid": ref.pid,
+            "is_driver": ref.is_driver,
+            "actor_id": ref.actor_id,
+            "job_id": ref.job_id,
+        }
     return row
 
 
-def _sum(ids: Iterable[str], held: Mapping[str, _Held]) -> Row:
+def _sum(ids: Iterable[str], held: Mapping[str, _Held]) -> schemas.Sums:
     objects = unknown = size = references = 0
     types: Counter[str] = Counter()
     for object_id in ids:
@@ -153,7 +162,7 @@ def _sum(ids: Iterable[str], held: Mapping[str, _Held]) -> Row:
 
 def _object(
     object_id: str, held: Mapping[str, _Held], makers: Mapping[str, Creator], ages: Mapping[str, int]
-) -> Row:
+) -> schemas.HeldObject:
     known, creator = held[object_id], makers.get(object_id)
     return {
         "object_id": object_id,
@@ -184,7 +193,7 @@ def _suspects(
     held: Mapping[str, _Held],
     ages: Mapping[str, int],
     older_than_ns: int,
-) -> list[Row]:
+) -> list[schemas.Suspect]:
     """Objects of one function that one process holds, if all are old, and they are many or large."""
     whole = sum(known.size or 0 for known in held.values())
     kept: dict[tuple[str, str, int, str | None, bool], set[str]] = {}
@@ -196,7 +205,7 @@ def _suspects(
         if ref.type in types and types <= _KEPT_BY_VARIABLE:
             place = (ref.node_id, ref.worker_id, ref.pid, creator.function, creator.is_put)
             kept.setdefault(place, set()).add(ref.object_id)
-    found = []
+    found: list[schemas.Suspect] = []
     for (node_id, worker_id, pid, function, is_put), ids in kept.items():
         row = _sum(ids, held)
         if row["objects"] < LEAK_OBJECTS and row["bytes"] < max(1, LEAK_SHARE * whole):

@@ -6,6 +6,9 @@ from typing import Literal
 
 from typing_extensions import NotRequired, TypedDict
 
+#: The property by which objects are grouped.
+ObjectGrouping = Literal["function", "type", "call_site", "process", "node", "job"]
+
 
 class Sums(TypedDict):
     """Objects (each counted once), the references to them, their known bytes, and objects by type."""
@@ -110,13 +113,8 @@ class ObjectCopies(TypedDict):
     problem: Literal["not_live", "owner_unknown", "owner_gone", "no_answer", "released"] | None
 
 
-class MemoryAnswer(TypedDict):
-    """The memory held by each group. Not ``live`` if it is the last stored reading; ``totals`` is null if
-    there is none.
-
-    ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: when the oldest part was
-    read.
-    """
+class MemoryReading(TypedDict):
+    """The nodes that have been read, and how much of them."""
 
     session: str
     live: bool
@@ -127,10 +125,24 @@ class MemoryAnswer(TypedDict):
     references_read: int
     references_total: int
     call_sites: bool
-    by: Literal["function", "type", "call_site", "process", "node", "job"]
+    by: ObjectGrouping
+
+
+class MemorySummary(TypedDict):
+    """The sums over the objects that were read, and the largest objects."""
+
     totals: Sums | None
     groups: list[Group]
     groups_total: int
     objects: list[HeldObject]
     objects_total: int
     suspects: list[Suspect]
+
+
+class MemoryAnswer(MemoryReading, MemorySummary):
+    """The memory held by each group. Not ``live`` if it is the last stored reading; ``totals`` is null if
+    there is none.
+
+    ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: when the oldest part was
+    read.
+    """
