@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import Query
@@ -16,7 +16,7 @@ from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
 from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.archiver import LogArchiver
-from rayscope.cluster.logs.files import CurrentLogs, Logs, Problem, Source, describe
+from rayscope.cluster.logs.files import CurrentLogs, Logs, Source, describe_problem
 from rayscope.cluster.logs.listing import ListedFile, list_files
 from rayscope.cluster.logs.owners import Owned, Owners, Part
 from rayscope.cluster.logs.pages import MAX_LINES, MAX_PATTERN, Matcher, PageFilters, backward, forward
@@ -34,7 +34,7 @@ _MAX_FILES = 2_000
 _MAX_PARTS_WITH_LINES = 6
 _DOWNLOAD = 1 << 20
 
-Level = Annotated[Literal["debug", "info", "warning", "error", "critical"] | None, Query()]
+Level = Annotated[schemas.LogLevel | None, Query()]
 NodeId = Annotated[str, Query(max_length=64)]
 FileName = Annotated[str, Query(max_length=400)]
 Offset = Annotated[int | None, Query(ge=0, le=2**53)]
@@ -169,11 +169,7 @@ def of(
             "session": chosen,
             "live": clusters.gcs_of(chosen) is not None,
             "parts": [
-                {
-                    **part._asdict(),
-                    **writers.of(name),
-                    **_of_part(logs, chosen, part, limit, at < _MAX_PARTS_WITH_LINES),
-                }
+                _part(logs, chosen, part, writers.of(name), limit if at < _MAX_PARTS_WITH_LINES else 0)
                 for at, (part, name) in enumerate(zip(found.parts, names, strict=True))
             ],
             "notes": found.notes,
@@ -206,14 +202,22 @@ def search(
     found = [one for one in found if not kinds or one.about.kind in kinds]
     found.sort(key=lambda one: one.order)
     result = searches.search(chosen, [(one.node_id, one.name) for one in found], sought)
-    hits = result["items"]
-    having = {(hit["node_id"], hit["name"]) for hit in hits}
+    having = {(line["node_id"], line["name"]) for line in result.lines}
     files = _files(records, logs, chosen, [one for one in found if (one.node_id, one.name) in having])
-    lines = [_printed(hit) for hit in hits]
-    attempts = records.read(chosen, lambda file: sql.attempts_of_lines(file, lines))
-    for hit, attempt in zip(hits, attempts, strict=True):
-        hit.update(attempt)
-    return answer({"session": chosen, "files": files, **result})
+    lines = [_printed(line) for line in result.lines]
+    attempts: list[schemas.PrintingAttempt] = records.read(
+        chosen, lambda file: sql.attempts_of_lines(file, lines)
+    )
+    return answer(
+        {
+            "session": chosen,
+            "files": files,
+            "items": [{**line, **attempt} for line, attempt in zip(result.lines, attempts, strict=True)],
+            "searched": result.searched,
+            "complete": result.complete,
+            "not_searched": result.not_searched,
+        }
+    )
 
 
 @router.get("/api/logs/download", response_class=StreamingResponse)
@@ -237,10 +241,10 @@ def _kinds(kind: str | None) -> set[str]:
     return kinds
 
 
-def _printed(hit: dict[str, Any]) -> sql.PrintedLine:
-    about = read_name(hit["name"])
+def _printed(line: schemas.MatchingLine) -> sql.PrintedLine:
+    about = read_name(line["name"])
     stream = about.kind.removeprefix("worker_")
-    return sql.PrintedLine(about.worker_id or "", stream, hit["name"], hit["offset"])
+    return sql.PrintedLine(about.worker_id or "", stream, line["name"], line["offset"])
 
 
 def _source(records: SessionReader, logs: Logs, session: str, node_id: str, name: str) -> Source:
@@ -249,12 +253,14 @@ def _source(records: SessionReader, logs: Logs, session: str, node_id: str, name
     return logs.source(session, node_id, name)
 
 
-def _files(records: SessionReader, logs: Logs, session: str, files: list[ListedFile]) -> list[dict[str, Any]]:
+def _files(
+    records: SessionReader, logs: Logs, session: str, files: list[ListedFile]
+) -> list[schemas.LogFile]:
     writers = Writers(records, session, (one.about for one in files))
-    return [{**_file(logs, session, one), **writers.of(one.about), "is_empty": one.is_empty} for one in files]
+    return [_file(logs, session, one, writers.of(one.about)) for one in files]
 
 
-def _file(logs: Logs, session: str, file: ListedFile) -> dict[str, Any]:
+def _file(logs: Logs, session: str, file: ListedFile, writer: schemas.LogWriter) -> schemas.LogFile:
     size = logs.known_size(session, file.node_id, file.name) if file.live else None
     kept = file.kept
     if kept is not None:
@@ -267,12 +273,14 @@ def _file(logs: Logs, session: str, file: ListedFile) -> dict[str, Any]:
         "kept": kept.kept if kept else 0,
         "live": file.live,
         "last_ns": kept.last_ns if kept else None,
+        **writer,
+        "is_empty": file.is_empty,
     }
 
 
 def _page(
     session: str, source: Source, filters: PageFilters, offset: int | None, before: int | None
-) -> dict[str, Any]:
+) -> schemas.LogPage:
     if offset is None and before is None and filters.since_ns is None:
         before = filters.end
     found = (
@@ -284,28 +292,36 @@ def _page(
         "session": session,
         "node_id": source.node_id,
         "name": source.name,
-        "kind": describe(source.name)["kind"],
+        "kind": read_name(source.name).kind,
         "live": source.live,
-        "problem": _describe_problem(source.problem),
+        "problem": source.problem,
         "kept": source.kept.kept if source.kept else 0,
         **found,
     }
 
 
-def _of_part(logs: Logs, session: str, part: Part, limit: int, with_lines: bool) -> dict[str, Any]:
-    if not with_lines:
-        return {"page": None, "problem": None}
-    try:
-        source = logs.source(session, part.node_id, part.name)
-    except NotFound as error:
-        return {"page": None, "problem": _describe_problem(Problem(error.code, error.message, error.remedy))}
-    end = source.size if part.end is None else min(part.end, source.size)
-    filters = PageFilters(min(part.begin, end), end, limit)
-    return {"page": _page(session, source, filters, None, None), "problem": None}
-
-
-def _describe_problem(problem: Problem | None) -> dict[str, str] | None:
-    return None if problem is None else problem._asdict()
+def _part(logs: Logs, session: str, part: Part, writer: schemas.LogWriter, limit: int) -> schemas.LogPart:
+    """A range of a file with up to ``limit`` of its last lines."""
+    page: schemas.LogPage | None = None
+    problem: schemas.LogProblem | None = None
+    if limit:
+        try:
+            source = logs.source(session, part.node_id, part.name)
+        except NotFound as error:
+            problem = describe_problem(error)
+        else:
+            end = source.size if part.end is None else min(part.end, source.size)
+            page = _page(session, source, PageFilters(min(part.begin, end), end, limit), None, None)
+    return {
+        "node_id": part.node_id,
+        "name": part.name,
+        "stream": part.stream,
+        "begin": part.begin,
+        "end": part.end,
+        **writer,
+        "page": page,
+        "problem": problem,
+    }
 
 
 def _bytes_of(source: Source) -> Iterator[bytes]:

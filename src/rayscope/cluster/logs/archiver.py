@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
-from rayscope.cluster.logs import sql
+from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.files import Logs
 from rayscope.ingest.clusters import Clusters
 from rayscope.periodic import PeriodicTask
@@ -134,7 +134,7 @@ class LogArchiver:
         self.error: dict[str, str] | None = None
 
     @property
-    def mode(self) -> str:
+    def mode(self) -> schemas.LogKeeping:
         """The copied files: ``workers``, ``all`` or ``none``."""
         return self._settings.keep_logs
 

@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 from rayscope.api.provide import provide
-from rayscope.cluster.logs import sql
+from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.clocks import Clock, Life, clock_of, local_clock
 from rayscope.cluster.logs.lines import moments_of
 from rayscope.cluster.logs.marks import Marks
@@ -50,14 +50,6 @@ _MAX_NODES_ASKED = 64
 _ASK_S = 4.0
 
 
-class Problem(NamedTuple):
-    """Why something is unavailable at present, and a remedy."""
-
-    code: str
-    message: str
-    remedy: str
-
-
 class Source:
     """A log file: its copy, and the rest from its node if that is alive.
 
@@ -71,7 +63,7 @@ class Source:
         copy: KeptFile | None,
         store: LogStore | None,
         agent: LogAgent | None,
-        problem: Problem | None,
+        problem: schemas.LogProblem | None,
         size: int | None = None,
         *,
         grows: bool = False,
@@ -129,7 +121,7 @@ class Source:
             try:
                 data = self._agent.read(self.name, at, min(end, at + _BYTES_PER_CALL))
             except AgentError as error:
-                self._agent, self.problem = None, Problem(error.code, error.message, error.remedy)
+                self._agent, self.problem = None, describe_problem(error)
                 return
             if not data:
                 return
@@ -292,7 +284,7 @@ class Logs:
         if kept is not None and about.kind == "driver" and about.submission_id is None:
             grows = self._clusters.gcs_of(session) is not None
             return Source(node_id, name, kept, store, None, None, grows=grows, life=life)
-        problem: Problem | None = None
+        problem: schemas.LogProblem
         try:
             names = self.names(session, node_id)
             if name not in names and kept is None:
@@ -305,11 +297,15 @@ class Logs:
                     kept = kept if size >= kept.seen else None  # truncated: the copy is of an earlier file
                 agent = self.agent(session, node_id)
                 return Source(node_id, name, kept, store, agent, None, size, life=life)
-            problem = Problem("gone", "The file no longer exists on the node.", "Showing the kept copy.")
+            problem = {
+                "code": "gone",
+                "message": "The file no longer exists on the node.",
+                "remedy": "Showing the kept copy.",
+            }
         except (AgentError, GcsError, BadQuery) as error:
-            problem = _problem(error)
+            problem = describe_problem(error)
         if kept is None:
-            if problem.code == "gone":
+            if problem["code"] == "gone":
                 raise NotFound(
                     f"The node no longer has the log file {name[:120]}, and no copy was kept.",
                     "Choose another file. RAYSCOPE_KEEP_LOGS says which logs are kept.",
@@ -318,8 +314,8 @@ class Logs:
                 )
             raise NotFound(
                 f"No copy of the log file {name[:120]} was kept, and its node cannot be read: "
-                f"{problem.message}",
-                problem.remedy,
+                f"{problem['message']}",
+                problem["remedy"],
             )
         return Source(node_id, name, kept, store, None, problem, life=life)
 
@@ -338,27 +334,27 @@ class Logs:
 
     def list_nodes(
         self, session: str, node_ids: Iterable[str]
-    ) -> dict[str, tuple[list[str] | None, Problem | None]]:
+    ) -> dict[str, tuple[list[str] | None, schemas.LogProblem | None]]:
         """By node, the files listed by its agent, or why they are unknown. Recent lists are reused."""
         nodes = list(node_ids)
         jobs = {node: self._pool.submit(self.names, session, node, 10.0) for node in nodes[:_MAX_NODES_ASKED]}
         wait(jobs.values(), _ASK_S)
-        found: dict[str, tuple[list[str] | None, Problem | None]] = {}
+        found: dict[str, tuple[list[str] | None, schemas.LogProblem | None]] = {}
         for node in nodes:
             job = jobs.get(node)
             if job is None or not job.done():
                 known = self._names.get((session, node))
-                late = Problem(
-                    "not_asked",
-                    "This node's files have not been listed yet.",
-                    "Choose the node to list its files.",
-                )
+                late: schemas.LogProblem = {
+                    "code": "not_asked",
+                    "message": "This node's files have not been listed yet.",
+                    "remedy": "Choose the node to list its files.",
+                }
                 found[node] = (known[1], None) if known else (None, late)
                 continue
             try:
                 found[node] = (job.result(), None)
             except (AgentError, GcsError, StoreError) as error:
-                found[node] = (None, _problem(error))
+                found[node] = (None, describe_problem(error))
         return found
 
     def look_up_sizes(self, session: str, files: Iterable[tuple[str, str]], for_s: float = 1.0) -> None:
@@ -375,13 +371,9 @@ class Logs:
         wait([self._pool.submit(ask, *file) for file in files], for_s)
 
 
-def describe(name: str) -> dict[str, Any]:
-    """The fields encoded in a file's name."""
-    return read_name(name)._asdict()
-
-
-def _problem(error: AgentError | GcsError | StoreError) -> Problem:
-    return Problem(error.code, error.message, error.remedy)
+def describe_problem(error: AgentError | GcsError | StoreError) -> schemas.LogProblem:
+    """Why something is unavailable, as returned by the API."""
+    return {"code": error.code, "message": error.message, "remedy": error.remedy}
 
 
 def _join(pieces: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:

@@ -11,8 +11,9 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
+from rayscope.cluster.logs import schemas
 from rayscope.cluster.logs.clocks import Clock, local_clock
 from rayscope.cluster.logs.colors import Stretch, clip, split_styles
 
@@ -21,11 +22,11 @@ MAX_LETTERS = 4_000
 #: Maximum number of states of a progress bar, from its end, that are searched for one that is not blank.
 _MAX_STATES = 50
 #: In ascending order of severity.
-LEVELS = ("debug", "info", "warning", "error", "critical")
+LEVELS: tuple[schemas.LogLevel, ...] = get_args(schemas.LogLevel)
 #: Number of characters at the beginning of a line that are searched for its time and level.
 _HEAD = 200
 
-_NAMES = {
+_NAMES: dict[str, schemas.LogLevel] = {
     **dict.fromkeys(("d", "debug", "trace", "t"), "debug"),
     **dict.fromkeys(("i", "info", "success", "notice"), "info"),
     **dict.fromkeys(("w", "warn", "warning"), "warning"),
@@ -66,9 +67,9 @@ class Line(NamedTuple):
     length: int
     text: str
     time_ns: int | None
-    level: str | None
+    level: schemas.LogLevel | None
     at_ns: int | None
-    counts_as: str | None
+    counts_as: schemas.LogLevel | None
     is_mark: bool
     is_whole: bool
     is_cut: bool
@@ -79,7 +80,7 @@ class Context(NamedTuple):
     """The last time and level, which following lines inherit."""
 
     at_ns: int | None = None
-    level: str | None = None
+    level: schemas.LogLevel | None = None
 
 
 #: The context of the first line.
@@ -144,7 +145,7 @@ def _decode(raw: bytes) -> tuple[str, bool, Sequence[Stretch]]:
     return text[:MAX_LETTERS], is_cut, clip(styles, MAX_LETTERS)
 
 
-def read_head(text: str, clock: Clock = local_clock) -> tuple[int | None, str | None]:
+def read_head(text: str, clock: Clock = local_clock) -> tuple[int | None, schemas.LogLevel | None]:
     """The time (ns since the epoch) and the level in a line, None if missing."""
     head = text[:_HEAD]
     if head.startswith("{"):
@@ -177,12 +178,12 @@ def moments_of(data: bytes) -> list[datetime]:
     return moments
 
 
-def at_least(level: str) -> frozenset[str]:
+def at_least(level: schemas.LogLevel) -> frozenset[schemas.LogLevel]:
     """The levels that are at least as severe as ``level``."""
     return frozenset(LEVELS[LEVELS.index(level) :])
 
 
-def _read_json(text: str, clock: Clock) -> tuple[int | None, str | None]:
+def _read_json(text: str, clock: Clock) -> tuple[int | None, schemas.LogLevel | None]:
     named = _JSON_LEVEL.search(text)
     level = _NAMES.get(named[1].lower()) if named else None
     if exact := _JSON_NS.search(text):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from rayscope.cluster.logs import sql
+from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.files import Logs
 from rayscope.ray.agents.logs import USER_KINDS, LogName, read_name
 from rayscope.records.reader import SessionReader
 from rayscope.storage.log_archive import KeptFile, LogStore
 from rayscope.storage.sql.entities import find_id
+from rayscope.storage.sql.pages import Row
 
 #: Up to this many nodes, all files are listed without an explicit request.
 _MAX_NODES_UNASKED = 8
@@ -36,14 +37,14 @@ class ListedFile(NamedTuple):
 
 def list_files(
     records: SessionReader, logs: Logs, session: str, node_id: str | None, *, every: bool
-) -> tuple[list[dict[str, Any]], list[ListedFile]]:
+) -> tuple[list[schemas.LogNode], list[ListedFile]]:
     """All nodes, and the files of the requested one (its ID or the beginning of it), of ``every`` one, or of
     all if there are few. Raises BadQuery for an ambiguous ID.
     """
     if node_id is not None:
         asked_id = node_id
         node_id = records.read(session, lambda file: find_id(file, "node", asked_id), flush=False)
-    rows: list[dict[str, Any]] = records.read_cached(session, sql.log_nodes)
+    rows: list[Row] = records.read_cached(session, sql.log_nodes)
     store = logs.store(session)
     counts = store.counts() if store else {}
     known = {row["node_id"] for row in rows}
@@ -58,7 +59,8 @@ def list_files(
     kept: dict[str, dict[str, KeptFile]] = {node: {} for node in asked}
     for each in store.files(node_id) if store and asked else ():
         kept.setdefault(each.node_id, {})[each.name] = each
-    nodes, files = [], []
+    nodes: list[schemas.LogNode] = []
+    files: list[ListedFile] = []
     for row in rows:
         node = row["node_id"]
         names, problem = listed_names.get(node, (None, None))
@@ -71,8 +73,17 @@ def list_files(
                 for name in every_name
             ]
             count = len(every_name)
-        about = {k: row[k] for k in ("node_id", "state", "node_ip", "hostname", "is_head")}
-        nodes.append({**about, "files": count, "problem": None if problem is None else problem._asdict()})
+        nodes.append(
+            {
+                "node_id": node,
+                "state": row["state"],
+                "node_ip": row["node_ip"],
+                "hostname": row["hostname"],
+                "is_head": row["is_head"],
+                "files": count,
+                "problem": problem,
+            }
+        )
     return nodes, files
 
 

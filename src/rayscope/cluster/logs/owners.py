@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rayscope.cluster.logs import sql
 from rayscope.cluster.logs.files import Logs
@@ -17,6 +17,7 @@ from rayscope.ray.gcs.client import GcsError
 from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import NotFound, StoreError
 from rayscope.storage.sql.entities import find_id
+from rayscope.storage.sql.pages import Row
 
 #: Maximum number of workers of a job or actor whose files are listed.
 _MAX_WORKERS = 20
@@ -55,7 +56,7 @@ class Owners:
         task = self._records.read(
             self._session, lambda file: tasks_sql.get_task(file, task_id, last_ns=last_ns)
         )
-        attempts: list[dict[str, Any]] = task["attempts"]
+        attempts = task["attempts"]
         row = next((row for row in attempts if row["attempt"] == attempt), None)
         if attempt is not None and row is None:
             raise NotFound(f"Task {task_id[:80]} has no attempt {attempt}.", "See the attempts of the task.")
@@ -65,13 +66,16 @@ class Owners:
             return Owned([], ["not_started"])
         parts = []
         is_rotated = False
-        for stream in ("out", "err"):
-            path, begin, end = (row[f"std{stream}_{what}"] for what in ("file", "start", "end"))
+        for stream, path, begin, end in (
+            ("out", row["stdout_file"], row["stdout_start"], row["stdout_end"]),
+            ("err", row["stderr_file"], row["stderr_start"], row["stderr_end"]),
+        ):
             name = str(path or "").rpartition("/")[2]
             if name and begin is not None and name in self._of(node):
                 is_rotated |= any(other.startswith(f"{name}.") for other in self._of(node))
-                still = end is None or (end <= 0 and row["end_ns"] is None)
-                parts.append(Part(node, name, stream, max(0, begin), None if still else max(end, begin)))
+                if end is not None:
+                    end = None if end <= 0 and row["end_ns"] is None else max(end, begin)
+                parts.append(Part(node, name, stream, max(0, begin), end))
         if is_rotated:  # the offsets refer to a file that was renamed since
             return self._of_workers([(worker, node)])._replace(notes=["rotated"])
         if parts:
@@ -111,13 +115,11 @@ class Owners:
             [*parts, *found_too.parts], [*notes, *(n for n in found_too.notes if not parts)], left_out
         )
 
-    def _places(self, job_id: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._records.read(
-            self._session, lambda file: sql.job_places(file, job_id)
-        )
+    def _places(self, job_id: str) -> list[Row]:
+        rows: list[Row] = self._records.read(self._session, lambda file: sql.job_places(file, job_id))
         return rows
 
-    def _of_driver(self, jobs: list[dict[str, Any]]) -> Owned:
+    def _of_driver(self, jobs: list[Row]) -> Owned:
         parts, notes = [], []
         names = {driver_file(row["job_id"]): [row["driver_node_id"]] for row in jobs}
         for row in jobs:
@@ -146,8 +148,8 @@ class Owners:
         notes = [] if parts or not workers else ["gone"]
         return Owned(parts, notes, max(0, len(workers) - _MAX_WORKERS))
 
-    def _nodes(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._records.read_cached(self._session, sql.log_nodes)
+    def _nodes(self) -> list[Row]:
+        rows: list[Row] = self._records.read_cached(self._session, sql.log_nodes)
         return rows
 
     def _of(self, node_id: str) -> Iterable[str]:

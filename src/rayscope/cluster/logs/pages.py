@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow
 import pyarrow.compute
 
+from rayscope.cluster.logs import schemas
 from rayscope.cluster.logs.files import Source
 from rayscope.cluster.logs.lines import Context, Line, at_least, read_lines, split_lines
 from rayscope.storage.errors import BadQuery
@@ -74,7 +74,7 @@ class PageFilters(NamedTuple):
     end: int
     limit: int = 1000
     matcher: Matcher | None = None
-    level: str | None = None
+    level: schemas.LogLevel | None = None
     since_ns: int | None = None
     until_ns: int | None = None
 
@@ -123,7 +123,7 @@ def chunks(source: Source, begin: int, end: int) -> Iterator[Chunk]:
         yield Chunk(at - len(carry), carry)
 
 
-def forward(source: Source, offset: int, filters: PageFilters) -> dict[str, Any]:
+def forward(source: Source, offset: int, filters: PageFilters) -> schemas.LogLines:
     """Lines from ``offset`` on. ``next``: where the next page begins; ``prev``: where this page begins."""
     began = time.monotonic()
     start = at = max(offset, filters.begin)
@@ -159,7 +159,7 @@ def forward(source: Source, offset: int, filters: PageFilters) -> dict[str, Any]
     return _page(source, filters, lines, missing, start, at, more)
 
 
-def backward(source: Source, before: int, filters: PageFilters) -> dict[str, Any]:
+def backward(source: Source, before: int, filters: PageFilters) -> schemas.LogLines:
     """The last lines before ``before``. ``prev``: end of the previous page; ``next``: end of this one."""
     end = min(before, filters.end)
     began, reach = time.monotonic(), min(64 << 10, 200 * filters.limit + 4096)
@@ -212,7 +212,7 @@ def _last(lines: list[Line], limit: int) -> tuple[list[Line], bool]:
 
 
 def _chosen(
-    lines: list[Line], filters: PageFilters, levels: frozenset[str] | None, data: bytes
+    lines: list[Line], filters: PageFilters, levels: frozenset[schemas.LogLevel] | None, data: bytes
 ) -> list[bool]:
     if filters.matcher is None:
         found = [True] * len(lines)
@@ -275,7 +275,7 @@ def _page(
     begin: int,
     end: int,
     more: bool,
-) -> dict[str, Any]:
+) -> schemas.LogLines:
     merged: list[list[int]] = []
     for first, last in missing:
         if merged and merged[-1][1] == first:
@@ -294,7 +294,7 @@ def _page(
     }
 
 
-def line_item(line: Line) -> dict[str, Any]:
+def line_item(line: Line) -> schemas.LogLine:
     """A line as returned by the API."""
     return {
         "offset": line.offset,
@@ -305,5 +305,17 @@ def line_item(line: Line) -> dict[str, Any]:
         "is_mark": line.is_mark,
         "is_cut": line.is_cut,
         "is_whole": line.is_whole,
-        "styles": [{"begin": each.begin, "end": each.end, **asdict(each.style)} for each in line.styles],
+        "styles": [
+            {
+                "begin": each.begin,
+                "end": each.end,
+                "color": each.style.color,
+                "background": each.style.background,
+                "bold": each.style.bold,
+                "dim": each.style.dim,
+                "italic": each.style.italic,
+                "underline": each.style.underline,
+            }
+            for each in line.styles
+        ],
     }

@@ -6,6 +6,10 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+LogLevel = Literal["debug", "info", "warning", "error", "critical"]
+#: The logs that are copied: of workers and jobs, all, or none.
+LogKeeping = Literal["workers", "all", "none"]
+
 
 class LogProblem(TypedDict):
     """Why something is unavailable at present."""
@@ -61,7 +65,7 @@ class LogFile(LogWriter):
 class Keeping(TypedDict):
     """The copied logs (``workers``, ``all``, ``none``), their bytes, and why copying is paused."""
 
-    mode: Literal["workers", "all", "none"]
+    mode: LogKeeping
     bytes: int
     max_bytes: int
     error: dict[str, str] | None
@@ -108,7 +112,7 @@ class LogLine(TypedDict):
     length: int
     text: str
     time_ns: int | None
-    level: Literal["debug", "info", "warning", "error", "critical"] | None
+    level: LogLevel | None
     is_mark: bool
     is_cut: bool
     is_whole: bool
@@ -122,8 +126,8 @@ class Stretch(TypedDict):
     end: int
 
 
-class LogPage(TypedDict):
-    """Lines of a file. ``next``: ``offset`` of the next page; ``prev``: ``before`` of the previous one."""
+class LogSource(TypedDict):
+    """The file of a page."""
 
     session: str
     node_id: str
@@ -132,6 +136,11 @@ class LogPage(TypedDict):
     live: bool
     problem: LogProblem | None
     kept: int
+
+
+class LogLines(TypedDict):
+    """The lines of a page, and the range of the file that they come from."""
+
     begin: int
     end: int
     size: int
@@ -140,6 +149,10 @@ class LogPage(TypedDict):
     more: bool
     missing: list[Stretch]
     lines: list[LogLine]
+
+
+class LogPage(LogSource, LogLines):
+    """Lines of a file. ``next``: ``offset`` of the next page; ``prev``: ``before`` of the previous one."""
 
 
 class LogPart(LogWriter):
@@ -164,14 +177,23 @@ class LogsOfAnswer(TypedDict):
     left_out: int
 
 
-class Hit(LogLine):
-    """A matching line, and the attempt that printed it if Ray reported that."""
+class MatchingLine(LogLine):
+    """A matching line and its file."""
 
     node_id: str
     name: str
+
+
+class PrintingAttempt(TypedDict):
+    """The attempt that printed a line, if Ray reported that."""
+
     task_id: str | None
     attempt: int | None
     func_name: str | None
+
+
+class Hit(MatchingLine, PrintingAttempt):
+    """A matching line, and the attempt that printed it if Ray reported that."""
 
 
 class Searched(TypedDict):

@@ -6,8 +6,9 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from rayscope.cluster.logs import schemas
 from rayscope.cluster.logs.files import Logs, Source
 from rayscope.cluster.logs.lines import at_least, read_lines, split_lines
 from rayscope.cluster.logs.pages import Chunk, Matcher, chunks, line_item
@@ -32,9 +33,18 @@ class Sought(NamedTuple):
 
     matcher: Matcher
     limit: int = 200
-    level: str | None = None
+    level: schemas.LogLevel | None = None
     since_ns: int | None = None
     until_ns: int | None = None
+
+
+class SearchResult(NamedTuple):
+    """Matching lines, and how much was searched. ``complete``: everything was."""
+
+    lines: list[schemas.MatchingLine]
+    searched: schemas.Searched
+    complete: bool
+    not_searched: list[schemas.NotSearched]
 
 
 class Searches:
@@ -44,13 +54,13 @@ class Searches:
         self._logs = logs
         self._slots = Slots(_SEARCHES, "Too many searches are running.")
 
-    def search(self, session: str, files: Sequence[tuple[str, str]], sought: Sought) -> dict[str, Any]:
+    def search(self, session: str, files: Sequence[tuple[str, str]], sought: Sought) -> SearchResult:
         """Search files (node, name) in their order. Raises Busy if too many searches are running."""
         with self._slots.take():
             run = _Run(self._logs, session, sought)
             with ThreadPoolExecutor(_AT_ONCE, "rayscope-log-search") as pool:
                 wait([pool.submit(run.search, at, *file) for at, file in enumerate(files)])
-            return run.answer(len(files))
+            return run.result(len(files))
 
 
 class _Run:
@@ -61,11 +71,11 @@ class _Run:
         self._levels = at_least(sought.level) if sought.level else None
         self._end = time.monotonic() + _SEARCH_S
         self._lock = threading.Lock()
-        self._hits: dict[int, list[dict[str, Any]]] = {}
+        self._hits: dict[int, list[schemas.MatchingLine]] = {}
         self._count = 0
         self._bytes = 0
         self._done = 0
-        self._cut: list[dict[str, Any]] = []
+        self._cut: list[schemas.NotSearched] = []
 
     @property
     def _is_over(self) -> bool:
@@ -83,7 +93,7 @@ class _Run:
         if begin:
             self._leave_out(node_id, name, "long", begin)
         missing = 0
-        hits: list[dict[str, Any]] = []
+        hits: list[schemas.MatchingLine] = []
         done = begin
         for chunk in chunks(source, begin, source.size):
             if chunk.missing:
@@ -103,7 +113,7 @@ class _Run:
         if missing:
             self._leave_out(node_id, name, "not_kept", missing)
 
-    def _of_chunk(self, source: Source, chunk: Chunk) -> list[dict[str, Any]]:
+    def _of_chunk(self, source: Source, chunk: Chunk) -> list[schemas.MatchingLine]:
         sought = self._sought
         if not sought.matcher.may_match(chunk.data):
             return []
@@ -123,11 +133,11 @@ class _Run:
         with self._lock:
             self._cut.append({"node_id": node_id, "name": name, "why": why, "bytes": size})
 
-    def answer(self, files: int) -> dict[str, Any]:
+    def result(self, files: int) -> SearchResult:
         hits = [hit for at in sorted(self._hits) for hit in self._hits[at]]
-        return {
-            "items": hits[: self._sought.limit],
-            "searched": {"files": self._done, "of": files, "bytes": self._bytes},
-            "complete": self._done == files and not self._cut and len(hits) <= self._sought.limit,
-            "not_searched": self._cut[:50],
-        }
+        return SearchResult(
+            lines=hits[: self._sought.limit],
+            searched={"files": self._done, "of": files, "bytes": self._bytes},
+            complete=self._done == files and not self._cut and len(hits) <= self._sought.limit,
+            not_searched=self._cut[:50],
+        )

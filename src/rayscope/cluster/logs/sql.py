@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from rayscope.cluster.logs import schemas
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import END, START, TASK_ID
@@ -43,7 +44,7 @@ class PrintedLine(NamedTuple):
     offset: int
 
 
-def attempts_of_lines(file: SessionFile, lines: Sequence[PrintedLine]) -> list[Row]:
+def attempts_of_lines(file: SessionFile, lines: Sequence[PrintedLine]) -> list[schemas.PrintingAttempt]:
     """The ``task_id``, ``attempt`` and ``func_name`` that printed each line, None if unknown."""
     if not lines:
         return []
@@ -56,7 +57,7 @@ def attempts_of_lines(file: SessionFile, lines: Sequence[PrintedLine]) -> list[R
     columns = {"worker": "VARCHAR[]", "stream": "VARCHAR[]", "file": "VARCHAR[]", "place": "BIGINT[]"}
     unnested = ", ".join(f"unnest(${name}::{kind}) AS {name}" for name, kind in columns.items())
     with file.reader() as reader:
-        return rows_of(
+        rows = rows_of(
             reader.execute(
                 f"WITH lines AS (SELECT unnest(range({len(lines)})) AS line, {unnested}) "
                 "SELECT found.task_id, found.attempt, found.func_name FROM lines LEFT JOIN ("
@@ -67,6 +68,7 @@ def attempts_of_lines(file: SessionFile, lines: Sequence[PrintedLine]) -> list[R
                 dict(zip(columns, map(list, zip(*lines, strict=True)), strict=True)),
             )
         )
+    return cast(list[schemas.PrintingAttempt], rows)
 
 
 def workers_of_actor(file: SessionFile, actor_id: str) -> list[tuple[str, str]]:
@@ -113,7 +115,7 @@ def life_of_worker(file: SessionFile, worker_id: str) -> tuple[int | None, int |
     return None if row is None else (row[0], row[1])
 
 
-def node_of_worker(file: SessionFile, worker_id: str) -> str | None:
+def node_of_worker(file: SessionFile, worker_id: str) -> str:
     """The node on which a worker runs or ran. Raises NotFound."""
     with file.reader() as reader:
         for sql in (
