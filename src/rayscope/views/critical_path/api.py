@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import Request
 
 from rayscope.api.parameters import CurrentRecords, Session, Text
@@ -31,17 +29,16 @@ def critical_path(
     """
     chosen = records.resolve(session)
 
-    def find(file: SessionFile) -> dict[str, Any]:
+    def find(file: SessionFile) -> schemas.CriticalPathAnswer:
         job = find_id(file, "job", job_id) if job_id else None
-        return {
-            "session": chosen,
-            **_path(file, records.last_ns(chosen), job, records.is_live(chosen)),
-        }
+        return _path(file, chosen, records.last_ns(chosen), job, records.is_live(chosen))
 
     return answer_from_record(records, chosen, request, find)
 
 
-def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> dict[str, Any]:
+def _path(
+    file: SessionFile, session: str, last_ns: int, job_id: str | None, live: bool
+) -> schemas.CriticalPathAnswer:
     """Return the path, its longest links in order of time, and each function's share."""
     record, path = read_path(file, last_ns, job_id, live=live)
     with file.reader() as reader:
@@ -56,18 +53,34 @@ def _path(file: SessionFile, last_ns: int, job_id: str | None, live: bool) -> di
     for link in path.links:
         phases[link.phase] = phases.get(link.phase, 0) + link.end_ns - link.begin_ns
     return {
+        "session": session,
         "job_id": record.job_id,
         "begin_ns": path.begin_ns,
         "end_ns": path.end_ns,
         "duration_ns": duration,
         "links": [
-            {**link._asdict(), "share": (link.end_ns - link.begin_ns) / max(1, duration)} for link in kept
+            {
+                "task_id": link.task_id,
+                "attempt": link.attempt,
+                "name": link.name,
+                "phase": link.phase,
+                "begin_ns": link.begin_ns,
+                "end_ns": link.end_ns,
+                "held_ns": link.held_ns,
+                "share": (link.end_ns - link.begin_ns) / max(1, duration),
+            }
+            for link in kept
         ],
         "links_total": len(path.links),
         "left_out_ns": duration - sum(link.end_ns - link.begin_ns for link in kept),
         "functions": [
             {
-                **share._asdict(),
+                "name": share.name,
+                "is_driver": share.is_driver,
+                "links": share.links,
+                "total_ns": share.total_ns,
+                "by_phase": share.by_phase,
+                "held_ns": share.held_ns,
                 "share": share.total_ns / max(1, duration),
                 "without_ns": duration - share.total_ns,
             }

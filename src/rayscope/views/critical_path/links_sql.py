@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 import duckdb
 
 from rayscope.storage.rows import join_id, split_id
 from rayscope.storage.sql.execution import AWAITING, IS_AWAITING, IS_OPEN, SUMMED
 from rayscope.views.critical_path.compute import Link
+from rayscope.views.critical_path.schemas import PathActor
 
 
 def read_awaiting(
@@ -42,8 +42,8 @@ ORDER BY begin_ns, end_ns""",
     return found
 
 
-def read_actors(reader: duckdb.DuckDBPyConnection, links: Sequence[Link]) -> dict[str, dict[str, Any]]:
-    """Return for each function the actor with most of these links' time, as :class:`schemas.PathActor`."""
+def read_actors(reader: duckdb.DuckDBPyConnection, links: Sequence[Link]) -> dict[str, PathActor]:
+    """Return for each function the actor with most of these links' time."""
     keys = [(*split_id(link.task_id), link.attempt, link.name, link.end_ns - link.begin_ns) for link in links]
     high, low, attempt, name, length = zip(*keys, strict=True) if keys else ((),) * 5
     found = reader.execute(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
-from rayscope.views.critical_path import compute
+from rayscope.views.critical_path import compute, schemas
 from rayscope.views.critical_path.links_sql import read_actors, read_awaiting
 from rayscope.views.critical_path.sql import Extent, PathReader
 
@@ -58,8 +57,8 @@ def is_driver(task_id: str) -> bool:
 
 def describe_causes(
     file: SessionFile, path: compute.Path, causes: Sequence[compute.Cause]
-) -> list[dict[str, Any]]:
-    """Return the causes of a path, the largest first, as :class:`schemas.PathCause`."""
+) -> list[schemas.PathCause]:
+    """Return the causes of a path, the largest first."""
     whole_ns = max(1, path.end_ns - path.begin_ns)
     causes = causes[:_MAX_CAUSES]
     largest = {cause.name for cause in causes[:_WITH_ACTORS] if not cause.is_driver}
@@ -67,7 +66,12 @@ def describe_causes(
         actors = read_actors(reader, [link for link in path.links if link.name in largest])
     return [
         {
-            **cause._asdict(),
+            "phase": cause.phase,
+            "name": cause.name,
+            "is_driver": cause.is_driver,
+            "functions": cause.functions,
+            "total_ns": cause.total_ns,
+            "held_ns": cause.held_ns,
             "share": cause.total_ns / whole_ns,
             "actor": None if cause.is_driver else actors.get(cause.name),
         }

@@ -137,10 +137,10 @@ class Export:
             if sink.size() > 1 << 18:
                 yield sink.take()
         curve = stack_sql.activity(self._file, self._filters, _POINTS, self._last_ns)
-        for name in ("in_flight", "running"):
-            for at, value in enumerate(curve[name]):
-                time_ns = curve["begin_ns"] + at * curve["bucket_ns"]
-                sink.counter("all tasks", name.replace("_", " "), time_ns, value)
+        begin_ns, bucket_ns = curve.begin_ns or 0, curve.bucket_ns or 0
+        for name, values in (("in flight", curve.in_flight), ("running", curve.running)):
+            for at, value in enumerate(values):
+                sink.counter("all tasks", name, begin_ns + at * bucket_ns, value)
 
     def _perfetto(self) -> Iterator[bytes]:
         sink = PerfettoTrace(self._about["session"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 from fastapi import Query, Request
@@ -19,7 +19,7 @@ from rayscope.storage.sql.origins import operators
 from rayscope.views.flame import sql
 from rayscope.views.flame.compute import WEIGHTS, Own, Path, flame, fold_libraries, sandwich
 from rayscope.views.flame.on_path_sql import add_critical_path
-from rayscope.views.flame.schemas import FlameAnswer, SandwichAnswer
+from rayscope.views.flame.schemas import FlameAnswer, FlameFrame, FlameTree, FoldedLibrary, SandwichAnswer
 
 router = Router()
 _ROLLUP = msgspec.json.Decoder(sql.PathSums)
@@ -69,7 +69,7 @@ def flow_flame(
         )
     chosen = records.resolve(session)
 
-    def find(file: SessionFile) -> dict[str, Any]:
+    def find(file: SessionFile) -> FlameAnswer | SandwichAnswer:
         above = [] if focus is None else sql.paths_to(file, focus)
         last_ns = records.last_ns(chosen)
         sums = None
@@ -90,7 +90,9 @@ def flow_flame(
             with file.reader() as reader:
                 of_library = operators(reader)
             rows, before, paths, into, libraries = fold_libraries(rows, before, paths, of_library)
-        library_rows = [{"library": name, "functions": functions} for name, functions in libraries.items()]
+        library_rows: list[FoldedLibrary] = [
+            {"library": name, "functions": functions} for name, functions in libraries.items()
+        ]
         if of:
             around = sandwich(rows, paths, of, weight)
             return {
@@ -102,8 +104,9 @@ def flow_flame(
                 "attempts": around.attempts,
                 "total": around.total,
                 "levels": around.levels,
-                "callers": around.callers,
-                "callees": around.callees,
+                # Structs are encoded like dicts, without the time and memory for a copy.
+                "callers": cast(FlameTree, around.callers),
+                "callees": cast(FlameTree, around.callees),
                 "libraries": library_rows,
             }
         shown = None if focus is None else into.get(focus, focus)
@@ -121,8 +124,8 @@ def flow_flame(
             "attempts": graph.attempts,
             "baseline_total": graph.baseline_total,
             "focus": shown,
-            "ancestors": graph.ancestors,
-            "frames": graph.tree.frames,
+            "ancestors": cast(list[FlameFrame], graph.ancestors),
+            "frames": cast(list[FlameFrame], graph.tree.frames),
             "frames_total": graph.tree.frames_total,
             "folded": graph.tree.folded,
             "libraries": library_rows,

@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from rayscope.views.flame.schemas import FrameKind, Weight
+
 #: ID of the driver's frame, above all calls.
 ROOT = "0"
 #: ID of the frame of attempts whose call path is not known.
 UNKNOWN = "unknown"
 #: Field of :class:`Own` for each weight, which determines a frame's width.
-WEIGHTS: Mapping[str, str] = {
+WEIGHTS: dict[Weight, str] = {
     "executing": "executing_ns",
     "awaiting": "awaiting_ns",
     "duration": "duration_ns",
@@ -78,7 +80,7 @@ class Frame(msgspec.Struct):
     id: str
     parent: str | None
     name: str | None
-    kind: str
+    kind: FrameKind
     depth: int
     own: int = 0
     value: int = 0
@@ -140,7 +142,7 @@ class Sandwich(msgspec.Struct):
 def flame(
     rows: Iterable[Own],
     paths: Iterable[Path],
-    weight: str = "executing",
+    weight: Weight = "executing",
     *,
     baseline: Iterable[Own] | None = None,
     focus: str | None = None,
@@ -164,7 +166,7 @@ def flame(
 
 
 def sandwich(
-    rows: Iterable[Own], paths: Iterable[Path], of: str, weight: str = "executing", *, limit: int = 500
+    rows: Iterable[Own], paths: Iterable[Path], of: str, weight: Weight = "executing", *, limit: int = 500
 ) -> Sandwich:
     """Return the calls of function ``of``. Frames at or below several of its frames count once.
 
@@ -276,14 +278,14 @@ def fold_libraries(
 
 
 def _frames(
-    rows: Iterable[Own], paths: Iterable[Path], weight: str, baseline: Iterable[Own] | None
+    rows: Iterable[Own], paths: Iterable[Path], weight: Weight, baseline: Iterable[Own] | None
 ) -> dict[str, Frame]:
     """Return a frame for each known and unknown path, with its own figures; parents before children."""
     calls = {path.path: path for path in paths}
     zero = None if baseline is None else 0
     frames = {ROOT: Frame(ROOT, None, None, "driver", 0, baseline_own=zero)}
 
-    def child(identifier: str, parent: str, name: str | None, kind: str) -> Frame:
+    def child(identifier: str, parent: str, name: str | None, kind: FrameKind) -> Frame:
         frames[identifier] = Frame(
             identifier, parent, name, kind, frames[parent].depth + 1, baseline_own=zero
         )

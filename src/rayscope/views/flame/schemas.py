@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 #: The meaning of a frame's width.
 Weight = Literal["executing", "awaiting", "duration", "cpu", "count", "bytes", "critical_path"]
+FrameKind = Literal["driver", "call", "library", "unknown", "other"]
 
 
 class FlameFrame(TypedDict):
@@ -16,7 +17,7 @@ class FlameFrame(TypedDict):
     id: str
     parent: str | None
     name: str | None
-    kind: Literal["driver", "call", "library", "unknown", "other"]
+    kind: FrameKind
     depth: int
     own: int
     value: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 from fastapi import Query, Request
@@ -12,6 +12,7 @@ from rayscope.api.parameters import By, CurrentRecords, Filters, Levels, Session
 from rayscope.api.provide import provide
 from rayscope.api.responses import Json, answer_from_record
 from rayscope.api.routes import Router
+from rayscope.api.schemas import HiddenLibrary
 from rayscope.records.reader import SessionReader
 from rayscope.records.rollups import Make, Rollups
 from rayscope.storage.session_file import SessionFile
@@ -28,7 +29,6 @@ MAX_LANES = 500
 #: Kinds of lanes with rollups in large sessions.
 _ROLLED_UP = ("worker", "function", "node")
 STATES = ("finished", "failed", "running", "cut_off", "waiting")
-_DETAILS = ("created", "waiting_node", "queued", "executing", "storing")
 
 
 router = Router()
@@ -51,7 +51,7 @@ def bars(
     """Return attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
     chosen = records.resolve(session)
 
-    def find(file: SessionFile) -> dict[str, Any]:
+    def find(file: SessionFile) -> schemas.GanttAnswer:
         # This part stays the same while the user moves the window.
         extent = _extent_of(
             records, rollups, chosen, file, filters.without_range(), by, levels, lanes_from, lanes
@@ -67,15 +67,7 @@ def bars(
             lanes_total=extent.lanes_total,
             levels=levels,
         )
-        encoded = _encode_answer(extent, window, by)
-        if not overview:
-            encoded["utilisation"] = None
-        return {
-            "session": chosen,
-            "by": by,
-            "lanes_from": lanes_from,
-            **encoded,
-        }
+        return _encode_answer(chosen, by, lanes_from, extent, window, overview=overview)
 
     return answer_from_record(records, chosen, request, find)
 
@@ -91,7 +83,7 @@ class _Extent(msgspec.Struct):
     bucket_ns: int
     running: list[float]
     #: Functions hidden by ``only=mine``, by library.
-    hidden: list[dict[str, Any]] = []
+    hidden: list[HiddenLibrary] = []
 
 
 _EXTENT = msgspec.json.Decoder(_Extent)
@@ -121,7 +113,8 @@ def _lay_out(
     buckets = -(-max(1, end - origin) // events.bucket_ns)
     means = mean_running(events.begins, events.ends, buckets, events.bucket_ns)
     running = [round(mean, 3) for mean in means]
-    return _Extent(*found, events.bucket_ns, running, hidden_libraries(file, filters))
+    hidden = cast(list[HiddenLibrary], hidden_libraries(file, filters))
+    return _Extent(*found, events.bucket_ns, running, hidden)
 
 
 def _extent_of(
@@ -155,14 +148,16 @@ def _extent_of(
     return extent
 
 
-def _encode_answer(extent: _Extent, window: sql.WindowBars, by: str) -> dict[str, Any]:
+def _encode_answer(
+    session: str, by: str, lanes_from: int, extent: _Extent, window: sql.WindowBars, *, overview: bool
+) -> schemas.GanttAnswer:
     """Return the response, with packed rows, each name once, and columns instead of objects."""
     lanes = extent.lanes
     of_lane: dict[str, list[int]] = {lane["lane"]: [] for lane in lanes}
     for at, bar in enumerate(window.bars):
         of_lane[bar["lane"]].append(at)
     index, row = [0] * len(window.bars), [0] * len(window.bars)
-    shown = []
+    shown: list[schemas.GanttLane] = []
     for number, lane in enumerate(lanes):
         placed_lane = lane["lane"] != NOT_PLACED
         # The calls that wait for an actor share one row, its queue, below those that it executes.
@@ -175,25 +170,46 @@ def _encode_answer(extent: _Extent, window: sql.WindowBars, by: str) -> dict[str
             index[at], row[at] = number, placed if placed >= 0 else MAX_ROWS - 1
         for at in queue:
             index[at], row[at] = number, packed.rows
-        fields = {name: value for name, value in lane.items() if name != "lane"}
         shown.append(
             {
                 "id": lane["lane"] if placed_lane else "",
                 "kind": by if placed_lane else "not_placed",
-                **fields,
+                "node_id": lane["node_id"],
+                "pid": lane["pid"],
+                "actor_id": lane["actor_id"],
+                "attempts": lane["attempts"],
+                "busy_ns": lane["busy_ns"],
+                "waiting": lane["waiting"],
+                "label": lane["label"],
+                "node_ip": lane["node_ip"],
+                "class_name": lane["class_name"],
+                "actor_name": lane["actor_name"],
+                "depth": lane["depth"],
+                "functions": lane["functions"],
+                "functions_total": lane["functions_total"],
                 "rows": max(1, packed.rows + bool(queue)),
                 "folded": packed.folded,
             }
         )
     names: dict[str, int] = {}
-    columns: dict[str, list[Any]] = {
-        name: [bar[name] for bar in window.bars]
-        for name in ("begin", "end", "count", "busy", "failed", "task_id", "attempt")
+    bars: schemas.GanttBars = {
+        "lane": index,
+        "row": row,
+        "begin": [bar["begin"] for bar in window.bars],
+        "end": [bar["end"] for bar in window.bars],
+        "count": [bar["count"] for bar in window.bars],
+        "busy": [bar["busy"] for bar in window.bars],
+        "failed": [bar["failed"] for bar in window.bars],
+        "task_id": [bar["task_id"] for bar in window.bars],
+        "attempt": [bar["attempt"] for bar in window.bars],
+        "name": [names.setdefault(bar["name"], len(names)) for bar in window.bars],
+        "state": [STATES.index(bar["state"]) for bar in window.bars],
     }
-    columns["name"] = [names.setdefault(bar["name"], len(names)) for bar in window.bars]
-    columns["state"] = [STATES.index(bar["state"]) for bar in window.bars]
     detailed = [at for at, bar in enumerate(window.bars) if bar["count"] == 1 and bar["created"] is not None]
     return {
+        "session": session,
+        "by": by,
+        "lanes_from": lanes_from,
         "origin_ns": extent.origin_ns,
         "begin_ns": extent.origin_ns,
         "end_ns": max(extent.end_ns, *(extent.origin_ns + bar["end"] for bar in window.bars), 0),
@@ -202,11 +218,15 @@ def _encode_answer(extent: _Extent, window: sql.WindowBars, by: str) -> dict[str
         "lanes": shown,
         "lanes_total": extent.lanes_total,
         "names": list(names),
-        "states": STATES,
-        "bars": {"lane": index, "row": row, **columns},
+        "states": list(STATES),
+        "bars": bars,
         "details": {
             "bar": detailed,
-            **{name: [window.bars[at][name] for at in detailed] for name in _DETAILS},
+            "created": [window.bars[at]["created"] for at in detailed],
+            "waiting_node": [window.bars[at]["waiting_node"] for at in detailed],
+            "queued": [window.bars[at]["queued"] for at in detailed],
+            "executing": [window.bars[at]["executing"] for at in detailed],
+            "storing": [window.bars[at]["storing"] for at in detailed],
         },
         "blocked": {
             "bar": [span[0] for span in window.spans],
@@ -218,7 +238,7 @@ def _encode_answer(extent: _Extent, window: sql.WindowBars, by: str) -> dict[str
         "merged": sum(bar["count"] for bar in window.bars if bar["count"] > 1),
         "left_out": window.left_out,
         "hidden": extent.hidden,
-        "utilisation": {"bucket_ns": extent.bucket_ns, "running": extent.running},
+        "utilisation": {"bucket_ns": extent.bucket_ns, "running": extent.running} if overview else None,
     }
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+
+from rayscope.views.logical.schemas import LogicalFolded, LogicalLibrary
 
 #: Maximum number of nodes and edges. Beyond that, the smallest functions become one node.
 MAX_ELEMENTS = 500
@@ -20,6 +22,7 @@ _QUANTILES = ("total_p50_ns", "total_p95_ns", "p50_ns", "p95_ns")
 _MOVED = ("arguments", "argument_bytes", "gets", "get_bytes")
 
 Row = Mapping[str, Any]
+E = TypeVar("E")
 
 
 class Node(msgspec.Struct):
@@ -90,25 +93,6 @@ class Data(msgspec.Struct):
     get_bytes: int = 0
 
 
-class Folded(msgspec.Struct):
-    """Numbers of functions, drivers, instances by class, and attempts by function without own nodes."""
-
-    functions: int = 0
-    attempts: int = 0
-    duration_ns: int = 0
-    drivers: int = 0
-    instances: dict[str, int] = {}
-    calls: dict[str, int] = {}
-
-
-class Library(msgspec.Struct):
-    """A library, the number of its functions in the graph, and whether they are one node."""
-
-    library: str
-    functions: int
-    is_folded: bool
-
-
 class Graph(msgspec.Struct):
     """The graph. ``attempts`` is the sum over the calls. Boxes come before their contents."""
 
@@ -116,8 +100,8 @@ class Graph(msgspec.Struct):
     nodes: list[Node]
     calls: list[Call]
     data: list[Data]
-    folded: Folded
-    libraries: list[Library]
+    folded: LogicalFolded
+    libraries: list[LogicalLibrary]
 
 
 def class_of(name: str) -> str | None:
@@ -164,7 +148,14 @@ def logical_graph(
         moved.append((source, building.end(row["consumer_kind"], row["consumer"], row["consumer_box"]), row))
     nodes = building.nodes
     into = _drivers_folded(nodes, called)
-    folded = Folded(drivers=len(into))
+    folded: LogicalFolded = {
+        "functions": 0,
+        "attempts": 0,
+        "duration_ns": 0,
+        "drivers": len(into),
+        "instances": {},
+        "calls": {},
+    }
     shown_libraries = _libraries(nodes.values(), unfolded)
     into |= {
         node.id: f"l:{node.library}"
@@ -174,9 +165,9 @@ def logical_graph(
     pairs = ({(s, t) for s, t, _ in called}, {(s, t) for s, t, _ in moved})
     smallest = _fold(nodes, pairs, into, limit)
     for identifier in smallest:
-        folded.functions += 1
-        folded.attempts += nodes[identifier].attempts
-        folded.duration_ns = min(folded.duration_ns + nodes[identifier].duration_ns, _LARGEST)
+        folded["functions"] += 1
+        folded["attempts"] += nodes[identifier].attempts
+        folded["duration_ns"] = min(folded["duration_ns"] + nodes[identifier].duration_ns, _LARGEST)
         into[identifier] = OTHER
     shown = _merged(nodes, into)
     boxed = _boxed(shown, instances, folded)
@@ -248,13 +239,16 @@ def _drivers_folded(nodes: Mapping[str, Node], called: Iterable[tuple[str, str, 
     return dict.fromkeys(ranked[MAX_DRIVERS:], OTHER_DRIVERS)
 
 
-def _libraries(nodes: Iterable[Node], unfolded: Collection[str]) -> list[Library]:
+def _libraries(nodes: Iterable[Node], unfolded: Collection[str]) -> list[LogicalLibrary]:
     """Return the libraries of the nodes, by name."""
     functions: dict[str, set[str | None]] = {}
     for node in nodes:
         if node.library is not None:
             functions.setdefault(node.library, set()).add(node.name)
-    return [Library(name, len(functions[name]), name not in unfolded) for name in sorted(functions)]
+    return [
+        {"library": name, "functions": len(functions[name]), "is_folded": name not in unfolded}
+        for name in sorted(functions)
+    ]
 
 
 def _fold(
@@ -332,7 +326,7 @@ def _add(whole: Node, part: Node) -> None:
         whole.states[state] = whole.states.get(state, 0) + number
 
 
-def _boxed(nodes: Iterable[Node], instances: Mapping[str, int], folded: Folded) -> list[Node]:
+def _boxed(nodes: Iterable[Node], instances: Mapping[str, int], folded: LogicalFolded) -> list[Node]:
     """Return the nodes, each after the boxes around it. A box has the sums of its contents."""
     found: dict[str, Node] = {}
     shown: dict[str, set[str]] = {}
@@ -345,12 +339,12 @@ def _boxed(nodes: Iterable[Node], instances: Mapping[str, int], folded: Folded) 
                 shown.setdefault(box.class_name or "", set()).update([node.actor_id] if node.actor_id else [])
             _add(box, node)
         if node.kind == "call" and node.task_id is None:
-            folded.calls[node.name or ""] = node.attempts
+            folded["calls"][node.name or ""] = node.attempts
         found[node.id] = node
     for cls, actors in shown.items():
         rest = instances.get(cls, 0) - len(actors)
         if rest > 0:
-            folded.instances[cls] = rest
+            folded["instances"][cls] = rest
             if f"i:{cls}@" in found:
                 found[f"i:{cls}@"].actors = rest
     return list(found.values())
@@ -371,13 +365,13 @@ def _box_around(node: Node, identifier: str, instances: Mapping[str, int]) -> No
 def _edges(
     rows: Iterable[tuple[str, str, Row]],
     into: Mapping[str, str],
-    make: Callable[[str, str, str], Any],
+    make: Callable[[str, str, str], E],
     prefix: str,
     sums: Collection[str],
     quantiles: Collection[str],
-) -> list[Any]:
+) -> list[E]:
     """Return one edge per pair of nodes."""
-    found: dict[tuple[str, str], Any] = {}
+    found: dict[tuple[str, str], E] = {}
     for source, target, row in rows:
         pair = _ends((source, target), into)
         edge = found.get(pair)

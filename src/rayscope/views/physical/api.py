@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query, Request
 
@@ -42,7 +42,7 @@ def physical(
     chosen = records.resolve(session)
     is_plain = not (at_ns is not None or annotation_name or with_bytes or filters.active())
 
-    def look(file: SessionFile) -> dict[str, Any]:
+    def look(file: SessionFile) -> schemas.PhysicalAnswer:
         live = records.is_live(chosen)
         contents = (
             current_snapshot(records, chosen, file)
@@ -63,11 +63,26 @@ def physical(
         figures = None
         if live and at_ns is None:
             figures = usage_columns(placement, clusters.usage(chosen), usages.resources(chosen)[0])
+        columns = in_columns(placement)
         return {
             "session": chosen,
             "at_ns": contents.at_ns,
             "live": live,
-            **in_columns(placement),
+            "nodes": columns["nodes"],
+            "workers": columns["workers"],
+            "bundles": columns["bundles"],
+            "kinds": placement.kinds,
+            "jobs": placement.jobs,
+            "classes": placement.classes,
+            "states": placement.states,
+            "functions": placement.functions,
+            "reserved": placement.reserved,
+            "values": placement.values,
+            "nodes_total": placement.nodes_total,
+            "workers_total": placement.workers_total,
+            "bundles_total": placement.bundles_total,
+            "groups": columns["groups"],
+            "amounts": columns["amounts"],
             "scripts": _scripts(file),
             "workers_left_out": placement.workers_total - len(placement.workers.key),
             "annotations": contents.keys,
@@ -92,7 +107,7 @@ def physical_node(
     chosen = records.resolve(session)
     live = records.is_live(chosen)
 
-    def look(file: SessionFile) -> dict[str, Any]:
+    def look(file: SessionFile) -> schemas.NodeAnswer:
         node_id = find_id(file, "node", on_node)
         found = placement_sql.read_placement(
             file,
@@ -104,7 +119,18 @@ def physical_node(
             with_bytes=True,
         )
         of_node = node_of(found, node_id)
-        return {"session": chosen, "at_ns": found.at_ns, "live": live, **of_node, "scripts": _scripts(file)}
+        return {
+            "session": chosen,
+            "at_ns": found.at_ns,
+            "live": live,
+            "node": of_node["node"],
+            "labels": of_node["labels"],
+            "end_ns": of_node["end_ns"],
+            "workers": of_node["workers"],
+            "workers_total": of_node["workers_total"],
+            "bundles": of_node["bundles"],
+            "scripts": _scripts(file),
+        }
 
     return answer_from_record(records, chosen, request, look)
 
@@ -120,14 +146,19 @@ def transfers(
     """Return objects consumed on another node than the one that produced them, by pairs of nodes."""
     chosen = records.resolve(session)
 
-    def find(file: SessionFile) -> dict[str, Any]:
+    def find(file: SessionFile) -> schemas.TransfersAnswer:
         until = records.last_ns(chosen) if until_ns is None else until_ns
         since = None if span_ns is None else max(0, until - span_ns)
+        moved = transfers_sql.transfers(file, since or 0, until)
         return {
             "session": chosen,
             "since_ns": since,
             "until_ns": until,
-            **transfers_sql.transfers(file, since or 0, until)._asdict(),
+            "pairs": moved.pairs,
+            "pairs_total": moved.pairs_total,
+            "objects": moved.objects,
+            "bytes": moved.bytes,
+            "sampled": moved.sampled,
         }
 
     return answer_from_record(records, chosen, request, find)

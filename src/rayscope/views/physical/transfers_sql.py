@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.data_edges import one_in, share_of
 from rayscope.storage.sql.execution import ENDS, FIRST_PUT, NOT_DRIVER, moved, nodes_of, total
-from rayscope.storage.sql.pages import Row, rows_of
+from rayscope.views.physical.schemas import TransferPair
 
 MAX_PAIRS = 200
 
@@ -56,12 +56,11 @@ ORDER BY bytes DESC, objects DESC, source, target LIMIT {MAX_PAIRS}
 class Transfers(NamedTuple):
     """Objects moved between nodes, and the sampling of the record.
 
-    ``pairs`` has the largest pairs of nodes, with ``source``, ``target``, ``objects``, ``bytes``, and
-    ``unsized`` (objects of unknown size). The other fields are the number of pairs, the sums over all pairs,
-    and the number of objects per sampled object.
+    ``pairs`` has the largest pairs of nodes; ``unsized`` counts objects of unknown size. The other fields are
+    the number of pairs, the sums over all pairs, and the number of objects per sampled object.
     """
 
-    pairs: list[Row]
+    pairs: list[TransferPair]
     pairs_total: int
     objects: int
     bytes: int
@@ -77,8 +76,10 @@ def transfers(file: SessionFile, since_ns: int, until_ns: int) -> Transfers:
     """
     with file.reader() as reader:
         share, _ = share_of(reader)
-        pairs = rows_of(reader.execute(_pairs(int(since_ns), int(until_ns), share)))
-    every = (0, 0, 0)
-    for row in pairs:
-        every = (row.pop("all_pairs"), row.pop("all_objects"), row.pop("all_bytes"))
-    return Transfers(pairs, *every, share)
+        rows = reader.execute(_pairs(int(since_ns), int(until_ns), share)).fetchall()
+    pairs: list[TransferPair] = [
+        {"source": source, "target": target, "objects": objects, "bytes": size, "unsized": unsized}
+        for source, target, objects, size, unsized, *_ in rows
+    ]
+    pairs_total, all_objects, all_bytes = rows[0][5:] if rows else (0, 0, 0)
+    return Transfers(pairs, pairs_total, all_objects, all_bytes, share)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import Request
 
 from rayscope.api.parameters import By, CurrentRecords, Filters, Levels, Session
@@ -30,23 +28,20 @@ def flow_range(
     """Return attempts, phases, functions, and lanes, clipped to ``since_ns`` and ``until_ns``."""
     chosen = records.resolve(session)
 
-    def find(file: SessionFile) -> dict[str, Any]:
-        return {
-            "session": chosen,
-            "by": by,
-            **_describe_range(
-                sql.range_sums(file, filters, by=by, levels=levels, last_ns=records.last_ns(chosen)),
-                by,
-            ),
-        }
+    def find(file: SessionFile) -> RangeAnswer:
+        last_ns = records.last_ns(chosen)
+        sums = sql.range_sums(file, filters, by=by, levels=levels, last_ns=last_ns)
+        return _describe_range(chosen, sums, by)
 
     return answer_from_record(records, chosen, request, find)
 
 
-def _describe_range(sums: RangeSums, by: str) -> dict[str, Any]:
+def _describe_range(session: str, sums: RangeSums, by: str) -> RangeAnswer:
     """Return the response: the sums, and their ratios to the length of the range."""
     length = sums.until_ns - sums.since_ns
     return {
+        "session": session,
+        "by": by,
         "since_ns": sums.since_ns,
         "until_ns": sums.until_ns,
         "attempts": sums.attempts,
@@ -56,18 +51,13 @@ def _describe_range(sums: RangeSums, by: str) -> dict[str, Any]:
         "running": {"mean": sums.busy_ns / length, "most": sums.most},
         "functions": [
             {
-                **{
-                    name: row[name]
-                    for name in (
-                        "name",
-                        "attempts",
-                        "failed",
-                        "executing_ns",
-                        "awaiting_ns",
-                        "blocked_ns",
-                        "busy_ns",
-                    )
-                },
+                "name": row["name"],
+                "attempts": row["attempts"],
+                "failed": row["failed"],
+                "executing_ns": row["executing_ns"],
+                "awaiting_ns": row["awaiting_ns"],
+                "blocked_ns": row["blocked_ns"],
+                "busy_ns": row["busy_ns"],
                 "mean": row["busy_ns"] / length,
             }
             for row in sums.functions
@@ -78,7 +68,20 @@ def _describe_range(sums: RangeSums, by: str) -> dict[str, Any]:
         "lanes": [
             {
                 "kind": by,
-                **{name: value for name, value in row.items() if name != "lane"},
+                "node_id": row["node_id"],
+                "pid": row["pid"],
+                "actor_id": row["actor_id"],
+                "attempts": row["attempts"],
+                "busy_ns": row["busy_ns"],
+                "label": row["label"],
+                "node_ip": row["node_ip"],
+                "class_name": row["class_name"],
+                "actor_name": row["actor_name"],
+                "id": row["id"],
+                "rows": row["rows"],
+                "depth": row["depth"],
+                "functions": row["functions"],
+                "functions_total": row["functions_total"],
                 "share": row["busy_ns"] / (length * row["rows"]) if row["rows"] else None,
             }
             for row in sums.lanes

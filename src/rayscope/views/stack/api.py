@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import Query, Request
 
@@ -30,7 +30,7 @@ def stack(
     """Return the attempts in flight at a time, merged by callers, function, and situation, with waits."""
     chosen = records.resolve(session)
 
-    def look(file: SessionFile) -> dict[str, Any]:
+    def look(file: SessionFile) -> schemas.StackAnswer:
         live = records.is_live(chosen)
         found = sql.in_flight(file, filters, at_ns=at_ns, last_ns=records.last_ns(chosen), live=live)
         tree = call_stack(map(unit_of, found.units), (Wait(**row) for row in found.waits))
@@ -41,7 +41,8 @@ def stack(
             "in_flight": found.in_flight,
             "left_out": found.in_flight - tree.in_flight,
             "callers_left_out": found.callers_left_out,
-            "nodes": tree.nodes,
+            # Structs are encoded like dicts, without the time and memory for a copy.
+            "nodes": cast(list[schemas.StackNode], tree.nodes),
             "folded_nodes": tree.folded_nodes,
             "chains": tree.chains,
         }
@@ -59,15 +60,20 @@ def activity(
 ) -> Json[schemas.ActivityAnswer]:
     """Return how many attempts were in flight and running, in equal parts of the session's time."""
     chosen = records.resolve(session)
-    return answer_from_record(
-        records,
-        chosen,
-        request,
-        lambda file: {
+
+    def find(file: SessionFile) -> schemas.ActivityAnswer:
+        found = sql.activity(file, filters, buckets, records.last_ns(chosen))
+        return {
             "session": chosen,
-            **sql.activity(file, filters, buckets, records.last_ns(chosen)),
-        },
-    )
+            "begin_ns": found.begin_ns,
+            "end_ns": found.end_ns,
+            "bucket_ns": found.bucket_ns,
+            "in_flight": found.in_flight,
+            "running": found.running,
+            "failed": found.failed,
+        }
+
+    return answer_from_record(records, chosen, request, find)
 
 
 def unit_of(row: dict[str, Any]) -> Unit:

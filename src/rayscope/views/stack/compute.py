@@ -13,6 +13,9 @@ from hashlib import blake2b
 
 import msgspec
 
+from rayscope.cluster.placement.schemas import Situation
+from rayscope.views.stack.schemas import StackBlockedOn, StackLink
+
 #: Maximum number of nodes in a response.
 MAX_NODES = 2000
 #: Maximum number of chains in a response.
@@ -30,9 +33,6 @@ _STEPS = 20_000
 #: Maximum number of links in a chain.
 _LINKS = 200
 
-#: Situations of attempts that are not in flight.
-ENDED = "ended"
-UNKNOWN = "unknown"
 _DRIVER = "DRIVER_TASK"
 
 
@@ -64,7 +64,7 @@ class Unit(msgspec.Struct, frozen=True):
     parent_id: str | None
     name: str
     type: str | None
-    situation: str
+    situation: Situation
     count: int
     others: int = 0
     oldest_ns: int | None = None
@@ -81,17 +81,6 @@ class Wait(msgspec.Struct, frozen=True):
     examples: tuple[str, ...] = ()
 
 
-class BlockedOn(msgspec.Struct):
-    """A node that the attempts of another node wait for, and the number of (waiter, target) pairs."""
-
-    node: str
-    name: str
-    type: str | None
-    situation: str
-    count: int
-    examples: list[str]
-
-
 class Node(msgspec.Struct):
     """Attempts of the same function in the same situation under the same chain of callers.
 
@@ -106,7 +95,7 @@ class Node(msgspec.Struct):
     depth: int
     name: str
     type: str | None
-    situation: str
+    situation: Situation
     count: int = 0
     others: int = 0
     total: int = 0
@@ -115,19 +104,9 @@ class Node(msgspec.Struct):
     deepest: int = 0
     awaited: bool = False
     examples: list[Example] = msgspec.field(default_factory=list)
-    blocked_on: list[BlockedOn] = msgspec.field(default_factory=list)
+    blocked_on: list[StackBlockedOn] = msgspec.field(default_factory=list)
     folded_nodes: int = 0
     folded_count: int = 0
-
-
-class Link(msgspec.Struct):
-    """One step of a chain. ``count`` is as in :class:`BlockedOn`, but counts attempts in the first step."""
-
-    node: str
-    name: str
-    type: str | None
-    situation: str
-    count: int
 
 
 class Stack(msgspec.Struct):
@@ -135,7 +114,7 @@ class Stack(msgspec.Struct):
 
     in_flight: int
     nodes: list[Node]
-    chains: list[list[Link]]
+    chains: list[list[StackLink]]
     folded_nodes: int = 0
 
 
@@ -172,13 +151,18 @@ class _Tree:
                 parent = None
             else:
                 # Its parent is unknown or not in the record, or the parents form a cycle.
-                parent = self._node(None, "", None, UNKNOWN)
+                parent = self._node(None, "", None, "unknown")
             # Drivers of two jobs have separate stacks.
             key = one.name if one.type != _DRIVER else f"{one.name}\0{one.task_id}"
             self.of_unit[one.unit] = self._node(parent, one.name, one.type, one.situation, key).id
 
     def _node(
-        self, parent: Node | None, name: str, kind: str | None, situation: str, key: str | None = None
+        self,
+        parent: Node | None,
+        name: str,
+        kind: str | None,
+        situation: Situation,
+        key: str | None = None,
     ) -> Node:
         identifier = _id(parent.id if parent else "", name if key is None else key, situation)
         node = self.nodes.get(identifier)
@@ -231,7 +215,7 @@ def call_stack(units: Iterable[Unit], waits: Iterable[Wait], max_nodes: int = MA
         for node in nodes:
             del node.examples[1:], node.blocked_on[_FEW:]
             for on in node.blocked_on:
-                del on.examples[1:]
+                del on["examples"][1:]
     in_flight = sum(unit.count for unit in units)
     return Stack(in_flight, nodes, chains, folded)
 
@@ -285,38 +269,53 @@ def _block(tree: _Tree, waits: Sequence[Wait]) -> dict[str, dict[str, _Edge]]:
         for target, edge in named:
             node = tree.nodes[target]
             tree.nodes[waiter].blocked_on.append(
-                BlockedOn(target, node.name, node.type, node.situation, edge.count, edge.examples)
+                {
+                    "node": target,
+                    "name": node.name,
+                    "type": node.type,
+                    "situation": node.situation,
+                    "count": edge.count,
+                    "examples": edge.examples,
+                }
             )
     return edges
 
 
-def _chains(tree: _Tree, edges: dict[str, dict[str, _Edge]]) -> list[list[Link]]:
+def _chains(tree: _Tree, edges: dict[str, dict[str, _Edge]]) -> list[list[StackLink]]:
     """Return the chains of waits, from nodes that no other node waits for to nodes that wait for none.
 
     Those of drivers come first, then the largest. In a graph with very many paths, some are skipped.
     """
     waited_for = {target for into in edges.values() for target in into}
     starts = sorted(node for node in edges if node not in waited_for)
-    chains: list[list[Link]] = []
+    chains: list[list[StackLink]] = []
     steps = 0
     visited: set[str] = set()
 
-    def link(node_id: str, count: int) -> Link:
+    def link(node_id: str, count: int) -> StackLink:
+        """Return a step of a chain. ``count`` is a number of waits, or of attempts in the first step."""
         node = tree.nodes[node_id]
-        return Link(node_id, node.name, node.type, node.situation, count)
+        return {
+            "node": node_id,
+            "name": node.name,
+            "type": node.type,
+            "situation": node.situation,
+            "count": count,
+        }
 
     def search(start: str) -> None:
         nonlocal steps
         node = tree.nodes[start]
-        todo: list[list[Link]] = [[link(start, node.count or node.others)]]
+        todo: list[list[StackLink]] = [[link(start, node.count or node.others)]]
         while todo and steps < _STEPS:
             steps += 1
             chain = todo.pop()
-            visited.add(chain[-1].node)
-            on_it = {step.node for step in chain}
-            following = [(to, e.count) for to, e in edges.get(chain[-1].node, {}).items() if to not in on_it]
+            visited.add(chain[-1]["node"])
+            on_it = {step["node"] for step in chain}
+            targets = edges.get(chain[-1]["node"], {})
+            following = [(to, edge.count) for to, edge in targets.items() if to not in on_it]
             if not following or len(chain) == _LINKS:
-                if any(tree.nodes[step.node].total for step in chain):
+                if any(tree.nodes[step["node"]].total for step in chain):
                     chains.append(chain)
                 continue
             # The largest one is searched first.
@@ -330,9 +329,9 @@ def _chains(tree: _Tree, edges: dict[str, dict[str, _Edge]]) -> list[list[Link]]
         if start not in visited:
             search(start)
 
-    def order(chain: list[Link]) -> tuple[bool, int, int, list[str]]:
-        of_driver = tree.nodes[chain[0].node].type == _DRIVER
-        return not of_driver, -chain[-1].count, len(chain), [step.node for step in chain]
+    def order(chain: list[StackLink]) -> tuple[bool, int, int, list[str]]:
+        of_driver = tree.nodes[chain[0]["node"]].type == _DRIVER
+        return not of_driver, -chain[-1]["count"], len(chain), [step["node"] for step in chain]
 
     return heapq.nsmallest(MAX_CHAINS, chains, key=order)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from rayscope.views.stack.frames_schemas import MergedFrameKind
+
 #: Maximum number of threads per dump. More would not fit on a screen.
 _MAX_THREADS = 1000
 #: Maximum number of frames per dump.
@@ -26,7 +28,7 @@ class Frame(NamedTuple):
     name: str
     file: str
     line: int | None
-    kind: str = "code"
+    kind: MergedFrameKind = "code"
 
 
 class Thread(NamedTuple):

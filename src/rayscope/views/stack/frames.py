@@ -14,10 +14,9 @@ from hashlib import blake2b
 from itertools import chain, groupby, zip_longest
 from typing import NamedTuple
 
-import msgspec
-
 from rayscope.views.stack.compute import Node
 from rayscope.views.stack.dump import Dump, Frame, Thread
+from rayscope.views.stack.frames_schemas import MergedFrame, MergedFrameKind, NodeFrames
 
 #: Maximum number of frames in a response.
 MAX_FRAMES = 2000
@@ -29,15 +28,15 @@ _REPEATED = 3
 _EXAMPLES = 5
 
 #: A frame of code.
-CODE = "code"
+CODE: MergedFrameKind = "code"
 #: A thread that runs no task.
-THREAD = "thread"
+THREAD: MergedFrameKind = "thread"
 #: A number of frames left out.
-CUT = "cut"
+CUT: MergedFrameKind = "cut"
 #: An event loop with nothing to run.
-AWAIT = "await"
+AWAIT: MergedFrameKind = "await"
 #: A stack without user code.
-NONE = "none"
+NONE: MergedFrameKind = "none"
 
 #: Code of Ray and Python that runs a task, an event loop, or a thread, as (end of the file's path, functions
 #: or None for all).
@@ -98,40 +97,6 @@ class Busy(NamedTuple):
     pid: int
     names: tuple[str, ...]
     only: bool
-
-
-class MergedFrame(msgspec.Struct):
-    """``count`` stacks with the same frames from the outermost to this one. ``own`` of them end here.
-
-    ``active`` of them are on a CPU. ``kind`` is ``code``, ``thread`` (a thread that runs no task, with its
-    ``name``), ``cut`` (``line`` frames are left out), ``await`` (an event loop with nothing to run, because
-    suspended calls have no stack), or ``none`` (no user code).
-    """
-
-    id: str
-    parent: str | None
-    depth: int
-    kind: str
-    name: str
-    file: str
-    line: int | None
-    count: int = 0
-    own: int = 0
-    active: int = 0
-    workers: int = 0
-    examples: list[str] = msgspec.field(default_factory=list)
-
-
-class NodeFrames(msgspec.Struct):
-    """The frames below one node of the stack, each after its parent.
-
-    ``workers`` were sampled. Their ``idle_threads`` that run no task are not shown.
-    """
-
-    node: str
-    workers: int
-    idle_threads: int
-    frames: list[MergedFrame]
 
 
 def choose(
@@ -284,7 +249,13 @@ def merge(
             trees[_belongs(stack, at).node].add(stack, worker)
     kept, folded = _keep(trees.values(), max_frames)
     return [
-        NodeFrames(tree.node, tree.workers, tree.idle, tree.ordered(kept)) for tree in trees.values()
+        {
+            "node": tree.node,
+            "workers": tree.workers,
+            "idle_threads": tree.idle,
+            "frames": tree.ordered(kept),
+        }
+        for tree in trees.values()
     ], folded
 
 
@@ -301,6 +272,8 @@ def _belongs(stack: Stack, places: Sequence[Place]) -> Place:
 
 
 class _Tree:
+    """The merged frames below one node. ``own`` of a frame's stacks end at it; ``active`` are on a CPU."""
+
     def __init__(self, node: str) -> None:
         self.node = node
         self.workers = self.idle = 0
@@ -310,36 +283,47 @@ class _Tree:
     def add(self, stack: Stack, worker: str) -> None:
         parent: MergedFrame | None = None
         for depth, frame in enumerate(stack.frames):
-            identifier = _id(parent.id if parent else self.node, frame)
+            identifier = _id(parent["id"] if parent else self.node, frame)
             at = self.frames.get(identifier)
             if at is None:
-                above = parent.id if parent else None
-                kind, name, file, line = frame.kind, frame.name, frame.file, frame.line
-                at = self.frames[identifier] = MergedFrame(identifier, above, depth, kind, name, file, line)
-            at.count += 1
-            at.active += stack.active
+                at = self.frames[identifier] = {
+                    "id": identifier,
+                    "parent": parent["id"] if parent else None,
+                    "depth": depth,
+                    "kind": frame.kind,
+                    "name": frame.name,
+                    "file": frame.file,
+                    "line": frame.line,
+                    "count": 0,
+                    "own": 0,
+                    "active": 0,
+                    "workers": 0,
+                    "examples": [],
+                }
+            at["count"] += 1
+            at["active"] += stack.active
             if worker not in self._seen[identifier]:
                 self._seen[identifier].add(worker)
-                at.workers += 1
-                if len(at.examples) < _EXAMPLES:
-                    at.examples.append(worker)
+                at["workers"] += 1
+                if len(at["examples"]) < _EXAMPLES:
+                    at["examples"].append(worker)
             parent = at
         if parent is not None:
-            parent.own += 1
+            parent["own"] += 1
 
     def ordered(self, kept_ids: set[str]) -> list[MergedFrame]:
         """Return the kept frames, each after its parent, the one with the most stacks first."""
         children: dict[str | None, list[MergedFrame]] = defaultdict(list)
         for frame in self.frames.values():
-            if frame.id in kept_ids:
-                children[frame.parent].append(frame)
+            if frame["id"] in kept_ids:
+                children[frame["parent"]].append(frame)
         for below in children.values():
             below.sort(key=_order, reverse=True)  # the first one is popped first
         todo = children[None]
         ordered = []
         while todo:
             ordered.append(todo.pop())
-            todo.extend(children.get(ordered[-1].id, ()))
+            todo.extend(children.get(ordered[-1]["id"], ()))
         return ordered
 
 
@@ -350,7 +334,7 @@ def _id(parent: str, frame: Frame) -> str:
 
 def _order(frame: MergedFrame) -> tuple[bool, int, str, str, int]:
     """Sort key: frames that run tasks before other threads, then the most stacks, then by name."""
-    return frame.kind == THREAD, -frame.count, frame.name, frame.file, frame.line or 0
+    return frame["kind"] == THREAD, -frame["count"], frame["name"], frame["file"], frame["line"] or 0
 
 
 def _keep(trees: Iterable[_Tree], max_frames: int) -> tuple[set[str], int]:
@@ -360,13 +344,13 @@ def _keep(trees: Iterable[_Tree], max_frames: int) -> tuple[set[str], int]:
     for tree in trees:
         total += len(tree.frames)
         for frame in tree.frames.values():
-            below[frame.parent].append(frame)
-    heap = [(-frame.count, frame.depth, frame.id) for frame in below[None]]
+            below[frame["parent"]].append(frame)
+    heap = [(-frame["count"], frame["depth"], frame["id"]) for frame in below[None]]
     heapq.heapify(heap)
     kept: set[str] = set()
     while heap and len(kept) < max_frames:
         _, _, identifier = heapq.heappop(heap)
         kept.add(identifier)
         for frame in below.get(identifier, ()):
-            heapq.heappush(heap, (-frame.count, frame.depth, frame.id))
+            heapq.heappush(heap, (-frame["count"], frame["depth"], frame["id"]))
     return kept, total - len(kept)

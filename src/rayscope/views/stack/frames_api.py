@@ -78,7 +78,7 @@ def frames(
     busy = [_busy(row) for row in found.workers if asked is None or row["worker_id"] in asked]
     chosen, places, left_out = choose(tree, nodes_of(units), busy, selection.node, MAX_WORKERS)
     answers = dumps.take(session, gcs, chosen)
-    problems: dict[Problem, list[dict[str, Any]]] = defaultdict(list)
+    problems: dict[Problem, list[frames_schemas.FramesWorker]] = defaultdict(list)
     good: dict[str, Dump] = {}
     for worker, got in answers.items():
         if isinstance(got, Problem):
@@ -118,5 +118,5 @@ def _busy(row: dict[str, Any]) -> Busy:
     return Busy(row["unit"], row["worker_id"], node_id, pid, names, row["type"] == "NORMAL_TASK")
 
 
-def _named(worker: Busy) -> dict[str, Any]:
+def _named(worker: Busy) -> frames_schemas.FramesWorker:
     return {"worker_id": worker.worker, "node_id": worker.node_id, "pid": worker.pid}

@@ -6,6 +6,8 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+MergedFrameKind = Literal["code", "thread", "cut", "await", "none"]
+
 
 class MergedFrame(TypedDict):
     """Stacks with the same frames from the outermost to this one."""
@@ -13,7 +15,7 @@ class MergedFrame(TypedDict):
     id: str
     parent: str | None
     depth: int
-    kind: Literal["code", "thread", "cut", "await", "none"]
+    kind: MergedFrameKind
     name: str
     file: str
     line: int | None

@@ -13,13 +13,14 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as Late
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rayscope.ray.agents.stack_dumps import Agent, TracebackError
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.storage.slots import Slots
 from rayscope.views.stack.dump import Dump, parse_dump
 from rayscope.views.stack.frames import Busy
+from rayscope.views.stack.frames_schemas import FramesProblem, FramesWorker
 
 #: Maximum number of workers per request.
 MAX_WORKERS = 64
@@ -175,7 +176,7 @@ class _Node:
                 self._agent.close()
 
 
-def describe_problems(problems: Mapping[Problem, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+def describe_problems(problems: Mapping[Problem, list[FramesWorker]]) -> list[FramesProblem]:
     """Return the problems in a response with some of their workers, the most frequent problem first."""
     return [
         {

@@ -223,12 +223,25 @@ def _climb(reader: duckdb.DuckDBPyConnection) -> bool:
     return False
 
 
-def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int) -> Row:
-    """Return the mean number of attempts in flight and running per time bucket, and the number of failures.
+class Activity(NamedTuple):
+    """The mean number of attempts in flight and running per time bucket, and the number of failures.
 
-    The ``buckets`` divide the time from the creation of the first attempt matching ``filters`` to the end of
-    the last one. ``begin_ns`` and ``end_ns`` are None if there are no attempts. Attempts without an end are
-    in flight until ``last_ns``. Raises BadQuery.
+    Without attempts, the times are None and the lists are empty.
+    """
+
+    begin_ns: int | None
+    end_ns: int | None
+    bucket_ns: int | None
+    in_flight: list[float]
+    running: list[float]
+    failed: list[int]
+
+
+def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int) -> Activity:
+    """Return the activity of the attempts that match ``filters``.
+
+    The ``buckets`` divide the time from the creation of the first of these attempts to the end of the last
+    one. Attempts without an end are in flight until ``last_ns``. Raises BadQuery.
     """
     where = attempt_filters(filters)
     where.add(NOT_DRIVER)
@@ -241,13 +254,12 @@ def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int
             where.values,
         ).fetchone()
         if extent is None or extent[0] is None:
-            nothing: Row = {"begin_ns": None, "end_ns": None, "bucket_ns": None}
-            return nothing | {"in_flight": [], "running": [], "failed": []}
+            return Activity(None, None, None, [], [], [])
         begin, end = extent
         width = max(1, -(-(end - begin) // buckets))
         end = begin + width * buckets
-        series = {}
-        for name, since in (("in_flight", CREATED), ("running", START)):
+        series: list[list[float]] = []
+        for since in (CREATED, START):
             until = f"greatest(coalesce({END}, {last}), {since})"
             sums = [[0, 0.0] for _ in range(buckets)]
             for sign, time_ns in ((1, since), (-1, until)):
@@ -261,7 +273,7 @@ def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int
                 ).fetchall():
                     sums[bucket][0] += sign * count
                     sums[bucket][1] += sign * rest
-            series[name] = _means(sums, width)
+            series.append(_means(sums, width))
         failed = [0] * buckets
         for bucket, count in reader.execute(
             f"SELECT least(({END} - {begin}) // {width}, {buckets - 1}) AS bucket, count(*) "
@@ -269,7 +281,8 @@ def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int
             where.values,
         ).fetchall():
             failed[bucket] = count
-    return {"begin_ns": begin, "end_ns": end, "bucket_ns": width, **series, "failed": failed}
+    in_flight, running = series
+    return Activity(begin, end, width, in_flight, running, failed)
 
 
 def _means(sums: list[list[Any]], width: int) -> list[float]:

@@ -57,7 +57,7 @@ def test_every_attempt_is_counted_once_whatever_the_order(units, waits, random, 
     assert below[None] == stack.in_flight == sum(unit.count for unit in units)
     assert len(stack.chains) <= 20
     for chain in stack.chains:
-        assert len({link.node for link in chain}) == len(chain)
+        assert len({link["node"] for link in chain}) == len(chain)
 
     shuffled = [list(everything), list(waits)]
     for items in shuffled:

@@ -130,25 +130,25 @@ def test_every_stack_is_in_the_tree_once(dumps, whole, random) -> None:
     for tree in trees:
         paths: dict[str, tuple[tuple[str, str], ...]] = {}
         below: dict[str | None, int] = defaultdict(int)
-        for frame in tree.frames:
-            above = paths[frame.parent] if frame.parent is not None else ()
-            paths[frame.id] = (*above, (frame.kind, frame.name))
-            assert frame.depth == len(above)
-            assert 0 <= frame.active <= frame.count
-            assert 1 <= frame.workers <= frame.count
-            below[frame.parent] += frame.count
-            found[paths[frame.id]] += frame.own
-        for frame in tree.frames:
-            assert frame.count == frame.own + below[frame.id]
+        for frame in tree["frames"]:
+            above = paths[frame["parent"]] if frame["parent"] is not None else ()
+            paths[frame["id"]] = (*above, (frame["kind"], frame["name"]))
+            assert frame["depth"] == len(above)
+            assert 0 <= frame["active"] <= frame["count"]
+            assert 1 <= frame["workers"] <= frame["count"]
+            below[frame["parent"]] += frame["count"]
+            found[paths[frame["id"]]] += frame["own"]
+        for frame in tree["frames"]:
+            assert frame["count"] == frame["own"] + below[frame["id"]]
     assert +found == stacks
     shuffled = list(dumps.items())
     random.shuffle(shuffled)
     assert merge(dict(shuffled), places, whole) == (trees, folded)
     few, left = merge(dumps, places, whole, max_frames=3)
-    kept = [frame for tree in few for frame in tree.frames]
+    kept = [frame for tree in few for frame in tree["frames"]]
     assert len(kept) == min(3, len(kept) + left)
-    ids = {frame.id for frame in kept}
-    assert all(frame.parent is None or frame.parent in ids for frame in kept)
+    ids = {frame["id"] for frame in kept}
+    assert all(frame["parent"] is None or frame["parent"] in ids for frame in kept)
 
 
 def test_a_deep_recursion_is_shown_by_its_ends() -> None:
@@ -171,7 +171,7 @@ def test_of_an_actor_at_two_nodes_each_has_its_own_calls() -> None:
     )
     places = [Place("a", "w", ("Pool.read",), False), Place("b", "w", ("Pool.write",), False)]
     trees, _ = merge({"w": Dump(1, "ray::Pool", threads)}, places)
-    names = {tree.node: sorted(frame.name for frame in tree.frames) for tree in trees}
+    names = {tree["node"]: sorted(frame["name"] for frame in tree["frames"]) for tree in trees}
     assert names == {"a": ["Pool.read", "Pool.read", "helper"], "b": ["Pool.write"]}
 
 
