@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import Query, Request
@@ -113,8 +113,7 @@ def _lay_out(
     buckets = -(-max(1, end - origin) // events.bucket_ns)
     means = mean_running(events.begins, events.ends, buckets, events.bucket_ns)
     running = [round(mean, 3) for mean in means]
-    hidden = cast(list[HiddenLibrary], hidden_libraries(file, filters))
-    return _Extent(*found, events.bucket_ns, running, hidden)
+    return _Extent(*found, events.bucket_ns, running, hidden_libraries(file, filters))
 
 
 def _extent_of(

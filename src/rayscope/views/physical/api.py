@@ -63,26 +63,11 @@ def physical(
         figures = None
         if live and at_ns is None:
             figures = usage_columns(placement, clusters.usage(chosen), usages.resources(chosen)[0])
-        columns = in_columns(placement)
         return {
             "session": chosen,
             "at_ns": contents.at_ns,
             "live": live,
-            "nodes": columns["nodes"],
-            "workers": columns["workers"],
-            "bundles": columns["bundles"],
-            "kinds": placement.kinds,
-            "jobs": placement.jobs,
-            "classes": placement.classes,
-            "states": placement.states,
-            "functions": placement.functions,
-            "reserved": placement.reserved,
-            "values": placement.values,
-            "nodes_total": placement.nodes_total,
-            "workers_total": placement.workers_total,
-            "bundles_total": placement.bundles_total,
-            "groups": columns["groups"],
-            "amounts": columns["amounts"],
+            **in_columns(placement),
             "scripts": _scripts(file),
             "workers_left_out": placement.workers_total - len(placement.workers.key),
             "annotations": contents.keys,
@@ -118,17 +103,11 @@ def physical_node(
             node_id=node_id,
             with_bytes=True,
         )
-        of_node = node_of(found, node_id)
         return {
             "session": chosen,
             "at_ns": found.at_ns,
             "live": live,
-            "node": of_node["node"],
-            "labels": of_node["labels"],
-            "end_ns": of_node["end_ns"],
-            "workers": of_node["workers"],
-            "workers_total": of_node["workers_total"],
-            "bundles": of_node["bundles"],
+            **node_of(found, node_id),
             "scripts": _scripts(file),
         }
 
