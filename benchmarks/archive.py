@@ -25,9 +25,9 @@ from rayscope.archive.location import Location
 from rayscope.storage.catalog import Catalog
 
 _VIEWS = (
-    ("tasks", "/api/tasks?limit=50"),
-    ("logical graph", "/api/flow/logical"),
-    ("Gantt chart", "/api/flow/gantt"),
+    ("tasks", "/api/v1/tasks?limit=50"),
+    ("logical graph", "/api/v1/flow/logical"),
+    ("Gantt chart", "/api/v1/flow/gantt"),
 )
 
 
@@ -39,7 +39,7 @@ def _seconds(url: str, session: str) -> float:
 
 def _wait_for(server: RayscopeServer, session: str) -> None:
     while not any(
-        item["session"] == session for item in httpx.get(f"{server.url}/api/sessions").json()["items"]
+        item["session"] == session for item in httpx.get(f"{server.url}/api/v1/sessions").json()["items"]
     ):
         time.sleep(0.2)
 

@@ -50,7 +50,7 @@ def run(cluster: Cluster, file: Path, name: str) -> dict[str, str]:
 
 def ask(url: str, session: str, job: str) -> dict[str, Any]:
     """The insights of a job that has ended."""
-    return ask_once_ended(url, lambda client: client.get(f"/api/insights?session={session}&job_id={job}"))
+    return ask_once_ended(url, lambda client: client.get(f"/api/v1/insights?session={session}&job_id={job}"))
 
 
 def measure(chosen: dict[str, Path], folder: Path, halves: Sequence[str]) -> list[dict[str, Any]]:
@@ -60,7 +60,7 @@ def measure(chosen: dict[str, Path], folder: Path, halves: Sequence[str]) -> lis
     try:
         cluster = Cluster(2, server.ingest_url, folder / "r")
         try:
-            own = Http(server.url).get("/api/sessions")["items"][0]["session"]
+            own = Http(server.url).get("/api/v1/sessions")["items"][0]["session"]
             for name, file in chosen.items():
                 result: dict[str, Any] = {"name": name}
                 for half in halves:

@@ -37,12 +37,12 @@ class Viewer(threading.Thread):
     """Simulates a user who reads while events arrive. ``latencies``: (route, time, s)."""
 
     ROUTES = (
-        ("tasks", "/api/tasks?limit=100"),
-        ("tasks, longest first", "/api/tasks?limit=100&sort=-duration_ns"),
-        ("tasks of a function", "/api/tasks?limit=100&func_name=embed"),
-        ("tasks that failed", "/api/tasks?limit=100&state=FAILED"),
-        ("tasks named", "/api/tasks?limit=100&name=ount"),
-        ("summary", "/api/summary"),
+        ("tasks", "/api/v1/tasks?limit=100"),
+        ("tasks, longest first", "/api/v1/tasks?limit=100&sort=-duration_ns"),
+        ("tasks of a function", "/api/v1/tasks?limit=100&func_name=embed"),
+        ("tasks that failed", "/api/v1/tasks?limit=100&state=FAILED"),
+        ("tasks named", "/api/v1/tasks?limit=100&name=ount"),
+        ("summary", "/api/v1/summary"),
         ("one task", ""),
     )
 
@@ -63,7 +63,7 @@ class Viewer(threading.Thread):
             if route == "one task":
                 if not self._ids:
                     continue
-                path = f"/api/tasks/{self._ids[turn % len(self._ids)]}"
+                path = f"/api/v1/tasks/{self._ids[turn % len(self._ids)]}"
             began = time.monotonic()
             try:
                 found = self._client.get(path)
@@ -238,7 +238,7 @@ def measure(args: argparse.Namespace, data_dir: Path) -> tuple[bool, dict[str, f
 def count_tasks(url: str, session: str) -> int:
     """The total in the list of tasks."""
     client = Http(url)
-    total = int(client.get(f"/api/tasks?session={session}&limit=1")["total"])
+    total = int(client.get(f"/api/v1/tasks?session={session}&limit=1")["total"])
     client.close()
     return total
 
@@ -248,7 +248,7 @@ def check(url: str, session: str, sent: dict[str, Any], *, summary: bool = True)
     client = Http(url)
 
     def sql(text: str) -> list[list[Any]]:
-        rows: list[list[Any]] = client.post("/api/sql", {"sql": text, "session": session})["rows"]
+        rows: list[list[Any]] = client.post("/api/v1/sql", {"sql": text, "session": session})["rows"]
         return rows
 
     problems = []
@@ -274,7 +274,7 @@ def check(url: str, session: str, sent: dict[str, Any], *, summary: bool = True)
     same("tasks without node, worker or pid", totals[5], 0)
     same("spans", sql("SELECT count(*) FROM spans WHERE name NOT LIKE 'task:%'")[0][0], sent["spans"])
     if summary:
-        said = client.get(f"/api/summary?session={session}")
+        said = client.get(f"/api/v1/summary?session={session}")
         same("attempts in the summary", said["attempts"], sent["tasks"])
         same("events in the summary", said["ingest"]["events"], sent["events"])
         same("unknown", said["ingest"]["unknown"], {})

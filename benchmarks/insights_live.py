@@ -56,10 +56,10 @@ def samples(url: str, expr: str, begin: float, end: float) -> list[dict[str, Any
     """The series of an expression in a period (s), of the newest session."""
     client = Http(url)
     try:
-        session = client.get("/api/sessions")["items"][0]["session"]
-        times = {"from_ns": int(begin * 1e9), "to_ns": int(end * 1e9), "step_ns": 5 * 10**9}
+        session = client.get("/api/v1/sessions")["items"][0]["session"]
+        times = {"since_ns": int(begin * 1e9), "until_ns": int(end * 1e9), "step_ns": 5 * 10**9}
         query = urlencode({"session": session, "expr": expr, **times})
-        return list(client.get(f"/api/metrics/query?{query}")["series"])
+        return list(client.get(f"/api/v1/metrics/query?{query}")["series"])
     finally:
         client.close()
 

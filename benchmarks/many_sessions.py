@@ -89,7 +89,7 @@ def measure(folder: Path, count: int) -> list[Any]:
             began = time.monotonic()
             parts = urlsplit(server.url)
             connection = HTTPConnection(parts.hostname or "", parts.port, timeout=600)
-            connection.request("GET", f"/api/sessions?limit={count}")
+            connection.request("GET", f"/api/v1/sessions?limit={count}")
             answer = connection.getresponse().read()
             took.append(time.monotonic() - began)
         if len(json.loads(answer)["items"]) != count:

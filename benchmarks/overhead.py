@@ -90,7 +90,7 @@ def run(variant: str, args: argparse.Namespace) -> dict[str, Any]:
 def _recorded(server: RayscopeServer) -> tuple[int, dict[str, Any]]:
     server.wait_until_merged()
     client = Http(server.url)
-    summary = client.get("/api/summary")
+    summary = client.get("/api/v1/summary")
     client.close()
     return int(summary["tasks"]), summary["lanes"]
 

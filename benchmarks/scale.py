@@ -118,7 +118,7 @@ def cases(plan: Plan) -> dict[str, dict[str, dict[str, Any]]]:
     """Endpoint -> variant -> parameters. ``last``: the last page, or one far down."""
     node = node_id(5).hex()
     job = "02000000"
-    minutes = {"from_ns": plan.begun_ns - 60 * S, "to_ns": plan.begun_ns + 600 * S}
+    minutes = {"since_ns": plan.begun_ns - 60 * S, "until_ns": plan.begun_ns + 600 * S}
     return {
         "sessions": {"": {}},
         "summary": {"": {}},
@@ -178,7 +178,7 @@ class Asker:
         self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=180)
 
     def path(self, endpoint: str, params: dict[str, Any]) -> str:
-        return f"/api/{endpoint}?" + urlencode({"session": self._session, **params})
+        return f"/api/v1/{endpoint}?" + urlencode({"session": self._session, **params})
 
     def ask(self, path: str) -> tuple[float, bytes]:
         began = time.perf_counter()

@@ -205,7 +205,7 @@ class Soak:
             path = self.ingest_path.replace("ray-events", "program-end")
             self.request("POST", path, {**report, "exit_code": 0, "cluster_is_gone": True})
         if number % 4 == 0 and number >= 8:
-            self.request("DELETE", f"/api/sessions/{self.sessions[number - 8].name}?force=true")
+            self.request("DELETE", f"/api/v1/sessions/{self.sessions[number - 8].name}?force=true")
 
     def a_session(self) -> str:
         """A session that is probably recorded. Half of the time a live one."""
@@ -215,22 +215,22 @@ class Soak:
     def read(self) -> None:
         """Read a page."""
         page = random.choice(PAGES)
-        self.request("GET", f"/api/{page}{'&' if '?' in page else '?'}session={self.a_session()}")
+        self.request("GET", f"/api/v1/{page}{'&' if '?' in page else '?'}session={self.a_session()}")
 
     def sql(self) -> None:
         """Run a query."""
-        self.request("POST", "/api/sql", {"sql": random.choice(QUERIES), "session": self.a_session()})
+        self.request("POST", "/api/v1/sql", {"sql": random.choice(QUERIES), "session": self.a_session()})
 
     def what_if(self) -> None:
         """Replay a session with a change."""
         self.request(
-            "POST", "/api/whatif", {"session": self.a_session(), "changes": [random.choice(CHANGES)]}
+            "POST", "/api/v1/what-if", {"session": self.a_session(), "changes": [random.choice(CHANGES)]}
         )
 
     def export(self) -> None:
         """Export a session."""
         form = random.choice(("perfetto", "speedscope", "parquet"))
-        self.request("GET", f"/api/export?format={form}&session={self.a_session()}")
+        self.request("GET", f"/api/v1/export?format={form}&session={self.a_session()}")
 
     def watch(self) -> None:
         """Watch a few topics of a session for a few seconds."""
@@ -262,7 +262,7 @@ class Soak:
 
     def missing_tasks(self) -> dict[str, int]:
         """Sessions whose records lack tasks that were sent, with the number of these."""
-        items = json.loads(self.request("GET", "/api/sessions?limit=1000")[1])["items"]
+        items = json.loads(self.request("GET", "/api/v1/sessions?limit=1000")[1])["items"]
         recorded = {row["session"]: row["tasks"] for row in items}
         sent = {each.name: each.cluster.tasks for each in self.sessions if each.name in recorded}
         return {name: count - recorded[name] for name, count in sent.items() if count != recorded[name]}

@@ -53,7 +53,7 @@ class Health(threading.Thread):
 def ask(client: Http, sql: str, session: str | None) -> float:
     """Latency of a query, s."""
     began = time.monotonic()
-    client.post("/api/sql", {"sql": sql, "limit": 10_000, "session": session})
+    client.post("/api/v1/sql", {"sql": sql, "limit": 10_000, "session": session})
     return time.monotonic() - began
 
 

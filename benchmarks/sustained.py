@@ -97,7 +97,7 @@ def compare(client: Http, session: str, ray_tasks: list[dict[str, Any]]) -> tupl
             f"SELECT {', '.join(columns)} FROM tasks WHERE pending_args_avail_ns >= {since} "
             f"ORDER BY task_id, attempt LIMIT {step} OFFSET {len(ours)}"
         )
-        rows = client.post("/api/sql", {"sql": sql, "session": session, "limit": step})["rows"]
+        rows = client.post("/api/v1/sql", {"sql": sql, "session": session, "limit": step})["rows"]
         ours.update({(row[0], row[1]): dict(zip(columns, row, strict=True)) for row in rows})
         if len(rows) < step:
             break
@@ -148,7 +148,7 @@ def main() -> int:
             while not ended.wait(2):
                 try:
                     began = time.monotonic()
-                    seen = viewer.get("/api/summary")
+                    seen = viewer.get("/api/v1/summary")
                     latencies.append(time.monotonic() - began)
                     behind.append((seen["ingest"]["behind_ns"] or 0) / 1e9)
                 except (OSError, RuntimeError):
@@ -167,10 +167,10 @@ def main() -> int:
         used = server.cpu()
         said = json.loads(out.read_text())
         client = Http(server.url)
-        summary = client.get("/api/summary")
-        how = client.get("/api/recording")
+        summary = client.get("/api/v1/summary")
+        how = client.get("/api/v1/recording")
         whole = client.post(
-            "/api/sql",
+            "/api/v1/sql",
             {
                 "sql": "SELECT count(*) FROM tasks WHERE state = 'FINISHED' AND name = 'noop' AND node_id IS NOT NULL "
                 "AND worker_id IS NOT NULL AND parent_task_id IS NOT NULL AND pending_args_avail_ns IS NOT NULL "
@@ -198,7 +198,7 @@ def main() -> int:
             ["compared with Ray's table, attempts", f"{compared:,}"],
             ["fields that differ", f"{len(wrong):,} {wrong[:5]}"],
             [
-                "/api/summary meanwhile, p50 / p95",
+                "/api/v1/summary meanwhile, p50 / p95",
                 f"{quantile(latencies, 0.5) * 1e3:.0f} / {quantile(latencies, 0.95) * 1e3:.0f} ms",
             ],
             ["record behind, p95 / most", f"{quantile(behind, 0.95):.1f} / {max(behind, default=0):.1f} s"],

@@ -179,7 +179,7 @@ def ask(server: RayscopeServer, tasks: int, rounds: int, only: list[str] | None 
         for _ in range(rounds):
             for query in queries:
                 began = time.monotonic()
-                with urlopen(f"{server.url}/api/{path}?session={SESSION}&{query}", timeout=300) as answer:
+                with urlopen(f"{server.url}/api/v1/{path}?session={SESSION}&{query}", timeout=300) as answer:
                     sizes.append(len(answer.read()))
                 latencies.append(time.monotonic() - began)
         rows.append(
@@ -201,7 +201,7 @@ def first(url: str, what: str) -> None:
     """Request the whole session once from each endpoint."""
     for endpoint in ("flame", "logical", "gantt"):
         began = time.monotonic()
-        with urlopen(f"{url}/api/flow/{endpoint}?session={SESSION}", timeout=300) as answer:
+        with urlopen(f"{url}/api/v1/flow/{endpoint}?session={SESSION}", timeout=300) as answer:
             answer.read()
         took = time.monotonic() - began
         print(f"{endpoint} of all of it, asked first {what}: {ms(took)}", flush=True)

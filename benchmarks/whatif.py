@@ -202,10 +202,10 @@ def predict(folder: Path) -> list[Pair]:
                 continue
             chosen = PROGRAMS[name]
             question = {"session": before["session"], "job_id": before["job"]}
-            answer = client.post("/api/whatif", {**question, "changes": [*chosen.both, *chosen.changes]})
+            answer = client.post("/api/v1/what-if", {**question, "changes": [*chosen.both, *chosen.changes]})
             shift_ns = 0
             if chosen.both and answer["saving_ns"] is not None:
-                shift_ns = client.post("/api/whatif", {**question, "changes": chosen.both})["saving_ns"]
+                shift_ns = client.post("/api/v1/what-if", {**question, "changes": chosen.both})["saving_ns"]
             pairs.append(Pair(name, busy, before["seconds"], turned["seconds"], answer, shift_ns))
         client.close()
     finally:

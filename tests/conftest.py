@@ -278,7 +278,7 @@ def dump() -> Callable[[Path], Tables]:
 def sql_rows(url: str, sql: str, session: str) -> list[dict[str, Any]]:
     """All rows of a query of a server, by column."""
     question = {"sql": sql, "session": session, "limit": 1_000_000}
-    answer = httpx.post(f"{url}/api/sql", json=question).raise_for_status().json()
+    answer = httpx.post(f"{url}/api/v1/sql", json=question).raise_for_status().json()
     assert not answer["truncated"]
     names = [name for name, _ in answer["columns"]]
     return [dict(zip(names, row, strict=True)) for row in answer["rows"]]

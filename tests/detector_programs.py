@@ -26,7 +26,7 @@ def findings(cluster: Recorded, programs: Path, name: str) -> dict[str, dict[str
 
     def final_answer() -> Any:
         answer = cluster.request(
-            "/api/insights", session=said.get("SESSION", cluster.session), job_id=said["JOB"]
+            "/api/v1/insights", session=said.get("SESSION", cluster.session), job_id=said["JOB"]
         )
         return answer.status_code == 200 and not answer.json()["so_far"] and answer.json()
 

@@ -34,7 +34,7 @@ class Tree:
         return answer.json()
 
     def tasks(self, func_name: str) -> list[dict[str, Any]]:
-        items: list[dict[str, Any]] = self.get("/api/tasks", func_name=func_name, limit=1000)["items"]
+        items: list[dict[str, Any]] = self.get("/api/v1/tasks", func_name=func_name, limit=1000)["items"]
         return items
 
     @property

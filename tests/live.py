@@ -75,12 +75,12 @@ class Live:
     session: str
 
     def stack(self) -> list[dict[str, Any]]:
-        answer = self.client.get("/api/flow/stack", params={"session": self.session})
+        answer = self.client.get("/api/v1/flow/stack", params={"session": self.session})
         nodes: list[dict[str, Any]] = answer.json()["nodes"]
         return nodes
 
     def frames(self, **wanted: Any) -> Any:
-        answer = self.client.post("/api/flow/stack/frames", json={"session": self.session, **wanted})
+        answer = self.client.post("/api/v1/flow/stack/frames", json={"session": self.session, **wanted})
         assert answer.status_code == 200, answer.text
         return answer.json()
 
@@ -94,7 +94,7 @@ class Live:
         return all(found.get(name) == count for name, count in RUNNING.items())
 
     def worker_of(self, name: str) -> dict[str, Any]:
-        tasks = self.client.get("/api/tasks", params={"session": self.session, "func_name": name}).json()
+        tasks = self.client.get("/api/v1/tasks", params={"session": self.session, "func_name": name}).json()
         task: dict[str, Any] = tasks["items"][0]
         return task
 
@@ -118,7 +118,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         assert job.poll() is None, (folder / "out").read_text() + ray_logs(Path(ray_dir))
     try:
         with httpx.Client(base_url=server.url) as client:
-            items = wait_until(lambda: client.get("/api/sessions").json()["items"], "a session")
+            items = wait_until(lambda: client.get("/api/v1/sessions").json()["items"], "a session")
             made = Live(server, client, items[0]["session"])
             wait_until(made.runs, "everything to run")
             assert server.services is not None

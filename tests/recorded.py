@@ -59,7 +59,7 @@ class Recorded(RayCluster):
         """Ray's endpoints of metrics, as our service discovery lists them: node id -> host:port."""
         return {
             target["labels"]["__meta_rayscope_node_id"]: target["targets"][0]
-            for target in self.get("/api/prometheus/sd")
+            for target in self.get("/api/v1/prometheus/sd")
             if target["labels"]["__meta_rayscope_session"] == self.session
         }
 
@@ -96,7 +96,7 @@ time.sleep(4)
 
 
 def texts(part: dict[str, Any]) -> list[str]:
-    """The lines of one part of an answer of `/api/logs/of`."""
+    """The lines of one part of an answer of `/api/v1/logs/of`."""
     return [line["text"] for line in part["page"]["lines"] if not line["is_mark"]]
 
 

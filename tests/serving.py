@@ -133,7 +133,7 @@ class Serving(Recorded):
 
     ``codes``: how often HTTP answered with each status. ``slow``: begin and end of each slow request by the
     clocks of ``client``, ``front`` and ``model``, ns, its ``request_id``, and the ``pid`` of the replica of
-    ``Model``. ``status``: ``serve.status()``, once ``/api/serve`` (``all``) reported the same, and ``shop``:
+    ``Model``. ``status``: ``serve.status()``, once ``/api/v1/serve`` (``all``) reported the same, and ``shop``:
     its report about that application at that time.
     """
 
@@ -154,7 +154,7 @@ class Serving(Recorded):
         state = self._line()
         self.codes, self.slow = state["codes"], state["slow"]
         wait_until(self._agrees, "the state that Serve tells")
-        self.shop = self.get("/api/serve/shop")
+        self.shop = self.get("/api/v1/serve/shop")
 
     def _line(self) -> Any:
         assert self.driver.stdout is not None
@@ -169,7 +169,7 @@ class Serving(Recorded):
         assert self.driver.stdin is not None
         self.driver.stdin.write("status\n")
         self.driver.stdin.flush()
-        self.status, self.all = self._line(), self.get("/api/serve")
+        self.status, self.all = self._line(), self.get("/api/v1/serve")
         # (The replica that died is replaced.)
         is_steady = self.status["shop"]["deployments"]["Model"]["status"] == "HEALTHY"
         died = any("STOPPED" in one["replicas"] for one in self._model())
@@ -183,7 +183,7 @@ class Serving(Recorded):
 
         def look() -> dict[str, float]:
             found: dict[str, float] = {}
-            for series in self.get("/api/metrics/query", expr=expr)["series"]:
+            for series in self.get("/api/v1/metrics/query", expr=expr)["series"]:
                 values = [one for one in series["values"] if one is not None]
                 if values:
                     found[next(iter(series["labels"].values()), "")] = values[-1]
@@ -227,7 +227,7 @@ class Serving(Recorded):
         def firing() -> Any:
             labels = [
                 item["labels"]
-                for item in self.get("/api/alerts")["items"]
+                for item in self.get("/api/v1/alerts")["items"]
                 if item["rule"] == "ServeDeploymentUnhealthy"
             ]
             return next((each for each in labels if each["application"] == "broken"), None)
@@ -246,18 +246,18 @@ class Serving(Recorded):
         self.driver.stdin.flush()
         gone = {"DELETED"}
         wait_until(
-            lambda: {one["state"] for one in self.get("/api/serve")["items"]} == gone, "the end of Serve"
+            lambda: {one["state"] for one in self.get("/api/v1/serve")["items"]} == gone, "the end of Serve"
         )
         self.driver.wait(TIMEOUT_S)
         self.stop()
         self.is_over = True
         wait_until(
-            lambda: self.get("/api/sessions")["items"][0]["state"] == "ended", "the end of the cluster"
+            lambda: self.get("/api/v1/sessions")["items"][0]["state"] == "ended", "the end of the cluster"
         )
 
 
 def states_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """What ``/api/serve`` tells, as ``serve.status()`` says it: of replicas those that live."""
+    """What ``/api/v1/serve`` tells, as ``serve.status()`` says it: of replicas those that live."""
     return {
         app["name"]: {
             "status": app["state"],

@@ -34,43 +34,43 @@ mean. The record is that of two small programs under Ray 2.60. Lists are cut to 
 #: Number of requests to show. `{task}` and similar names are replaced by the newest recorded ID.
 REQUESTS = (
     "/api/health",
-    "/api/sessions",
-    "/api/summary",
-    "/api/recording",
-    "/api/tasks?state=FAILED&sort=-created_ns&limit=1",
-    "/api/tasks/{task}",
-    "/api/failures",
-    "/api/crashes",
-    "/api/scheduling",
-    "/api/actors?limit=1",
-    "/api/actors/{actor}",
-    "/api/actors/{actor}/progress",
-    "/api/workers?limit=1",
-    "/api/workers/{worker}",
-    "/api/nodes?limit=1",
-    "/api/nodes/{node}",
-    "/api/jobs?limit=1",
-    "/api/jobs/{job}",
-    "/api/jobs/{job}/progress",
-    "/api/placement_groups?limit=1",
-    "/api/find?q=Bad",
-    "/api/events?limit=1",
-    "/api/flow/logical",
-    "/api/flow/physical",
-    "/api/flow/gantt?by=worker",
-    "/api/flow/critical_path",
-    "/api/flow/flame",
-    "/api/flow/activity",
-    "/api/flow/stack",
-    f"/api/insights?session={TRACED}",
-    "/api/dashboards",
-    "/api/alerts/silences",
+    "/api/v1/sessions",
+    "/api/v1/summary",
+    "/api/v1/recording",
+    "/api/v1/tasks?state=FAILED&sort=-created_ns&limit=1",
+    "/api/v1/tasks/{task}",
+    "/api/v1/failures",
+    "/api/v1/crashes",
+    "/api/v1/scheduling",
+    "/api/v1/actors?limit=1",
+    "/api/v1/actors/{actor}",
+    "/api/v1/actors/{actor}/progress",
+    "/api/v1/workers?limit=1",
+    "/api/v1/workers/{worker}",
+    "/api/v1/nodes?limit=1",
+    "/api/v1/nodes/{node}",
+    "/api/v1/jobs?limit=1",
+    "/api/v1/jobs/{job}",
+    "/api/v1/jobs/{job}/progress",
+    "/api/v1/placement-groups?limit=1",
+    "/api/v1/find?q=Bad",
+    "/api/v1/events?limit=1",
+    "/api/v1/flow/logical",
+    "/api/v1/flow/physical",
+    "/api/v1/flow/gantt?by=worker",
+    "/api/v1/flow/critical-path",
+    "/api/v1/flow/flame",
+    "/api/v1/flow/activity",
+    "/api/v1/flow/stack",
+    f"/api/v1/insights?session={TRACED}",
+    "/api/v1/dashboards",
+    "/api/v1/alerts/silences",
 )
 QUERY = {"sql": "SELECT func_name, count(*) AS n FROM tasks GROUP BY 1 ORDER BY n DESC, 1", "limit": 2}
 #: Number of requests with a body.
 BODIES = (
-    ("/api/whatif", {"session": TRACED, "changes": [{"kind": "no_startup"}]}),
-    ("/api/sql", QUERY),
+    ("/api/v1/what-if", {"session": TRACED, "changes": [{"kind": "no_startup"}]}),
+    ("/api/v1/sql", QUERY),
 )
 #: Maximum number of items shown of a list.
 _LIST_ITEMS = 1
@@ -107,7 +107,7 @@ def _record(server: Server) -> None:
 
 def _examples(client: httpx.Client) -> list[str]:
     ids = {
-        kind: client.get(f"/api/{kind}s", params={"limit": 1}).json()["items"][0][f"{kind}_id"]
+        kind: client.get(f"/api/v1/{kind}s", params={"limit": 1}).json()["items"][0][f"{kind}_id"]
         for kind in ("task", "actor", "worker", "node", "job")
     }
     examples = []

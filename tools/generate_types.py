@@ -27,7 +27,7 @@ _HEAD = """/**
  * Generated from the server's OpenAPI description by `make types`: do not edit.
  */
 """
-_PREFIX = "/api"
+_PREFIX = "/api/v1"
 #: Sets of parameters that many paths share, each with a parameter that only these paths have.
 _SHARED = {"FilterName": "caller_task_id", "EntityFilterName": "class_name"}
 #: Parts of schemas that types cannot express: titles and bounds.

@@ -51,7 +51,7 @@ class Recorded:
     @functools.cached_property
     def session(self) -> str:
         """The job's session, as it was when it was the only one on record."""
-        items = wait_until(lambda: httpx.get(f"{self.url}/api/sessions").json()["items"], "a session")
+        items = wait_until(lambda: httpx.get(f"{self.url}/api/v1/sessions").json()["items"], "a session")
         return str(items[0]["session"])
 
     def go_on(self) -> None:

@@ -61,9 +61,9 @@ def _run(cluster: Recorded, script: str) -> str:
     job = re.findall(r"^[0-9a-f]{8}$", cluster.run(script), re.MULTILINE)[-1]
 
     def is_whole() -> bool:
-        states = cluster.get(f"/api/jobs/{job}")["state"]
+        states = cluster.get(f"/api/v1/jobs/{job}")["state"]
         open_attempts = [
-            row for row in cluster.get("/api/functions", job_id=job, limit=200)["items"] if row["running"]
+            row for row in cluster.get("/api/v1/functions", job_id=job, limit=200)["items"] if row["running"]
         ]
         return states not in ("PENDING", "RUNNING") and not open_attempts
 
@@ -82,14 +82,14 @@ def serve_job(cluster: Recorded) -> str:
 
 
 def _nodes(cluster: Recorded, job: str) -> dict[str, dict[str, Any]]:
-    graph = cluster.get("/api/flow/logical", job_id=job, only="mine")
+    graph = cluster.get("/api/v1/flow/logical", job_id=job, only="mine")
     assert len(graph["nodes"]) <= MAX_NODES
-    assert graph["attempts"] == cluster.get("/api/flow/logical", job_id=job)["attempts"]
+    assert graph["attempts"] == cluster.get("/api/v1/flow/logical", job_id=job)["attempts"]
     return {node["name"]: node for node in graph["nodes"] if node["kind"] in ("library", "function")}
 
 
 def _failures(cluster: Recorded, job: str, **params: Any) -> dict[str, Any]:
-    found: dict[str, Any] = cluster.get("/api/failures", job_id=job, **params)
+    found: dict[str, Any] = cluster.get("/api/v1/failures", job_id=job, **params)
     return found
 
 
@@ -99,16 +99,18 @@ def test_ray_data_is_shown_by_operator(cluster: Recorded, data_job: str) -> None
     assert {"Data: internals", "Data: Write", "Data: shuffle"} <= nodes.keys()
     assert pool.startswith("Data: MapBatches")
     assert all(name.startswith("Data: ") for name in nodes)
-    functions = cluster.get("/api/functions", job_id=data_job, only="mine", limit=200)
+    functions = cluster.get("/api/v1/functions", job_id=data_job, only="mine", limit=200)
     assert {row["origin"] for row in functions["items"]} == {"ray.data"}
     assert "Data: internals" not in {row["operator"] for row in functions["items"]}
     assert [one["library"] for one in functions["hidden"]] == ["Data: internals"]
     # A function's or operator's name finds its attempts.
     for name in ("Data: Write", pool):
-        assert cluster.get("/api/tasks", job_id=data_job, func_name=name)["total"] == nodes[name]["attempts"]
-    frames = cluster.get("/api/flow/flame", job_id=data_job, only="mine", weight="count")["frames"]
+        assert (
+            cluster.get("/api/v1/tasks", job_id=data_job, func_name=name)["total"] == nodes[name]["attempts"]
+        )
+    frames = cluster.get("/api/v1/flow/flame", job_id=data_job, only="mine", weight="count")["frames"]
     assert {frame["name"] for frame in frames if frame["kind"] == "library"} >= {"Data: internals", pool}
-    path = cluster.get("/api/flow/critical_path", job_id=data_job)
+    path = cluster.get("/api/v1/flow/critical-path", job_id=data_job)
     assert "_map_task" not in {link["name"] for link in path["links"]}
 
 
@@ -128,10 +130,10 @@ def test_a_clean_shutdown_of_ray_serve_leaves_no_failures(cluster: Recorded, ser
     # the job show how many of them are not real failures.
     def ends_are_reported() -> bool:
         failures = _failures(cluster, serve_job)
-        states = cluster.get("/api/tasks", job_id=serve_job, state="FAILED")["total"]
-        functions = cluster.get("/api/functions", job_id=serve_job, limit=200)["items"]
-        job = cluster.get(f"/api/jobs/{serve_job}")
-        progress = cluster.get(f"/api/jobs/{serve_job}/progress")
+        states = cluster.get("/api/v1/tasks", job_id=serve_job, state="FAILED")["total"]
+        functions = cluster.get("/api/v1/functions", job_id=serve_job, limit=200)["items"]
+        job = cluster.get(f"/api/v1/jobs/{serve_job}")
+        progress = cluster.get(f"/api/v1/jobs/{serve_job}/progress")
         failed = (
             sum(row["failed"] for row in functions),
             job["tasks"]["FAILED"],

@@ -54,7 +54,7 @@ def job(cluster: Recorded) -> str:
 
 
 def _functions(cluster: Recorded, job: str, **params: Any) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = cluster.get("/api/functions", job_id=job, **params)["items"]
+    items: list[dict[str, Any]] = cluster.get("/api/v1/functions", job_id=job, **params)["items"]
     return items
 
 
@@ -66,19 +66,19 @@ def test_each_answer_accounts_for_all_attempts(cluster: Recorded, job: str) -> N
     assert {row["func_name"] for row in whole if row["origin"] == "user"} == MINE.keys()
     hidden = [{"library": "ray.util", "functions": len(pool), "attempts": total - sum(MINE.values())}]
 
-    mine = cluster.get("/api/functions", job_id=job, only="mine")
+    mine = cluster.get("/api/v1/functions", job_id=job, only="mine")
     assert {row["func_name"]: row["attempts"] for row in mine["items"]} == MINE
     assert mine["hidden"] == hidden
-    gantt = cluster.get("/api/flow/gantt", job_id=job, only="mine")
+    gantt = cluster.get("/api/v1/flow/gantt", job_id=job, only="mine")
     assert (gantt["attempts"], gantt["hidden"]) == (sum(MINE.values()), hidden)
-    flame = cluster.get("/api/flow/flame", job_id=job, only="mine", weight="count")
+    flame = cluster.get("/api/v1/flow/flame", job_id=job, only="mine", weight="count")
     assert flame["total"] == total
     frames = {frame["name"]: (frame["kind"], frame["value"]) for frame in flame["frames"][1:]}
     assert frames == {
         "ray.util": ("library", hidden[0]["attempts"]),
         **{name: ("call", attempts) for name, attempts in MINE.items()},
     }
-    logical = cluster.get("/api/flow/logical", job_id=job, only="mine")
+    logical = cluster.get("/api/v1/flow/logical", job_id=job, only="mine")
     assert logical["attempts"] == total
     assert {node["name"]: node["attempts"] for node in logical["nodes"] if node["library"]} == {
         "ray.util": hidden[0]["attempts"]

@@ -87,8 +87,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
 
 def _datasets(program: Program) -> list[dict[str, Any]]:
     """All datasets but the first, in their order, with the tasks of their operators."""
-    items = program.get("/api/data")["items"][: len(DATASETS)]
-    return [program.get(f"/api/data/{one['dataset_id']}") for one in reversed(items)]
+    items = program.get("/api/v1/data")["items"][: len(DATASETS)]
+    return [program.get(f"/api/v1/data/{one['dataset_id']}") for one in reversed(items)]
 
 
 def _edges(plan: str) -> list[tuple[str, str]]:
@@ -127,7 +127,7 @@ def _check_warning(program: Program, dataset: dict[str, Any]) -> None:
     message = " ".join(program.results["warned"][0].split())
     assert warning["message"].startswith("A task ")
     assert message.startswith(warning["message"])
-    events = program.get("/api/events", kind="dataset")["items"]
+    events = program.get("/api/v1/events", kind="dataset")["items"]
     assert [(one["event"], one["id"]) for one in events] == [("DATA_ISSUE", dataset["dataset_id"])]
     assert warning["message"] in events[0]["message"]
 
@@ -153,7 +153,7 @@ def _check(program: Program) -> None:
     with_tasks = [one for one in shuffled["operators"] if one["tasks"] is not None]
     assert any("RandomShuffle" in one["name"] for one in with_tasks), shuffled
     # With its internals folded the graph can be read.
-    nodes = program.get("/api/flow/logical", only="mine")["nodes"]
+    nodes = program.get("/api/v1/flow/logical", only="mine")["nodes"]
     names = {one["name"] for one in nodes if one["kind"] in ("library", "function")}
     assert len(nodes) <= 30
     assert names >= {"Data: internals", "Data: shuffle", "Data: MapBatches(crunch)"}, names
@@ -174,7 +174,7 @@ def test_live(program: Program, page: Page) -> None:
         datasets = _datasets(program)
         ran = sum(_tasks(one) for one in datasets)
         return (
-            program.get("/api/data")["total"] == len(DATASETS) + 1
+            program.get("/api/v1/data")["total"] == len(DATASETS) + 1
             and ran >= 7 * 12 + 8
             and all(one["state"] == "FINISHED" for one in datasets)
             # Ray may say that a dataset has finished before it says how many rows it has.
@@ -186,7 +186,7 @@ def test_live(program: Program, page: Page) -> None:
     with contextlib.suppress(AssertionError):
         wait_until(lambda: _agrees(program), "Ray and the record agree")
     _check(program)
-    assert program.get("/api/data")["problem"] is None
+    assert program.get("/api/v1/data")["problem"] is None
 
     page.goto(f"{program.url}/s/{program.session}/overview?lang=en")
     page.get_by_test_id("nav-data").click()
@@ -219,7 +219,7 @@ def test_a_union_and_a_task_that_hangs(program: Program, page: Page) -> None:
 
 def test_afterwards(program: Program, page: Page) -> None:
     program.finish()
-    wait_until(lambda: program.get("/api/sessions")["items"][0]["state"] == "ended", "the end")
+    wait_until(lambda: program.get("/api/v1/sessions")["items"][0]["state"] == "ended", "the end")
     _check(program)
     page.goto(f"{program.url}/s/{program.session}/data?lang=zh")
     expect(page.get_by_test_id("dataset")).to_have_count(len(DATASETS) + 1)

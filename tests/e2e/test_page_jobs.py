@@ -22,7 +22,7 @@ def test_a_job_shows_the_progress_of_each_function(recorded: Recorded, page: Pag
     expect(page.get_by_test_id("job-timeline")).to_be_visible()
     expect(page.get_by_test_id("panel-failures")).to_contain_text("broken")
     rows = page.get_by_test_id("job-function")
-    asked = httpx.get(f"{recorded.url}/api/jobs/01000000/progress", params={"session": session}).json()
+    asked = httpx.get(f"{recorded.url}/api/v1/jobs/01000000/progress", params={"session": session}).json()
     expect(rows).to_have_count(len(asked["functions"]))
     attempts = {row["func_name"]: row["attempts"] for row in asked["functions"]}
     assert (attempts["leaf"], attempts["broken"]) == (390, 6)
@@ -42,9 +42,9 @@ def test_events_lead_to_what_failed(recorded: Recorded, page: Page) -> None:
     page.goto(f"{recorded.url}/s/{session}/events")
     page.get_by_test_id("events-ERROR").click()
     expect(page).to_have_url(re.compile("severity=ERROR"))
-    total = httpx.get(f"{recorded.url}/api/events", params={"session": session, "severity": "ERROR"}).json()[
-        "total"
-    ]
+    total = httpx.get(
+        f"{recorded.url}/api/v1/events", params={"session": session, "severity": "ERROR"}
+    ).json()["total"]
     expect(page.get_by_test_id("table-count")).to_have_attribute("data-total", str(total))
     page.get_by_test_id("events-row").filter(has_text="broken").first.click()
     expect(page.get_by_test_id("item-drawer")).to_contain_text("ValueError: page")

@@ -80,7 +80,7 @@ def test_an_actor_shows_its_restart_and_why_another_waits(
     cluster: Recorded, driver: subprocess.Popen[str], page: Page
 ) -> None:
     def restart_is_shown() -> bool:
-        rows = cluster.get("/api/actors", q="shelf")["items"]
+        rows = cluster.get("/api/v1/actors", q="shelf")["items"]
         return any(row["name"] == "shelf" and row["state"] == "ALIVE" and row["num_restarts"] for row in rows)
 
     wait_until(restart_is_shown, "the restart")
@@ -101,7 +101,7 @@ def test_a_task_that_no_node_can_run_shows_why(
     cluster: Recorded, driver: subprocess.Popen[str], page: Page
 ) -> None:
     def explained() -> bool:
-        return any(one["name"] == "polish" for one in cluster.get("/api/cluster/status")["pending"])
+        return any(one["name"] == "polish" for one in cluster.get("/api/v1/cluster/status")["pending"])
 
     wait_until(explained, "why the task waits")
     page.goto(f"{cluster.url}/s/{cluster.session}?func_name=polish")
@@ -133,7 +133,7 @@ def test_objects_are_shown_by_who_made_them(
     expect(groups.filter(has_text="make_table")).to_contain_text("4")
     expect(groups.filter(has_text="make_table")).to_contain_text("7.63 MiB")
     page.get_by_test_id("memory-by").get_by_text("Reference type").click()
-    asked = cluster.get("/api/memory", by="type")
+    asked = cluster.get("/api/v1/memory", by="type")
     expect(groups).to_have_count(len(asked["groups"]))
     page.get_by_test_id("memory-by").get_by_text("Function").click()
     groups.get_by_role("link", name="make_table").click()
@@ -159,7 +159,7 @@ def test_a_job_is_submitted_and_stopped_by_an_operator_alone(
     act = page.get_by_test_id("act")
     expect(act).to_contain_text("Wrong operator token")
     assert not any(
-        row["submission_id"] == "from-the-page" for row in cluster.get("/api/jobs", limit=1000)["items"]
+        row["submission_id"] == "from-the-page" for row in cluster.get("/api/v1/jobs", limit=1000)["items"]
     )
     page.get_by_test_id("act-token").fill(cluster.services.secrets.operator_token)
     page.get_by_test_id("act-confirm").click()

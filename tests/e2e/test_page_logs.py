@@ -22,7 +22,7 @@ def test_logs_are_found_read_and_linked(recorded: Recorded, page: Page) -> None:
     session = recorded.session
 
     def find_lines() -> list[dict[str, str]]:
-        answer = httpx.get(f"{recorded.url}/api/logs/search", params={"session": session, "q": STEP})
+        answer = httpx.get(f"{recorded.url}/api/v1/logs/search", params={"session": session, "q": STEP})
         items: list[dict[str, str]] = answer.json().get("items") or []
         return items
 
@@ -73,7 +73,7 @@ def test_logs_are_found_read_and_linked(recorded: Recorded, page: Page) -> None:
 def test_a_task_shows_its_own_lines(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     asked = httpx.get(
-        f"{recorded.url}/api/tasks", params={"session": recorded.session, "func_name": "slow_step"}
+        f"{recorded.url}/api/v1/tasks", params={"session": recorded.session, "func_name": "slow_step"}
     )
     task = asked.json()["items"][0]
     page.goto(f"{recorded.url}/s/{recorded.session}?task={task['task_id']}")

@@ -232,6 +232,6 @@ def test_no_page_polls_what_is_pushed(measured: Measured, page: Page) -> None:
         asked: list[str] = []
         page.on("request", lambda request, asked=asked: asked.append(urlsplit(request.url).path))
         for _ in range(4):  # 2 s apart; the state of the cluster would be asked for every 5 s
-            with page.expect_request(lambda request: urlsplit(request.url).path == "/api/summary"):
+            with page.expect_request(lambda request: urlsplit(request.url).path == "/api/v1/summary"):
                 pass
-        assert not {"/api/cluster", "/api/metrics"} & set(asked)
+        assert not {"/api/v1/cluster", "/api/v1/metrics"} & set(asked)

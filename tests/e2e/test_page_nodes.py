@@ -18,7 +18,9 @@ def node_of(recorded: Recorded, state: str | None = None) -> str:
     """The job's node, once it is on record (in a state)."""
 
     def look() -> list[str]:
-        nodes = httpx.get(f"{recorded.url}/api/nodes", params={"session": recorded.session}).json()["items"]
+        nodes = httpx.get(f"{recorded.url}/api/v1/nodes", params={"session": recorded.session}).json()[
+            "items"
+        ]
         return [str(node["node_id"]) for node in nodes if state in (None, node["state"])]
 
     return wait_until(look, "a node")[0]
@@ -94,7 +96,7 @@ def test_the_physical_view_says_that_use_is_measured_now_only(recorded: Recorded
     page.goto(f"{recorded.url}/s/{recorded.session}/physical?color=m:cpu&at=1760000000000000000&lang=en")
     page.get_by_test_id("physical-view").wait_for()
     recorded.finish() if recorded.job.poll() is None else None
-    tasks = httpx.get(f"{recorded.url}/api/tasks", params={"session": recorded.session}).json()["items"]
+    tasks = httpx.get(f"{recorded.url}/api/v1/tasks", params={"session": recorded.session}).json()["items"]
     at = next(task["start_ns"] for task in tasks if task["start_ns"])
     page.goto(f"{recorded.url}/s/{recorded.session}/physical?color=m:cpu&at={at}&lang=en")
     expect(page.get_by_test_id("physical-measured")).to_contain_text("only available for the present")

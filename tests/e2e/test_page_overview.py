@@ -16,8 +16,8 @@ pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 def test_a_session_at_a_glance(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     session = recorded.session
-    states = httpx.get(f"{recorded.url}/api/summary", params={"session": session}).json()["states"]
-    tasks = httpx.get(f"{recorded.url}/api/failures", params={"session": session}).json()["tasks"]
+    states = httpx.get(f"{recorded.url}/api/v1/summary", params={"session": session}).json()["states"]
+    tasks = httpx.get(f"{recorded.url}/api/v1/failures", params={"session": session}).json()["tasks"]
     page.goto(recorded.url)
     page.get_by_test_id("session-row").filter(has_text=session).click()
     # Covers the last minutes while the job is still reported as running, the whole job afterwards.

@@ -64,7 +64,9 @@ def test_serve_page(serving: Serving, page: Page) -> None:
 
     page.get_by_test_id("applications").get_by_text("shop", exact=True).click()
     states = page.get_by_test_id("replica")
-    expect(states.filter(has_text="Stopped")).to_have_count(len(serving.get("/api/serve/shop")["replicas"]))
+    expect(states.filter(has_text="Stopped")).to_have_count(
+        len(serving.get("/api/v1/serve/shop")["replicas"])
+    )
     expect(page.get_by_test_id("proxy")).to_contain_text("Stopped")
     rows = sql_rows(serving.url, "SELECT DISTINCT state FROM serve_replicas", serving.session)
     assert rows == [{"state": "STOPPED"}]
@@ -75,20 +77,20 @@ def _check_failures(serving: Serving) -> None:
 
     Calls that Serve cancelled, or stopped at its end, are counted separately.
     """
-    failures = serving.get("/api/failures", limit=200)
+    failures = serving.get("/api/v1/failures", limit=200)
     failed: Counter[tuple[str, str]] = Counter()
     for group in failures["items"]:
         failed[group["operator"], group["message"].partition(":")[0]] += group["attempts"]
     # The record says how many attempts Ray never defined.
-    undefined = serving.get("/api/summary")["dropped"]["unresolved_attempts"]
+    undefined = serving.get("/api/v1/summary")["dropped"]["unresolved_attempts"]
     for deployment in ("Serve: shop/Front", "Serve: shop/Model"):
         assert 0 <= REQUESTS // FAILS - failed[deployment, "ValueError"] <= undefined, failed
     assert failed["Serve: broken/Broken", "RuntimeError"] == 3
     # The rest belongs to the replica that died, and to Serve's bookkeeping about it.
     assert sum(failed.values()) - 2 * REQUESTS // FAILS - 3 < 20, failed
-    states = serving.get("/api/tasks", state="FAILED")["total"]
+    states = serving.get("/api/v1/tasks", state="FAILED")["total"]
     assert sum(failed.values()) + failures["stopped_by_libraries"] == states
-    graph = serving.get("/api/flow/logical", only="mine")
+    graph = serving.get("/api/v1/flow/logical", only="mine")
     operators = {node["name"] for node in graph["nodes"] if node["kind"] == "library"}
     applications = {
         "Serve: shop/Front",
@@ -102,7 +104,7 @@ def _check_failures(serving: Serving) -> None:
 def _slow_request(page: Page, serving: Serving) -> None:
     """One of those that took Model a second: its parts in the row, and its steps below it once it is opened."""
     # (On a busy machine others may have taken longer, and pushed some of them out.)
-    listed_ids = {one["request_id"] for one in serving.get("/api/serve-requests/shop")["items"]}
+    listed_ids = {one["request_id"] for one in serving.get("/api/v1/serve-requests/shop")["items"]}
     request_id = next(one["request_id"] for one in serving.slow if one["request_id"] in listed_ids)
     request = page.get_by_test_id("slow-request").filter(has_text=request_id[:8])
     expect(request).to_contain_text("GET /shop")

@@ -108,7 +108,7 @@ def test_an_experiment_while_it_runs_and_after_its_cluster(
 
 def _running(server: Server, page: Page) -> str:
     """Check the page of the experiment while four of its trials wait. Returns the session."""
-    sessions = wait_until(lambda: httpx.get(f"{server.url}/api/sessions").json()["items"], "a session")
+    sessions = wait_until(lambda: httpx.get(f"{server.url}/api/v1/sessions").json()["items"], "a session")
     session = str(sessions[0]["session"])
     wait_until(lambda: _results(server) == 8, "two results of each trial")
     page.goto(f"{server.url}/s/{session}/overview")
@@ -122,7 +122,7 @@ def _running(server: Server, page: Page) -> str:
 
 
 def _results(server: Server) -> int:
-    items = httpx.get(f"{server.url}/api/tune").json()["items"]
+    items = httpx.get(f"{server.url}/api/v1/tune").json()["items"]
     return int(items[0]["results"]) if items else 0
 
 

@@ -188,7 +188,7 @@ def test_lost_spans_are_no_alarm(recorded: Recorded, page: Page) -> None:
         summary = route.fetch().json()
         route.fulfill(json={**summary, "dropped": {**summary["dropped"], **lost}})
 
-    page.route("**/api/summary*", answer)
+    page.route("**/api/v1/summary*", answer)
     page.goto(f"{recorded.url}/s/{recorded.session}")
     expect(page.get_by_test_id("banner-spans")).to_contain_text("12,345")
     expect(page.get_by_test_id("banner-dropped")).to_have_count(0)
@@ -263,7 +263,7 @@ def test_search_sort_and_deep_link(recorded: Recorded, page: Page) -> None:
     expect(page.get_by_test_id("table-count").first).to_contain_text("7")
     assert _count(page) == 7  # 6 adds and the creation
     question = {"session": recorded.session, "limit": 1000}
-    tasks = httpx.get(f"{recorded.url}/api/tasks", params=question).json()["items"]
+    tasks = httpx.get(f"{recorded.url}/api/v1/tasks", params=question).json()["items"]
     ended = sorted((task for task in tasks if task["end_ns"]), key=lambda task: task["duration_ns"])
     for sort, expected in (("-duration_ns", ended[::-1]), ("duration_ns", ended)):
         page.goto(f"{recorded.url}/s/{recorded.session}?sort={sort}")

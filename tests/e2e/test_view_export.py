@@ -52,7 +52,7 @@ def test_saved_files_open_in_other_tools(
 ) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     session = recorded.session
-    asked = httpx.get(f"{recorded.url}/api/tasks", params={"session": session, "limit": 1000}).json()
+    asked = httpx.get(f"{recorded.url}/api/v1/tasks", params={"session": session, "limit": 1000}).json()
     ran = {(one["task_id"], one["attempt"]) for one in asked["items"] if one["start_ns"] is not None}
     assert ran
     page.goto(f"{recorded.url}/s/{session}/gantt")

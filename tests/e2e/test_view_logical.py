@@ -27,7 +27,7 @@ def test_the_logical_graph_shows_who_calls_whom(recorded: Recorded, page: Page) 
     # 10 branches with 3 leaves, 6 waves of 60 leaves, 6 adds, 6 steps, 6 failures, one actor.
     attempts = 10 + 30 + 360 + 6 + 6 + 6 + 1
     expect(page.get_by_test_id("logical-count")).to_have_attribute("data-attempts", str(attempts))
-    found = httpx.get(f"{recorded.url}/api/flow/logical", params={"session": session}).json()
+    found = httpx.get(f"{recorded.url}/api/v1/flow/logical", params={"session": session}).json()
     calls = {(edge["source"], edge["target"]): edge["attempts"] for edge in found["calls"]}
     assert calls[("f:branch", "f:leaf")] == 30
 
@@ -91,7 +91,7 @@ def _overlaps(page: Page) -> list[list[str]]:
 
 
 def test_a_tree_of_actors_opens_as_a_tree_on_which_nothing_overlaps(tree: Tree, page: Page) -> None:
-    session = tree.get("/api/sessions")["items"][0]["session"]
+    session = tree.get("/api/v1/sessions")["items"][0]["session"]
     for width in (1440, 800, 1920):
         page.set_viewport_size({"width": width, "height": 900})
         page.goto(f"{tree.client.base_url}/s/{session}/logical")

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 def test_the_node_shows_what_ran_on_it_at_a_time(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     session = recorded.session
-    asked = httpx.get(f"{recorded.url}/api/tasks", params={"session": session, "func_name": "slow_step"})
+    asked = httpx.get(f"{recorded.url}/api/v1/tasks", params={"session": session, "func_name": "slow_step"})
     step = asked.json()["items"][0]
     middle = (step["start_ns"] + step["end_ns"]) // 2
     page.goto(f"{recorded.url}/s/{session}/physical?at={middle}")
@@ -71,7 +71,7 @@ def test_the_node_shows_what_ran_on_it_at_a_time(recorded: Recorded, page: Page)
 def test_a_click_selects_a_worker_and_double_click_looks_closer(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     session = recorded.session
-    asked = httpx.get(f"{recorded.url}/api/tasks", params={"session": session, "func_name": "slow_step"})
+    asked = httpx.get(f"{recorded.url}/api/v1/tasks", params={"session": session, "func_name": "slow_step"})
     start_ns = asked.json()["items"][0]["start_ns"]
     page.goto(f"{recorded.url}/s/{session}/physical?at={start_ns + 10**8}")
     canvas = page.get_by_test_id("physical-canvas")

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 def test_the_stack_at_a_time_shows_who_waits_for_whom(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     session = recorded.session
-    asked = httpx.get(f"{recorded.url}/api/tasks", params={"session": session, "func_name": "slow_step"})
+    asked = httpx.get(f"{recorded.url}/api/v1/tasks", params={"session": session, "func_name": "slow_step"})
     steps = asked.json()["items"]
     # In the middle of one that sleeps, while the driver waits for it.
     middle = (steps[0]["start_ns"] + steps[0]["end_ns"]) // 2

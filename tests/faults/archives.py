@@ -69,7 +69,7 @@ def killed_pushes_and_restores(rounds: int) -> list[str]:
             reader.start()
             wait_for(lambda: _is_archived(reader, load.session), "the archive to be listed", 120)
             asking = subprocess.Popen(
-                ["curl", "-s", "-o", "/dev/null", f"{reader.url}/api/tasks?session={load.session}&limit=1"]
+                ["curl", "-s", "-o", "/dev/null", f"{reader.url}/api/v1/tasks?session={load.session}&limit=1"]
             )
             time.sleep(chance.uniform(0, 1))
             reader.kill()
@@ -124,10 +124,10 @@ def full_disk_at_restore(_: int) -> list[str]:
                 wait_for(lambda one=server: _is_archived(one, load.session), "the archive to be listed", 120)
                 room = shutil.disk_usage(disk).free - 500_000
                 (disk / "filler").write_bytes(bytes(room))
-                status, answer = server.get(f"/api/tasks?session={load.session}&limit=1")
+                status, answer = server.get(f"/api/v1/tasks?session={load.session}&limit=1")
                 if status != 503 or "space" not in str(answer):
                     faults.append(f"min_free_bytes={free}: answered {status}: {str(answer)[:200]}")
-                if server.get("/api/summary?session=" + load.session)[0] not in (200, 503):
+                if server.get("/api/v1/summary?session=" + load.session)[0] not in (200, 503):
                     faults.append("the summary fails otherwise")
                 left = list((disk / "data").rglob("record.duckdb*")) + list((disk / "data").glob("archive/*"))
                 if left:

@@ -42,7 +42,7 @@ def clock_jumps(days: int) -> list[str]:
                 wait_for(lambda taken=taken: load.acknowledged > taken + 5, f"batches at {jump} days")
                 server.kill()
                 server.start()
-                names = [item["session"] for item in server.get("/api/sessions")[1]["items"]]
+                names = [item["session"] for item in server.get("/api/v1/sessions")[1]["items"]]
                 if load.session not in names:
                     faults.append(f"at {jump} days the session was dropped")
             load.finish()

@@ -95,7 +95,7 @@ def _faults_after(folder: Path, load: Load, damaged: dict[str, str | None]) -> l
 
     def check(server: Server) -> list[str]:
         faults = []
-        for path in ("/api/sessions", "/api/summary"):
+        for path in ("/api/v1/sessions", "/api/v1/summary"):
             status, answer = server.get(path)
             if status != 200:
                 faults.append(f"{path} is answered {status}: {answer}")
@@ -109,7 +109,7 @@ def _faults_after(folder: Path, load: Load, damaged: dict[str, str | None]) -> l
 
 def _session_faults(server: Server, session: str, file: str, tasks: int) -> list[str]:
     """Return the faults of a session with a damaged file: it is whole, or the server names its record."""
-    status, answer = server.get(f"/api/tasks?session={session}&limit=1")
+    status, answer = server.get(f"/api/v1/tasks?session={session}&limit=1")
     row = row_of(server, session)
     if file.startswith("record."):
         if not is_named(row) and (status, answer.get("total")) != (200, tasks):

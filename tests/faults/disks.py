@@ -19,11 +19,11 @@ def full_disk(megabytes: int = 40) -> list[str]:
         load = Load(server, threads=4, pause_s=0).start()
         try:
             wait_for(lambda: load.statuses.get(503, 0) > 20, "the disk to be full", 300)
-            for path in ("/api/sessions", "/api/summary", f"/api/tasks?session={load.session}"):
+            for path in ("/api/v1/sessions", "/api/v1/summary", f"/api/v1/tasks?session={load.session}"):
                 if (status := server.get(path)[0]) != 200:
                     faults.append(f"full: {path} is answered {status}")
-            if "full" not in str(server.get("/api/summary")[1]):
-                faults.append("full: /api/summary does not say so")
+            if "full" not in str(server.get("/api/v1/summary")[1]):
+                faults.append("full: /api/v1/summary does not say so")
             server.kill()
             server.start()
             subprocess.run(["mount", "-o", "remount,size=2g", str(folder)], check=True)
@@ -52,7 +52,7 @@ def read_only_disk(batches: int = 10) -> list[str]:
             wrong = set(load.statuses) - {0, 204, 503}
             if wrong:
                 faults.append(f"read-only spool: answered {load.statuses}")
-            if server.get("/api/summary")[0] != 200:
+            if server.get("/api/v1/summary")[0] != 200:
                 faults.append("read-only spool: reads fail")
             subprocess.run(["umount", str(spool)], check=True)
             load.finish()

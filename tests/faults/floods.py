@@ -46,25 +46,25 @@ def floods(seconds: int) -> list[str]:
 
 def _floods(server: Server, session: str) -> dict[str, Callable[[int], Request]]:
     jobs = [row[0] for row in server.rows("SELECT DISTINCT job_id FROM tasks", session)]
-    functions = server.get(f"/api/summary?session={session}")[1]["functions"]
+    functions = server.get(f"/api/v1/summary?session={session}")[1]["functions"]
     slowest = functions[0]["func_name"]
 
     def whatif(number: int) -> Request:
         change = {"kind": "speed", "function": slowest, "times": 0.5 + number / 10_000}
         body = {"session": session, "job_id": jobs[number % len(jobs)], "changes": [change]}
-        return "POST", "/api/whatif", json.dumps(body).encode(), _JSON
+        return "POST", "/api/v1/what-if", json.dumps(body).encode(), _JSON
 
     def insights(number: int) -> Request:
         # `long` makes two questions of one.
-        path = f"/api/insights?session={session}&job_id={jobs[number % len(jobs)]}&long={number % 2}"
+        path = f"/api/v1/insights?session={session}&job_id={jobs[number % len(jobs)]}&long={number % 2}"
         return "GET", path, None, {}
 
     def sql(number: int) -> Request:
         text = f"SELECT count(*) + {number} FROM tasks a, tasks b WHERE a.name < b.name"
-        return "POST", "/api/sql", json.dumps({"session": session, "sql": text}).encode(), _JSON
+        return "POST", "/api/v1/sql", json.dumps({"session": session, "sql": text}).encode(), _JSON
 
     def export(number: int) -> Request:
-        return "GET", f"/api/export?session={session}&format=perfetto&since_ns={number}", None, {}
+        return "GET", f"/api/v1/export?session={session}&format=perfetto&since_ns={number}", None, {}
 
     numbers = zlib.compress(b"[" + b"1," * (31 << 20), 1)
     objects = zlib.compress(b"[" + b"{}," * (21 << 20) + b"{}]", 1)

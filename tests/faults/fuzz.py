@@ -40,7 +40,7 @@ def api_fuzzing(examples: int) -> list[str]:
             command += ["run", f"{server.url}/openapi.json", f"--max-examples={examples}"]
             command += ["--header", f"X-Rayscope-Operator: {token}"]
             # Deleted sessions cannot be counted afterwards.
-            command += ["--exclude-name", "DELETE /api/sessions/{session}"]
+            command += ["--exclude-name", "DELETE /api/v1/sessions/{session}"]
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
             print("  " + "\n  ".join(done.stdout.splitlines()[-12:]), flush=True)
             found = done.stdout.partition("= FAILURES =")[2][:20_000]

@@ -120,7 +120,9 @@ class Server:
 
     def rows(self, sql: str, session: str) -> list[list[Any]]:
         """The rows of a query. Raises RuntimeError."""
-        status, answer = self.request("POST", "/api/sql", {"sql": sql, "session": session, "limit": 100_000})
+        status, answer = self.request(
+            "POST", "/api/v1/sql", {"sql": sql, "session": session, "limit": 100_000}
+        )
         if status != 200:
             raise RuntimeError(f"SQL on {session}: {status} {answer}")
         rows: list[list[Any]] = answer["rows"]
@@ -274,7 +276,7 @@ def is_named(row: dict[str, Any]) -> bool:
 
 def row_of(server: Server, session: str) -> dict[str, Any]:
     """The session in the list of sessions."""
-    items = server.get("/api/sessions")[1]["items"]
+    items = server.get("/api/v1/sessions")[1]["items"]
     return next((item for item in items if item["session"] == session), {})
 
 

@@ -52,10 +52,10 @@ def _after_cut(folder: Path, old: Load, new: Load) -> list[str]:
     def check(server: Server) -> list[str]:
         faults = []
         row = row_of(server, new.session)
-        status, answer = server.get(f"/api/tasks?session={new.session}&limit=1")
+        status, answer = server.get(f"/api/v1/tasks?session={new.session}&limit=1")
         if not is_named(row) and (status, answer.get("total")) != (200, new.tasks):
             faults.append(f"nothing names the damage: {status} {str(answer)[:200]}")
-        for path in ("/api/summary", "/api/health", f"/api/metrics/names?session={new.session}"):
+        for path in ("/api/v1/summary", "/api/health", f"/api/v1/metrics/names?session={new.session}"):
             if (status := server.get(path)[0]) >= 500:
                 faults.append(f"{path} is answered {status}")
         return faults
@@ -79,7 +79,7 @@ def other_versions(_: int) -> list[str]:
             server.start()
             faults += load.losses()
             for kind, path in records.items():
-                status, answer = server.get(f"/api/tasks?session={path.parent.name}&limit=1")
+                status, answer = server.get(f"/api/v1/tasks?session={path.parent.name}&limit=1")
                 error = answer.get("error", {})
                 if status != 503 or not error.get("remedy") or "Traceback" in server.log():
                     faults.append(f"{kind}: answered {status}: {str(answer)[:300]}")

@@ -155,7 +155,7 @@ def test_prometheus_loads_our_rules_as_they_are_exported(
     alerting: Callable[[str], Alerting], start: Callable[..., None], tmp_path: Path
 ) -> None:
     made = alerting("channels: []\n")
-    (tmp_path / "ours.yml").write_text(httpx.get(f"{made.server.url}/api/alerts/export").text)
+    (tmp_path / "ours.yml").write_text(httpx.get(f"{made.server.url}/api/v1/alerts/export").text)
     (tmp_path / "prometheus.yml").write_text("rule_files: [ours.yml]\n")
     port = free_port()
     start(
@@ -167,7 +167,7 @@ def test_prometheus_loads_our_rules_as_they_are_exported(
     )
     groups = httpx.get(f"http://127.0.0.1:{port}/api/v1/rules").json()["data"]["groups"]
     loaded = {rule["name"]: rule for group in groups for rule in group["rules"]}
-    ours = httpx.get(f"{made.server.url}/api/alerts/rules").json()["items"]
+    ours = httpx.get(f"{made.server.url}/api/v1/alerts/rules").json()["items"]
     assert set(loaded) == {rule["name"] for rule in ours if rule["enabled"]}
     for rule in ours:
         if rule["enabled"]:

@@ -67,82 +67,82 @@ PROGRAM = textwrap.dedent(
 )
 #: Requests to both servers, with ids of the record in braces.
 QUESTIONS = (
-    "/api/summary",
-    "/api/recording",
-    "/api/functions",
-    "/api/tasks?sort=created_ns&limit=1000",
-    "/api/tasks?state=FAILED",
-    "/api/tasks/{task}",
-    "/api/failures",
-    "/api/crashes",
-    "/api/actors?limit=1000",
-    "/api/actors/{actor}",
-    "/api/actors/{actor}/progress",
-    "/api/workers?limit=1000&sort=worker_id",
-    "/api/workers/{worker}",
-    "/api/nodes",
-    "/api/nodes/{node}",
-    "/api/jobs",
-    "/api/jobs/{job}",
-    "/api/jobs/{job}/progress",
-    "/api/placement_groups",
-    "/api/placement_groups/{placement_group}",
-    "/api/cluster",
-    "/api/cluster/status",
-    "/api/scheduling",
-    "/api/nodes/cells?metric=cpu",
-    "/api/flow/range?begin_ns={begin}&end_ns={end}",
-    "/api/flow/transfers?node_id={node}",
-    "/api/flow/physical/node?on_node={node}",
-    "/api/data/{dataset}",
-    "/api/serve",
-    "/api/train",
-    "/api/tune",
-    "/api/logs/file?node_id={node}&name={log}",
-    "/api/logs/download?node_id={node}&name={log}",
-    "/api/metrics/names",
-    "/api/metrics/label-values?label=NodeId",
-    "/api/metrics/charts?scope=cluster",
-    "/api/metrics/query?expr=rayscope_node_cpu_percent&from_ns={begin}&to_ns={end}",
-    "/api/export?format=speedscope",
-    "/api/alerts",
-    "/api/find?q=load",
-    "/api/events?limit=1000",
-    "/api/flow/logical",
-    "/api/flow/physical",
-    "/api/flow/gantt?by=worker",
-    "/api/flow/critical_path",
-    "/api/flow/flame",
-    "/api/flow/activity",
-    "/api/flow/stack",
-    "/api/insights",
-    "/api/memory",
-    "/api/data",
-    "/api/logs",
-    "/api/logs/search?q=loading",
-    "/api/logs/of?task_id={task}",
-    "/api/metrics",
-    "/api/alerts/history",
+    "/api/v1/summary",
+    "/api/v1/recording",
+    "/api/v1/functions",
+    "/api/v1/tasks?sort=created_ns&limit=1000",
+    "/api/v1/tasks?state=FAILED",
+    "/api/v1/tasks/{task}",
+    "/api/v1/failures",
+    "/api/v1/crashes",
+    "/api/v1/actors?limit=1000",
+    "/api/v1/actors/{actor}",
+    "/api/v1/actors/{actor}/progress",
+    "/api/v1/workers?limit=1000&sort=worker_id",
+    "/api/v1/workers/{worker}",
+    "/api/v1/nodes",
+    "/api/v1/nodes/{node}",
+    "/api/v1/jobs",
+    "/api/v1/jobs/{job}",
+    "/api/v1/jobs/{job}/progress",
+    "/api/v1/placement-groups",
+    "/api/v1/placement-groups/{placement_group}",
+    "/api/v1/cluster",
+    "/api/v1/cluster/status",
+    "/api/v1/scheduling",
+    "/api/v1/nodes/cells?metric=cpu",
+    "/api/v1/flow/range?begin_ns={begin}&end_ns={end}",
+    "/api/v1/flow/transfers?node_id={node}",
+    "/api/v1/flow/physical/node?on_node={node}",
+    "/api/v1/data/{dataset}",
+    "/api/v1/serve",
+    "/api/v1/train",
+    "/api/v1/tune",
+    "/api/v1/logs/file?node_id={node}&name={log}",
+    "/api/v1/logs/download?node_id={node}&name={log}",
+    "/api/v1/metrics/names",
+    "/api/v1/metrics/label-values?label=NodeId",
+    "/api/v1/metrics/charts?scope=cluster",
+    "/api/v1/metrics/query?expr=rayscope_node_cpu_percent&since_ns={begin}&until_ns={end}",
+    "/api/v1/export?format=speedscope",
+    "/api/v1/alerts",
+    "/api/v1/find?q=load",
+    "/api/v1/events?limit=1000",
+    "/api/v1/flow/logical",
+    "/api/v1/flow/physical",
+    "/api/v1/flow/gantt?by=worker",
+    "/api/v1/flow/critical-path",
+    "/api/v1/flow/flame",
+    "/api/v1/flow/activity",
+    "/api/v1/flow/stack",
+    "/api/v1/insights",
+    "/api/v1/memory",
+    "/api/v1/data",
+    "/api/v1/logs",
+    "/api/v1/logs/search?q=loading",
+    "/api/v1/logs/of?task_id={task}",
+    "/api/v1/metrics",
+    "/api/v1/alerts/history",
 )
 #: Endpoints about the server itself, or about things that the program does not use.
 NOT_ASKED = {
     "/metrics",
-    "/api/alerts/channels",
-    "/api/alerts/export",
-    "/api/alerts/rules",
-    "/api/alerts/silences",
-    "/api/dashboards",
-    "/api/dashboards/{}",
+    "/api/v1/alerts/channels",
+    "/api/v1/alerts/export",
+    "/api/v1/alerts/rules",
+    "/api/v1/alerts/silences",
+    "/api/v1/dashboards",
+    "/api/v1/dashboards/{}",
     "/api/health",
-    "/api/insights/progress",
-    "/api/memory/objects/{}",
-    "/api/prometheus/sd",
-    "/api/realtime",
-    "/api/serve/{}",
-    "/api/serve-requests/{}",
-    "/api/sessions",
-    "/api/train/{}",
-    "/api/tune/{}",
+    "/api/v1/insights/progress",
+    "/api/v1/memory/objects/{}",
+    "/api/v1/prometheus/sd",
+    "/api/v1/realtime",
+    "/api/v1/serve/{}",
+    "/api/v1/serve-requests/{}",
+    "/api/v1/sessions",
+    "/api/v1/train/{}",
+    "/api/v1/tune/{}",
 }
 #: Fields that depend on the server or on the time of the request.
 _OTHERWISE = {"disk_bytes", "location", "now_ns", "age_s"}
@@ -174,7 +174,7 @@ def get(server: Server, path: str, session: str | None = None) -> httpx.Response
 
 
 def location(server: Server, session: str) -> str | None:
-    items = get(server, "/api/sessions").json()["items"]
+    items = get(server, "/api/v1/sessions").json()["items"]
     return next((item["location"] for item in items if item["session"] == session), None)
 
 
@@ -204,7 +204,7 @@ def test_another_server_returns_the_same_answers(sealed: Sealed, tmp_path: Path)
     first, second = sealed.server(sealed.data), sealed.server(tmp_path / "other")
     try:
         wait_until(lambda: location(second, sealed.session) == "archive", "the archive is listed")
-        here, there = (get(server, "/api/sessions").json()["items"][0] for server in (first, second))
+        here, there = (get(server, "/api/v1/sessions").json()["items"][0] for server in (first, second))
         assert without_server_fields(here) == without_server_fields(there)
         assert not list((tmp_path / "other").glob("sessions/*/record.duckdb"))
         known = ids(first, here)
@@ -216,7 +216,7 @@ def test_another_server_returns_the_same_answers(sealed: Sealed, tmp_path: Path)
                 different[question] = (ours.text[:500], theirs.text[:500])
         assert not different
         body = {"session": sealed.session, "sql": SQL}
-        ours, theirs = (httpx.post(f"{one.url}/api/sql", json=body) for one in (first, second))
+        ours, theirs = (httpx.post(f"{one.url}/api/v1/sql", json=body) for one in (first, second))
         assert ours.json()["rows"] == theirs.json()["rows"] != []
         assert location(second, sealed.session) == "both"
         paths = get(first, "/openapi.json").json()["paths"]
@@ -246,10 +246,10 @@ def ids(server: Server, session: dict[str, Any]) -> dict[str, Any]:
     """The values for the names in ``QUESTIONS``."""
     known = {"job": "01000000", "begin": session["first_ns"], "end": session["last_ns"]}
     for kind in ("task", "actor", "worker", "node", "placement_group"):
-        items = get(server, f"/api/{kind}s?limit=1", session["session"]).json()["items"]
+        items = get(server, f"/api/v1/{kind}s?limit=1", session["session"]).json()["items"]
         known[kind] = items[0][f"{kind}_id"]
-    known["dataset"] = get(server, "/api/data", session["session"]).json()["items"][0]["dataset_id"]
-    hit = get(server, "/api/logs/search?q=loading", session["session"]).json()["items"][0]
+    known["dataset"] = get(server, "/api/v1/data", session["session"]).json()["items"][0]["dataset_id"]
+    hit = get(server, "/api/v1/logs/search?q=loading", session["session"]).json()["items"][0]
     return {**known, "log": hit["name"]}
 
 
@@ -273,7 +273,7 @@ def test_the_command_line_lists_verifies_and_restores(sealed: Sealed, tmp_path: 
     alone = Server(Settings(data_dir=tmp_path / "pulled", port=0))
     alone.start()
     try:
-        assert get(alone, "/api/summary", sealed.session).json()["session"] == sealed.session
+        assert get(alone, "/api/v1/summary", sealed.session).json()["session"] == sealed.session
         assert location(alone, sealed.session) == "local"
     finally:
         alone.stop()
@@ -289,11 +289,11 @@ def test_damage_is_reported_and_sealed_again(sealed: Sealed, tmp_path: Path) -> 
     other = sealed.server(tmp_path / "other")
     try:
         wait_until(lambda: location(other, sealed.session) == "archive", "the archive is listed")
-        answer = get(other, "/api/tasks", sealed.session)
+        answer = get(other, "/api/v1/tasks", sealed.session)
         assert answer.status_code == 503
         assert "is not what its manifest says" in answer.json()["error"]["message"]
         assert get(other, "/api/health").status_code == 200
         path.write_bytes(whole)
-        assert get(other, "/api/tasks", sealed.session).status_code == 200
+        assert get(other, "/api/v1/tasks", sealed.session).status_code == 200
     finally:
         other.stop()

@@ -99,7 +99,7 @@ def test_tasks_actors_and_nodes_are_those_of_rays_state_api(cluster: Any, client
     table = cli(cluster, "nodes", "--session", cluster.session, "--wide")
     assert all(node[0] in table for node in nodes)
     # Four frames of the standard library, which are more than Ray keeps by default, hide no line of the user's.
-    (failure,) = cluster.get("/api/failures", job_id=by_ray["job"])["items"]
+    (failure,) = cluster.get("/api/v1/failures", job_id=by_ray["job"])["items"]
     assert failure["message"].startswith("json.decoder.JSONDecodeError: Expecting property name")
     assert (
         Path(failure["path"]).read_text().splitlines()[failure["line"] - 1] == '        json.loads("{three")'

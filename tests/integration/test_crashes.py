@@ -43,7 +43,7 @@ def test_workers_that_abort_are_shown_with_the_harm_that_they_did(cluster: Recor
     assert printed is not None
 
     def crashes() -> dict[str, Any] | None:
-        items = cluster.get("/api/crashes", limit=100)["items"]
+        items = cluster.get("/api/v1/crashes", limit=100)["items"]
         found = {item["actor_class"] or item["function"]: item for item in items}
         # The reports come with the logs, the ends with the events.
         wanted = [found.get("AbortsAtExit"), found.get("aborts_in_task")]
@@ -78,7 +78,7 @@ def test_a_driver_that_aborts_is_shown(cluster: Recorded) -> None:
     assert driver.wait(TIMEOUT_S) == -signal.SIGABRT
 
     def crash() -> dict[str, Any] | None:
-        items = cluster.get("/api/crashes", limit=100)["items"]
+        items = cluster.get("/api/v1/crashes", limit=100)["items"]
         return next((item for item in items if item["pid"] == driver.pid), None)
 
     found = wait_until(crash, "the crash of the driver")

@@ -34,11 +34,11 @@ class Dying:
         return self.node.node_id
 
     def about(self) -> Any:
-        return self.cluster.get(f"/api/nodes/{self.node_id}")
+        return self.cluster.get(f"/api/v1/nodes/{self.node_id}")
 
     def look_for_alerts(self, since: float) -> list[dict[str, Any]]:
         """The alerts of this node that are pending or firing."""
-        items = self.cluster.get("/api/alerts")["items"]
+        items = self.cluster.get("/api/v1/alerts")["items"]
         found = [one for one in items if one["labels"].get("node_id") == self.node_id]
         for one in found:
             self.alerts.setdefault((one["rule"], one["state"]), time.monotonic() - since)
@@ -48,8 +48,8 @@ class Dying:
 @pytest.fixture(scope="module")
 def dead(cluster: Recorded) -> Dying:
     node = cluster.add_node("third", "--num-cpus=1", '--resources={"third": 1}')
-    path = f"/api/nodes/{node.node_id}"
-    wait_until(lambda: node.node_id in {n["node_id"] for n in cluster.get("/api/nodes")["items"]}, "it")
+    path = f"/api/v1/nodes/{node.node_id}"
+    wait_until(lambda: node.node_id in {n["node_id"] for n in cluster.get("/api/v1/nodes")["items"]}, "it")
     _, _, task, where, _ = talk(cluster, "third")
     assert where == node.node_id
 
@@ -57,16 +57,16 @@ def dead(cluster: Recorded) -> Dying:
         """The file with the task's lines, once all of them are kept."""
         found = [
             part
-            for part in cluster.request("/api/logs/of", task_id=task).json().get("parts")
+            for part in cluster.request("/api/v1/logs/of", task_id=task).json().get("parts")
             or []  # once it is known
             if part["stream"] == "out" and len(texts(part)) == 5
         ]
-        files = cluster.get("/api/logs", node_id=node.node_id, kind="worker_out")["files"]
+        files = cluster.get("/api/v1/logs", node_id=node.node_id, kind="worker_out")["files"]
         of = {file["name"]: file["kept"] for file in files}
         return next((part["name"] for part in found if of[part["name"]] >= part["page"]["end"]), None)
 
     def is_reported_alive() -> bool:
-        found = cluster.get("/api/metrics", name="rayscope_node_up")["items"]
+        found = cluster.get("/api/v1/metrics", name="rayscope_node_up")["items"]
         return any(one["labels"]["node_id"] == node.node_id and one["value"] == 1 for one in found)
 
     file = wait_until(kept_file, "its lines are kept")
@@ -93,18 +93,18 @@ def dead(cluster: Recorded) -> Dying:
 
 def test_an_alert_fires(dead: Dying) -> None:
     """The rule of `NodeDead` waits 10 s by itself; before Ray knows of the death, the node is missed."""
-    rules = {rule["name"]: rule for rule in dead.cluster.get("/api/alerts/rules")["items"]}
+    rules = {rule["name"]: rule for rule in dead.cluster.get("/api/v1/alerts/rules")["items"]}
     for name in ("NodeCpuHigh", "NodeMemoryHigh", "ObjectStoreNearlyFull", "UnschedulableDemands"):
         # The built-in rules read series that a real cluster has.
         expr = rules[name]["value_expr"]
-        wait_until(lambda expr=expr: dead.cluster.get("/api/metrics/query", expr=expr)["series"], name)
+        wait_until(lambda expr=expr: dead.cluster.get("/api/v1/metrics/query", expr=expr)["series"], name)
     assert {("NodeSilent", "firing"), ("NodeDead", "pending")} & dead.alerts.keys()
     (fired,) = [
         one for one in dead.look_for_alerts(0) if (one["rule"], one["state"]) == ("NodeDead", "firing")
     ]
     assert fired["annotations"]["summary"].endswith(" is dead")
     assert fired["fired_ns"] - fired["active_ns"] >= 10 * S
-    topic = dead.cluster.get("/api/realtime", topic="alerts")["data"]
+    topic = dead.cluster.get("/api/v1/realtime", topic="alerts")["data"]
     assert dead.node_id in [one["labels"].get("node_id") for one in topic["items"]]
 
 
@@ -118,28 +118,28 @@ def test_it_is_dead_with_its_reason_and_what_it_used_last(dead: Dying) -> None:
     assert node["usage"]["cpu_percent"] is not None
     assert not node["usage"]["current"]
     assert node["resources"] is None
-    dead_nodes = dead.cluster.get("/api/nodes", state="DEAD", limit=1000)["items"]
+    dead_nodes = dead.cluster.get("/api/v1/nodes", state="DEAD", limit=1000)["items"]
     assert dead.node_id in [one["node_id"] for one in dead_nodes]
     # This answer is shared among all who ask: it may be some seconds old.
     wait_until(
-        lambda: dead.node_id in [one["id"] for one in dead.cluster.get("/api/nodes/cells")["dead"]],
+        lambda: dead.node_id in [one["node_id"] for one in dead.cluster.get("/api/v1/nodes/cells")["dead"]],
         "it among the dead of the machine view",
     )
-    assert dead.node_id not in dead.cluster.get("/api/nodes/cells")["nodes"]["id"]
+    assert dead.node_id not in dead.cluster.get("/api/v1/nodes/cells")["nodes"]["node_id"]
 
 
 def test_its_lines_are_still_there(dead: Dying) -> None:
     of = {"node_id": dead.node_id}
-    nodes = dead.cluster.get("/api/logs", **of)["nodes"]
+    nodes = dead.cluster.get("/api/v1/logs", **of)["nodes"]
     assert any(node["node_id"] == dead.node_id and node["state"] == "DEAD" for node in nodes)
-    page = dead.cluster.get("/api/logs/file", name=dead.file, **of)
+    page = dead.cluster.get("/api/v1/logs/file", name=dead.file, **of)
     assert not page["live"]
     assert page["problem"]
     lines = [f"omega line {number} äöü 雪" for number in range(5)]
     assert [line["text"] for line in page["lines"] if line["text"].startswith("omega")] == lines
-    parts = dead.cluster.get("/api/logs/of", task_id=dead.task)["parts"]
+    parts = dead.cluster.get("/api/v1/logs/of", task_id=dead.task)["parts"]
     assert texts(parts[0]) == lines
-    assert dead.cluster.get("/api/logs/search", q="omega line 4", **of)["items"]
-    gone = dead.cluster.request("/api/logs/file", name="raylet.out", **of)
+    assert dead.cluster.get("/api/v1/logs/search", q="omega line 4", **of)["items"]
+    gone = dead.cluster.request("/api/v1/logs/file", name="raylet.out", **of)
     assert gone.status_code == 404
     assert gone.json()["error"]["remedy"]

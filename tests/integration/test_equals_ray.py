@@ -90,7 +90,7 @@ class Recorded:
         return {(row["task_id"], row["attempt"]): row for row in found}
 
     def summary(self) -> Row:
-        found: Row = httpx.get(f"{self.server.url}/api/summary").raise_for_status().json()
+        found: Row = httpx.get(f"{self.server.url}/api/v1/summary").raise_for_status().json()
         return found
 
 

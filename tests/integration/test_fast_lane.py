@@ -130,7 +130,7 @@ def driver() -> Iterator[Callable[..., None]]:
 
 def complete_summary(server: Server) -> dict[str, Any] | None:
     """The summary once every task is on record."""
-    summary: dict[str, Any] = httpx.get(f"{server.url}/api/summary").json()
+    summary: dict[str, Any] = httpx.get(f"{server.url}/api/v1/summary").json()
     return summary if summary.get("states", {}).get("FINISHED") == TASKS else None
 
 

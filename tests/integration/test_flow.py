@@ -18,29 +18,29 @@ CALLS = 10
 
 
 def test_the_flame_graph_adds_up_to_what_ray_says(tree: Tree) -> None:
-    answer = tree.get("/api/flow/flame", weight="count")
+    answer = tree.get("/api/v1/flow/flame", weight="count")
     by_name: dict[str, int] = defaultdict(int)
     for frame in answer["frames"]:
         by_name[frame["name"]] += frame["own"]
     assert by_name["Worker.process"] == tree.printed["calls"]
     assert by_name["Worker.run"] == by_name["Worker.__init__"] == tree.printed["workers"]
-    assert answer["total"] == tree.get("/api/summary")["tasks"]
-    total = tree.get("/api/flow/flame", weight="duration")["total"]
-    lasted = [task["duration_ns"] for task in tree.get("/api/tasks", limit=1000)["items"]]
+    assert answer["total"] == tree.get("/api/v1/summary")["tasks"]
+    total = tree.get("/api/v1/flow/flame", weight="duration")["total"]
+    lasted = [task["duration_ns"] for task in tree.get("/api/v1/tasks", limit=1000)["items"]]
     assert total == sum(lasted)
     # Where workers worked rather than waited: in `process`; `run` only waits.
     own: dict[str, int] = defaultdict(int)
-    for frame in tree.get("/api/flow/flame", weight="executing")["frames"]:
+    for frame in tree.get("/api/v1/flow/flame", weight="executing")["frames"]:
         own[frame["name"]] += frame["own"]
     asleep = ((tree.printed["calls"] - CALLS) * USUAL_MS + CALLS * BOTTLENECK_MS) * 10**6
     assert own["Worker.process"] >= asleep
     assert max(own, key=lambda name: own[name]) == "Worker.process"
-    called = tree.get("/api/flow/flame", weight="count", of="Worker.process")
+    called = tree.get("/api/v1/flow/flame", weight="count", of="Worker.process")
     assert called["own"] == tree.printed["calls"]
 
 
 def test_the_critical_path_leads_through_the_bottleneck(tree: Tree) -> None:
-    path = tree.get("/api/flow/critical_path")
+    path = tree.get("/api/v1/flow/critical-path")
     links = path["links"]
     assert sum(link["end_ns"] - link["begin_ns"] for link in links) == path["duration_ns"]
     assert all(a["end_ns"] == b["begin_ns"] for a, b in pairwise(links))
@@ -55,7 +55,7 @@ def test_the_critical_path_leads_through_the_bottleneck(tree: Tree) -> None:
     assert busiest["name"] == "Worker.process"
     # From the begin to the end of the driver; the first actors waited for their processes to start.
     assert (path["so_far"], path["driver_traced"]) == (False, True)
-    (job,) = tree.get("/api/jobs")["items"]
+    (job,) = tree.get("/api/v1/jobs")["items"]
     assert abs(path["end_ns"] - job["end_ns"]) < 10**9
     assert links[-1]["name"] == "driver"
     assert path["phases"]["starting_worker"] > 0
@@ -64,7 +64,7 @@ def test_the_critical_path_leads_through_the_bottleneck(tree: Tree) -> None:
 def test_the_stack_shows_what_the_job_waits_for(tree: Tree) -> None:
     middle = tree.slow[CALLS // 2]
     when = (middle["start_ns"] + middle["end_ns"]) // 2
-    answer = tree.get("/api/flow/stack", at_ns=when)
+    answer = tree.get("/api/v1/flow/stack", at_ns=when)
     awaited = [node for node in answer["nodes"] if node["deepest"] and node["situation"] == "running"]
     assert [node["name"] for node in awaited] == ["Worker.process"]
     assert [example["task_id"] for example in awaited[0]["examples"]] == [middle["task_id"]]
@@ -78,8 +78,8 @@ def test_the_stack_shows_what_the_job_waits_for(tree: Tree) -> None:
 
 
 def test_the_gantt_chart_has_every_attempt(tree: Tree) -> None:
-    answer = tree.get("/api/flow/gantt", by="actor", width=1600)
-    assert sum(lane["attempts"] for lane in answer["lanes"]) == tree.get("/api/summary")["attempts"]
+    answer = tree.get("/api/v1/flow/gantt", by="actor", width=1600)
+    assert sum(lane["attempts"] for lane in answer["lanes"]) == tree.get("/api/v1/summary")["attempts"]
     bars = answer["bars"]
     slow = {task["task_id"]: task for task in tree.slow}
     lanes = set()
@@ -92,19 +92,19 @@ def test_the_gantt_chart_has_every_attempt(tree: Tree) -> None:
         assert end <= slow[task_id]["end_ns"]
         assert bars["row"][number] == 0  # an actor runs one call at a time
     assert lanes == {tree.slow[0]["actor_id"]}
-    whole = tree.get("/api/flow/logical")
+    whole = tree.get("/api/v1/flow/logical")
     calls = sum(call["attempts"] for call in whole["calls"])
-    assert calls == tree.get("/api/summary")["attempts"]
+    assert calls == tree.get("/api/v1/summary")["attempts"]
 
 
 def test_the_physical_view_has_on_each_worker_what_ran_there_then(tree: Tree) -> None:
     middle = tree.slow[CALLS // 2]
     when = (middle["start_ns"] + middle["end_ns"]) // 2
-    answer = tree.get("/api/flow/physical", at_ns=when, with_bytes=True)
-    assert answer["nodes"]["id"] == [middle["node_id"]]
+    answer = tree.get("/api/v1/flow/physical", at_ns=when, with_bytes=True)
+    assert answer["nodes"]["node_id"] == [middle["node_id"]]
     running = [
         task
-        for task in tree.get("/api/tasks", since_ns=when, until_ns=when, limit=1000)["items"]
+        for task in tree.get("/api/v1/tasks", since_ns=when, until_ns=when, limit=1000)["items"]
         if task["start_ns"] is not None and task["start_ns"] <= when < task["end_ns"]
     ]
     by_worker: dict[str, list[str]] = defaultdict(list)
@@ -122,12 +122,12 @@ def test_the_physical_view_has_on_each_worker_what_ran_there_then(tree: Tree) ->
         for key, names in by_worker.items()
     )
     # Every actor is in the worker that Ray says; the driver is one more.
-    actors = {actor["worker_id"][:16] for actor in tree.get("/api/actors", limit=1000)["items"]}
+    actors = {actor["worker_id"][:16] for actor in tree.get("/api/v1/actors", limit=1000)["items"]}
     classes = {key for at, key in enumerate(workers["key"]) if workers["actor_class"][at] >= 0}
     assert classes == actors
     assert len(actors) == tree.printed["workers"]
-    node = tree.get("/api/flow/physical/node", at_ns=when, on_node=middle["node_id"])
-    slow = next(worker for worker in node["workers"] if worker["id"] == middle["worker_id"])
+    node = tree.get("/api/v1/flow/physical/node", at_ns=when, on_node=middle["node_id"])
+    slow = next(worker for worker in node["workers"] if worker["worker_id"] == middle["worker_id"])
     assert middle["task_id"] in {attempt["task_id"] for attempt in slow["attempts"]}
     assert slow["actor_id"] == middle["actor_id"]
-    assert tree.get("/api/flow/transfers")["pairs"] == []  # there is one node
+    assert tree.get("/api/v1/flow/transfers")["pairs"] == []  # there is one node

@@ -71,17 +71,17 @@ def test_a_finding_of_a_running_job_is_a_metric_that_a_rule_fires_on(cluster: An
         job = next(line.split()[1] for line in driver.stdout if line.startswith("JOB "))
 
         def shares() -> Any:
-            found = cluster.get("/api/metrics", name="rayscope_finding_share")["items"]
+            found = cluster.get("/api/v1/metrics", name="rayscope_finding_share")["items"]
             return [one for one in found if one["labels"]["job_id"] == job and one["value"] >= 0.15]
 
         (share,) = wait_until(shares, "the metric")
         assert (share["labels"]["kind"], share["labels"]["function"]) == ("get_in_loop", "crawl")
-        answer = cluster.get("/api/insights", job_id=job)
+        answer = cluster.get("/api/v1/insights", job_id=job)
         assert answer["so_far"]
         assert "get_in_loop" in {finding["kind"] for finding in answer["findings"]}
 
         def firing() -> Any:
-            alerts = cluster.get("/api/alerts")["items"]
+            alerts = cluster.get("/api/v1/alerts")["items"]
             return [one for one in alerts if (one["rule"], one["state"]) == ("Looping", "firing")]
 
         (alert,) = wait_until(firing, "the alert")

@@ -34,7 +34,7 @@ def act(cluster: Any, method: str, path: str, **body: Any) -> httpx.Response:
 
 
 def job(cluster: Any, submission_id: str) -> Any:
-    rows = cluster.get("/api/jobs", q="", sort="-start_ns")["items"]
+    rows = cluster.get("/api/v1/jobs", q="", sort="-start_ns")["items"]
     return next((row for row in rows if row["submission_id"] == submission_id), None)
 
 
@@ -46,7 +46,7 @@ def test_a_job_is_submitted_and_counted_in_full(cluster: Any) -> None:
     path = cluster.home / "squares.py"
     path.write_text(SCRIPT)
     given = act(
-        cluster, "POST", "/api/jobs", entrypoint=f"{sys.executable} {path}", metadata={"team": "tests"}
+        cluster, "POST", "/api/v1/jobs", entrypoint=f"{sys.executable} {path}", metadata={"team": "tests"}
     )
     assert given.status_code == 200, given.text
     submission_id = given.json()["submission_id"]
@@ -60,29 +60,29 @@ def test_a_job_is_submitted_and_counted_in_full(cluster: Any) -> None:
     assert json.loads(row["metadata"])["team"] == "tests"
     progress = wait_until(
         lambda: (
-            (found := cluster.get(f"/api/jobs/{row['job_id']}/progress"))["states"] == {"FINISHED": 30}
+            (found := cluster.get(f"/api/v1/jobs/{row['job_id']}/progress"))["states"] == {"FINISHED": 30}
             and found
         ),
         "all of its tasks",
     )
     assert [(f["func_name"], f["attempts"]) for f in progress["functions"]] == [("square", 30)]
-    events = cluster.get("/api/events", job_id=row["job_id"], kind="job")["items"]
+    events = cluster.get("/api/v1/events", job_id=row["job_id"], kind="job")["items"]
     assert [event["event"] for event in events] == ["JOB_SUCCEEDED", "JOB_STARTED"]
-    assert act(cluster, "DELETE", f"/api/jobs/{row['job_id']}").json() == {"deleted": True}
+    assert act(cluster, "DELETE", f"/api/v1/jobs/{row['job_id']}").json() == {"deleted": True}
     assert httpx.get(f"{cluster.dashboard_url}/api/jobs/{submission_id}").status_code == 404
     assert job(cluster, submission_id)["state"] == "SUCCEEDED"  # the record keeps it
 
 
 def test_a_job_is_stopped_and_a_running_one_is_not_deleted(cluster: Any) -> None:
-    given = act(cluster, "POST", "/api/jobs", entrypoint="sleep 600", submission_id="a-long-one")
+    given = act(cluster, "POST", "/api/v1/jobs", entrypoint="sleep 600", submission_id="a-long-one")
     assert given.json() == {"submission_id": "a-long-one"}
     wait_until(lambda: (row := job(cluster, "a-long-one")) and row["state"] == "RUNNING", "the job")
-    again = act(cluster, "POST", "/api/jobs", entrypoint="true", submission_id="a-long-one")
+    again = act(cluster, "POST", "/api/v1/jobs", entrypoint="true", submission_id="a-long-one")
     assert (again.status_code, again.json()["error"]["code"]) == (409, "refused")
     job_id = job(cluster, "a-long-one")["job_id"]
-    refused = act(cluster, "DELETE", f"/api/jobs/{job_id}")
+    refused = act(cluster, "DELETE", f"/api/v1/jobs/{job_id}")
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "refused")
-    assert act(cluster, "POST", f"/api/jobs/{job_id}/stop").json() == {"stopped": True}
+    assert act(cluster, "POST", f"/api/v1/jobs/{job_id}/stop").json() == {"stopped": True}
     wait_until(lambda: job(cluster, "a-long-one")["state"] == "STOPPED", "its end")
     assert ray_status(cluster, "a-long-one") == "STOPPED"
 
@@ -101,13 +101,13 @@ def test_the_verdict_about_a_job_is_the_same_before_and_after_it_is_stopped(clus
     path = cluster.home / "grind.py"
     path.write_text(GRIND)
     given = act(
-        cluster, "POST", "/api/jobs", entrypoint=f"{sys.executable} {path}", submission_id=f"by-{how}"
+        cluster, "POST", "/api/v1/jobs", entrypoint=f"{sys.executable} {path}", submission_id=f"by-{how}"
     )
     assert given.status_code == 200, given.text
 
     def insights() -> Any:
         row = job(cluster, f"by-{how}")
-        answer = cluster.request("/api/insights", job_id=row["job_id"]) if row and row["job_id"] else None
+        answer = cluster.request("/api/v1/insights", job_id=row["job_id"]) if row and row["job_id"] else None
         return answer.json() if answer is not None and answer.status_code == 200 else None
 
     def seconds(answer: Any) -> dict[str, float]:
@@ -121,7 +121,7 @@ def test_the_verdict_about_a_job_is_the_same_before_and_after_it_is_stopped(clus
     assert before["so_far"]
     row = job(cluster, f"by-{how}")
     if how == "job-stop":
-        assert act(cluster, "POST", f"/api/jobs/{row['job_id']}/stop").json() == {"stopped": True}
+        assert act(cluster, "POST", f"/api/v1/jobs/{row['job_id']}/stop").json() == {"stopped": True}
     else:
         [pid] = [one.pid for one in psutil.process_iter(["cmdline"]) if is_driver(one, str(path))]
         os.kill(pid, signal.SIGINT)
@@ -161,11 +161,13 @@ def test_a_killed_driver_is_no_success(
         rows = cluster.get(path, sort="-start_ns")["items"]
         return next((row for row in rows if row[field] == driver.pid), None)
 
-    wait_until(lambda: (row("/api/workers", "pid") or {}).get("exit_type"), "the end of the driver's worker")
+    wait_until(
+        lambda: (row("/api/v1/workers", "pid") or {}).get("exit_type"), "the end of the driver's worker"
+    )
     job = wait_until(
-        lambda: (found := row("/api/jobs", "driver_pid")) and found["end_ns"] and found, "the job's end"
+        lambda: (found := row("/api/v1/jobs", "driver_pid")) and found["end_ns"] and found, "the job's end"
     )
     assert (job["state"], job["exit_code"]) == (state, None)
     assert (job["message"] or "").startswith("Exit status unknown") == (state == "FINISHED")
-    history = cluster.get("/api/events", job_id=job["job_id"], kind="job")["items"]
+    history = cluster.get("/api/v1/events", job_id=job["job_id"], kind="job")["items"]
     assert [(event["event"], event["severity"]) for event in history[:-1]] == events

@@ -36,11 +36,11 @@ def test_an_application_leads_to_its_replicas_and_their_logs(serving: Serving) -
     assert model["config"]["ray_actor_options"]["runtime_env"] == {"env_vars": {"KEY": "<redacted>"}}
     assert [one["state"] for one in front["history"]][-1] == "HEALTHY"
     assert serving.shop["route_prefix"] == "/shop"
-    actors = {one["actor_id"]: one for one in serving.get("/api/actors", limit=1000)["items"]}
+    actors = {one["actor_id"]: one for one in serving.get("/api/v1/actors", limit=1000)["items"]}
     logs = {(one["node_id"], one["log_file"]) for one in serving.shop["replicas"]}
 
     def logs_are_listed() -> bool:
-        files = serving.get("/api/logs", limit=2000)["files"]
+        files = serving.get("/api/v1/logs", limit=2000)["files"]
         return logs <= {(file["node_id"], file["name"]) for file in files}
 
     wait_until(logs_are_listed, "the logs, of which one has just begun")
@@ -79,7 +79,7 @@ def test_slow_requests_are_as_the_program_measured_them(serving: Serving) -> Non
     assert len(expected) == -(-REQUESTS // SLOW)
 
     def find() -> dict[str, Any]:
-        items = serving.get("/api/serve-requests/shop", limit=200)["items"]
+        items = serving.get("/api/v1/serve-requests/shop", limit=200)["items"]
         found = {one["request_id"]: one for one in items if one["request_id"] in expected}
         # (The reports of a proxy and a replica about the same request arrive up to five seconds apart.)
         whole = all(one["proxy_ns"] is not None and len(one["steps"]) == 3 for one in found.values())
@@ -112,7 +112,7 @@ def test_failed_requests_are_on_record_however_fast_they_failed(serving: Serving
     fewest = min(REQUESTS // FAILS, MAX_FAILED)
 
     def find() -> Any:
-        items = serving.get("/api/serve-requests/shop", limit=200, order="failed")["items"]
+        items = serving.get("/api/v1/serve-requests/shop", limit=200, order="failed")["items"]
         # A proxy and a replica report the same request up to five seconds apart.
         whole = [one for one in items if one["proxy_ns"] is not None]
         return whole if len(whole) >= fewest else None
@@ -129,7 +129,7 @@ def _spans(times: dict[str, Any]) -> dict[str, list[int]]:
 
 def test_errors_are_counted_by_caller(serving: Serving) -> None:
     def find() -> Any:
-        edges = serving.get("/api/serve/shop")["edges"]
+        edges = serving.get("/api/v1/serve/shop")["edges"]
         return edges if sum(one["calls"] for one in edges) >= REQUESTS else None
 
     (edge,) = wait_until(find, "the calls")

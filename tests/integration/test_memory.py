@@ -45,7 +45,7 @@ def test_references_equal_rays_and_name_who_made_them(cluster: Any) -> None:
         made, put = ids[:3], ids[3]
 
         def known() -> Any:
-            found = cluster.get("/api/memory", by="function", older_than_s=0)
+            found = cluster.get("/api/v1/memory", by="function", older_than_s=0)
             mine = {o["object_id"]: o for o in found["objects"] if o["object_id"] in ids}
             return len(mine) == 4 and all(o["function"] for o in mine.values()) and (found, mine)
 
@@ -115,7 +115,7 @@ def test_copies_of_an_object_are_where_ray_says(cluster: Any) -> None:
         def answer(
             of: str, problem: str | None
         ) -> Any:  # the tasks come with Ray's events, the death with the GCS
-            found = cluster.get(f"/api/memory/objects/{of}")
+            found = cluster.get(f"/api/v1/memory/objects/{of}")
             return found["problem"] == problem and found
 
         copies = wait_until(lambda: answer(made, None), "the owner's answer")
@@ -125,8 +125,8 @@ def test_copies_of_an_object_are_where_ray_says(cluster: Any) -> None:
         inside = wait_until(lambda: answer(small, None), "the owner of a small object")
         assert (inside["nodes"], inside["is_spilled"], inside["owner_id"]) == ([], False, copies["owner_id"])
 
-        stores = {one["node_id"]: one for one in cluster.get("/api/memory")["nodes"]}
-        for node in cluster.get("/api/nodes", state="ALIVE")["items"]:
+        stores = {one["node_id"]: one for one in cluster.get("/api/v1/memory")["nodes"]}
+        for node in cluster.get("/api/v1/nodes", state="ALIVE")["items"]:
             usage, store = node["usage"], stores[node["node_id"]]
             assert store["memory"]["total_bytes"] == usage["mem_total_bytes"]
             assert store["object_store"]["total_bytes"] == usage["object_store_total_bytes"]

@@ -21,7 +21,7 @@ PARTS = {"actors", "gpu", "memory", "network", "node", "objects", "ray", "raysco
 
 def latest(cluster: Recorded, name: str, **labels: str) -> dict[str, float]:
     """node id -> value."""
-    found = cluster.get("/api/metrics", name=name, label=[f"{k}={v}" for k, v in labels.items()])
+    found = cluster.get("/api/v1/metrics", name=name, label=[f"{k}={v}" for k, v in labels.items()])
     return {item["labels"].get("node_id", ""): item["value"] for item in found["items"]}
 
 
@@ -38,7 +38,7 @@ def test_every_built_in_collector_goes_well(cluster: Recorded) -> None:
         return each["ok"] and each["error"] is None
 
     def good() -> Any:
-        collectors = {each["name"]: each for each in cluster.get("/api/metrics", limit=1)["collectors"]}
+        collectors = {each["name"]: each for each in cluster.get("/api/v1/metrics", limit=1)["collectors"]}
         return collectors.keys() >= PARTS and all(is_well(collectors[name]) for name in PARTS) and collectors
 
     # A node that another test killed is asked until Ray takes it for dead.
@@ -85,7 +85,7 @@ def test_tasks_and_workers_are_counted(cluster: Recorded) -> None:
     )
     pids = {
         int(item["labels"]["pid"])
-        for item in cluster.get("/api/metrics", name="rayscope_worker_memory_bytes")["items"]
+        for item in cluster.get("/api/v1/metrics", name="rayscope_worker_memory_bytes")["items"]
     }
     assert pids
     assert any(psutil.pid_exists(pid) for pid in pids)
@@ -99,7 +99,7 @@ def prometheus(cluster: Recorded, tmp_path: Path) -> Iterator[str]:
         "scrape_configs": [
             {
                 "job_name": "ray",
-                "http_sd_configs": [{"url": f"{cluster.url}/api/prometheus/sd", "refresh_interval": "1s"}],
+                "http_sd_configs": [{"url": f"{cluster.url}/api/v1/prometheus/sd", "refresh_interval": "1s"}],
                 "relabel_configs": [
                     {"source_labels": [f"__meta_rayscope_{name}"], "target_label": name}
                     for name in ("session", "node_id")

@@ -45,10 +45,10 @@ print("JSON" + json.dumps([ray.cluster_resources(), ray.available_resources()]))
 
 def node_of(cluster: Recorded, pid: int) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """The node, and its worker with that process id once it is measured."""
-    for node in cluster.get("/api/nodes")["items"]:
+    for node in cluster.get("/api/v1/nodes")["items"]:
         if node["state"] != "ALIVE":
             continue
-        detail = cluster.get(f"/api/nodes/{node['node_id']}")
+        detail = cluster.get(f"/api/v1/nodes/{node['node_id']}")
         for worker in detail["workers"]:
             if worker["pid"] == pid and worker["memory_bytes"] is not None:
                 return detail, worker
@@ -63,7 +63,7 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
 
         # First, since Ray stops retrying the download after a while.
         def building() -> Any:
-            waiting = cluster.get("/api/cluster/status")["pending"]
+            waiting = cluster.get("/api/v1/cluster/status")["pending"]
             return next((one for one in waiting if one["reason"]["code"] == "runtime_env"), None)
 
         unbuilt = wait_until(building, "what waits for its runtime environment")
@@ -94,7 +94,7 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
         assert node["measured"]["cpus"] == psutil.cpu_count()
 
         def stored() -> bool:
-            usage = cluster.get(f"/api/nodes/{node['node_id']}")["usage"]
+            usage = cluster.get(f"/api/v1/nodes/{node['node_id']}")["usage"]
             return int(usage["object_store_used_bytes"] or 0) >= 20_000_000
 
         wait_until(stored, "what the actor put into the object store")
@@ -102,20 +102,20 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
         # The spinning worker is listed with its task. Ray's workers have a low priority, so other processes
         # may use most of the cores.
         def spinning() -> Any:
-            for one in cluster.get("/api/nodes")["items"]:
-                for worker in cluster.get(f"/api/nodes/{one['node_id']}")["workers"]:
+            for one in cluster.get("/api/v1/nodes")["items"]:
+                for worker in cluster.get(f"/api/v1/nodes/{one['node_id']}")["workers"]:
                     runs = [attempt["name"] for attempt in worker["attempts"]]
                     if runs == ["spin"] and (worker["cpu_percent"] or 0) > 1:
                         return worker
             return None
 
         spins = wait_until(spinning, "the worker that spins")
-        rows = cluster.get("/api/workers", sort="-cpu_percent", at_least="cpu_percent:1")["items"]
-        assert spins["id"] in [one["worker_id"] for one in rows]
+        rows = cluster.get("/api/v1/workers", sort="-cpu_percent", at_least="cpu_percent:1")["items"]
+        assert spins["worker_id"] in [one["worker_id"] for one in rows]
         assert all(one["cpu_percent"] >= 1 for one in rows)
 
         def drawn() -> bool:
-            cells = cluster.get("/api/nodes/cells")
+            cells = cluster.get("/api/v1/nodes/cells")
             if spins["pid"] not in cells["workers"]["pid"]:
                 return False
             place = cells["workers"]["pid"].index(spins["pid"])
@@ -130,7 +130,7 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
         left = {name: available.get(name, 0.0) for name in ("CPU", "second")}
 
         def compared() -> tuple[Any, ...]:
-            status = cluster.get("/api/cluster/status")
+            status = cluster.get("/api/v1/cluster/status")
             resources = status["resources"]
             held = {(one["kind"], one["name"]): one["resources"] for one in status["by"]}
             return (
@@ -144,14 +144,14 @@ def test_use_and_resources_equal_psutil_and_ray(cluster: Recorded) -> None:
         wait_until(lambda: all(compared()), "the resources as Ray tells them")
 
         def waiting() -> Any:
-            pending = cluster.get("/api/cluster/status")["pending"]
+            pending = cluster.get("/api/v1/cluster/status")["pending"]
             return next((one for one in pending if one["name"] == "never" and one["count"] == 3), None)
 
         pending = wait_until(waiting, "what never finds a place")
         assert pending["resources"] == {"CPU": 1.0, "unobtainium": 2.0}
         reason = pending["reason"]
         assert (reason["code"], reason["never"], reason["resource"]) == ("no_resource", True, "unobtainium")
-        shapes = cluster.get("/api/cluster/status")["shapes"]
+        shapes = cluster.get("/api/v1/cluster/status")["shapes"]
         assert any(one["infeasible"] == 3 and "unobtainium" in one["resources"] for one in shapes)
     finally:
         driver.kill()
@@ -189,7 +189,7 @@ def test_holders_of_resources_that_others_wait_for(cluster: Recorded) -> None:
         whole = float(next(line for line in driver.stdout if line.startswith("WHOLE")).split()[1])
 
         def waiting() -> Any:
-            pending = cluster.get("/api/cluster/status")["pending"]
+            pending = cluster.get("/api/v1/cluster/status")["pending"]
             found = next((one for one in pending if one["name"] == "want_all"), None)
             return found is not None and len(found["holders"]) == 3 and found
 
@@ -204,14 +204,14 @@ def test_holders_of_resources_that_others_wait_for(cluster: Recorded) -> None:
         ]
         assert pending["holders_left_out"] == 0
         actor, task, group = pending["holders"]
-        assert cluster.get(f"/api/actors/{actor['id']}")["class_name"] == "Keeper"
-        assert cluster.get(f"/api/placement_groups/{group['id']}")["name"] == "shelf"
+        assert cluster.get(f"/api/v1/actors/{actor['id']}")["class_name"] == "Keeper"
+        assert cluster.get(f"/api/v1/placement-groups/{group['id']}")["name"] == "shelf"
         assert pending["since_ns"] > group["since_ns"] > 0
 
         # The tracer reports arguments a little later than Ray reports the task.
         def missing() -> Any:
-            found = cluster.get("/api/tasks", func_name="use")["items"]
-            return found and cluster.get(f"/api/tasks/{found[0]['task_id']}")["waits_for"]
+            found = cluster.get("/api/v1/tasks", func_name="use")["items"]
+            return found and cluster.get(f"/api/v1/tasks/{found[0]['task_id']}")["waits_for"]
 
         assert wait_until(missing, "the task that makes an argument") == [
             {"task_id": task["id"], "name": "keep", "state": "RUNNING"}

@@ -146,7 +146,7 @@ def test_a_recorded_cluster_a_joining_script_and_a_submitted_job(lab: Lab) -> No
         )
         assert submitted.returncode == 0, submitted.stderr
         assert "joined" in submitted.stdout
-        summary = httpx.get(f"{about['url']}/api/summary", trust_env=False).json()
+        summary = httpx.get(f"{about['url']}/api/v1/summary", trust_env=False).json()
         triple = next(one for one in summary["functions"] if one["func_name"] == "triple")
         assert (triple["attempts"], triple["finished"]) == (100, 100)
         assert "events" in summary["recording"]

@@ -90,7 +90,7 @@ def get(server: Server, path: str) -> Any:
 
 
 def calls(server: Server) -> Counter[tuple[str, str]]:
-    items = get(server, "/api/tasks?limit=1000")["items"]
+    items = get(server, "/api/v1/tasks?limit=1000")["items"]
     return Counter((row["name"], row["state"]) for row in items if row["type"] != "DRIVER_TASK")
 
 
@@ -110,8 +110,8 @@ def test_each_server_shows_what_all_nodes_sent(servers: list[Server]) -> None:
                 assert server.services.catalog.about(cluster.session).events > 0
                 wait_until(lambda server=server: calls(server) == EXPECTED, f"all calls at {server.url}")
             # A server that receives no events opens the live session.
-            wait_until(lambda: get(third, "/api/sessions")["items"], "the session is listed")
-            assert get(third, "/api/sessions")["items"][0]["state"] == "live"
+            wait_until(lambda: get(third, "/api/v1/sessions")["items"], "the session is listed")
+            assert get(third, "/api/v1/sessions")["items"][0]["state"] == "live"
             wait_until(lambda: calls(third) == EXPECTED, "all calls at the third server")
             assert calls(third) == EXPECTED
             cluster.run(
@@ -122,8 +122,8 @@ def test_each_server_shows_what_all_nodes_sent(servers: list[Server]) -> None:
             cluster.stop()
         for server in servers:
             wait_until(
-                lambda server=server: get(server, "/api/sessions")["items"][0]["state"] == "ended",
+                lambda server=server: get(server, "/api/v1/sessions")["items"][0]["state"] == "ended",
                 "it ends",
             )
-    nodes = [get(server, "/api/nodes")["items"] for server in servers]
+    nodes = [get(server, "/api/v1/nodes")["items"] for server in servers]
     assert [len(one) for one in nodes] == [2, 2, 2]

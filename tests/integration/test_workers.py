@@ -37,7 +37,7 @@ def test_workers_show_the_same_calls_as_the_stack(cluster: Recorded) -> None:
         script = f"driver-{len(cluster.processes) - 1}.py"
 
         def waiting() -> Any:  # a wait is reported once it has lasted a second
-            workers = cluster.get("/api/workers", state="ALIVE", job_id=job, limit=1000)["items"]
+            workers = cluster.get("/api/v1/workers", state="ALIVE", job_id=job, limit=1000)["items"]
             attempts = [a for one in workers for a in one["attempts"]]
             counts: dict[str, int] = {}
             for attempt in attempts:
@@ -54,7 +54,7 @@ def test_workers_show_the_same_calls_as_the_stack(cluster: Recorded) -> None:
         waiter = next(a for one in workers for a in one["attempts"] if a["name"] == "waiter")
         assert [one["name"] for one in waiter["blocked_on"]] == ["sleeper"]
 
-        stack = cluster.get("/api/flow/stack", job_id=job)["nodes"]
+        stack = cluster.get("/api/v1/flow/stack", job_id=job)["nodes"]
         assert {(one["name"], one["situation"]) for one in stack} == {
             (a["name"], a["situation"]) for one in workers for a in one["attempts"]
         }
@@ -66,13 +66,16 @@ def test_workers_show_the_same_calls_as_the_stack(cluster: Recorded) -> None:
         # The node's panel and the physical view say the same.
         by_id = {one["worker_id"]: one for one in workers}
         for node in {one["node_id"] for one in workers}:
-            for path, params in ((f"/api/nodes/{node}", {}), ("/api/flow/physical/node", {"on_node": node})):
+            for path, params in (
+                (f"/api/v1/nodes/{node}", {}),
+                ("/api/v1/flow/physical/node", {"on_node": node}),
+            ):
                 for one in cluster.get(path, **params)["workers"]:
-                    if same := by_id.get(one["id"]):
+                    if same := by_id.get(one["worker_id"]):
                         assert one["job_id"] == job
                         for field in ("running", "blocked", "attempts"):
                             assert one[field] == same[field], path
-        columns = cluster.get("/api/flow/physical")["workers"]
+        columns = cluster.get("/api/v1/flow/physical")["workers"]
         assert columns["blocked"][columns["pid"].index(main["pid"])] == 1
     finally:
         driver.kill()
@@ -116,12 +119,12 @@ def test_gpus_are_those_that_ray_names_in_the_program(cluster: Recorded) -> None
         (ids, actor), said = json.loads(line.removeprefix("SAID"))
 
         def known() -> Any:
-            answers = {name: cluster.request(f"/api/tasks/{task}") for name, (_, task) in said.items()}
+            answers = {name: cluster.request(f"/api/v1/tasks/{task}") for name, (_, task) in said.items()}
             if any(answer.status_code == 404 for answer in answers.values()):  # its events are on their way
                 return None
             tasks = {name: answer.json()["attempts"][0] for name, answer in answers.items()}
             found = {name: task["gpus"] for name, task in tasks.items()}
-            found["actor"] = cluster.get(f"/api/actors/{actor}")["gpus"]
+            found["actor"] = cluster.get(f"/api/v1/actors/{actor}")["gpus"]
             return all(one and one[0]["index"] is not None for one in found.values()) and (tasks, found)
 
         tasks, found = wait_until(known, "the index of each GPU")
@@ -129,14 +132,14 @@ def test_gpus_are_those_that_ray_names_in_the_program(cluster: Recorded) -> None
             "actor": [{"index": str(ids[0]), "share": 1.0}],
             **{name: [{"index": str(given[0]), "share": 0.2}] for name, (given, _) in said.items()},
         }
-        place = cluster.get(f"/api/actors/{actor}")
+        place = cluster.get(f"/api/v1/actors/{actor}")
         holders = {tasks[name]["worker_id"]: found[name] for name in tasks} | {
             place["worker_id"]: found["actor"]
         }
-        workers = cluster.get("/api/workers", state="ALIVE", limit=1000)["items"]
+        workers = cluster.get("/api/v1/workers", state="ALIVE", limit=1000)["items"]
         assert {one["worker_id"]: one["gpus"] for one in workers if one["gpus"]} == holders
-        on_node = cluster.get(f"/api/nodes/{place['node_id']}")["workers"]
-        assert {one["id"]: one["gpus"] for one in on_node if one["gpus"]} == holders
+        on_node = cluster.get(f"/api/v1/nodes/{place['node_id']}")["workers"]
+        assert {one["worker_id"]: one["gpus"] for one in on_node if one["gpus"]} == holders
     finally:
         driver.kill()
         driver.wait()

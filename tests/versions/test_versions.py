@@ -136,7 +136,7 @@ def test_the_record_equals_what_that_ray_says(python: Path, server: Server, fast
         deadline = time.monotonic() + 30
         while (wrong := differences(read(), reported)) and time.monotonic() < deadline:
             time.sleep(1)
-        summary = httpx.get(f"{server.url}/api/summary").json()
+        summary = httpx.get(f"{server.url}/api/v1/summary").json()
         lanes = {name: summary["lanes"][name] for name in ("fast", "json", "none")}
         print(f"\nRay {said['version']}: {len(reported)} attempts, {len(wrong)} differ, lanes {lanes}")
         print(f"  {summary['lanes']['reasons']} unknown {summary['ingest']['unknown']}")
@@ -213,7 +213,7 @@ def recorded(python: Path, server: Server, program: str, hook: bool) -> Iterator
             assert process.poll() is None, errors.read_text()[-2000:]
             server.services.writer.flush()
             for session in set(server.services.catalog.names()) - before:
-                summary: Row = httpx.get(f"{server.url}/api/summary", params={"session": session}).json()
+                summary: Row = httpx.get(f"{server.url}/api/v1/summary", params={"session": session}).json()
                 lanes = summary["lanes"]
                 if summary["states"].get("FINISHED") and lanes["fast"] + lanes["json"] == 1:
                     return summary
@@ -239,7 +239,9 @@ def test_the_agent_changes_nothing_else_and_can_be_removed(python: Path, wheel: 
         params = {"session": summary["session"]}
         # The tracer reports after its task.
         wait_until(
-            lambda: httpx.get(f"{server.url}/api/summary", params=params).json()["tracing"]["untraced"] == 0,
+            lambda: (
+                httpx.get(f"{server.url}/api/v1/summary", params=params).json()["tracing"]["untraced"] == 0
+            ),
             "the tracer in all workers",
         )
     rows = sql_rows(server.url, "SELECT kind, name, value, number FROM annotations", summary["session"])

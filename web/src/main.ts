@@ -9,7 +9,7 @@ import './ui/theme/timeline.module.css';
 import './ui/theme/chips.module.css';
 import './ui/theme/pairs.module.css';
 import './ui/theme/tip.module.css';
-import { apiPath, SESSIONS_LIMIT } from './api/path';
+import { SESSIONS_LIMIT } from './api/path';
 import { prefetch } from './api/prefetch';
 import { firstLanguage, loadTexts } from './base/i18n/language';
 import { parseUrl } from './base/url';
@@ -19,14 +19,14 @@ import { LOADERS } from './loaders';
 const url = parseUrl(window.location.pathname, window.location.search);
 const language = firstLanguage();
 const parts = Promise.all([import('./start'), loadTexts(language)]);
-prefetch(apiPath('/sessions', { limit: SESSIONS_LIMIT }));
+prefetch('/sessions', { limit: SESSIONS_LIMIT });
 if (url.page === 'session') {
   const { session, view } = url;
   // Load errors are shown where the chunk is used.
   LOADERS[view]().catch(() => undefined);
-  prefetch(apiPath('/summary', { session }));
-  if (view === 'overview') prefetch(apiPath('/cluster', { session }));
-  if (view === 'overview' || view === 'metrics') prefetch(apiPath('/metrics/charts'));
+  prefetch('/summary', { session });
+  if (view === 'overview') prefetch('/cluster', { session });
+  if (view === 'overview' || view === 'metrics') prefetch('/metrics/charts');
 }
 const root = document.getElementById('root');
 if (root !== null) void parts.then(([{ start }, texts]) => start(root, language, texts));

@@ -34,7 +34,7 @@ _HOUR_NS = 3600 * 10**9
 router = Router()
 
 
-@router.get("/api/alerts")
+@router.get("/api/v1/alerts")
 def alerts(
     records: CurrentRecords, alerts: CurrentAlerts, session: Session = None
 ) -> Json[schemas.AlertsAnswer]:
@@ -58,7 +58,7 @@ def alerts(
     )
 
 
-@router.get("/api/alerts/rules")
+@router.get("/api/v1/alerts/rules")
 def rules(
     records: CurrentRecords, alerts: CurrentAlerts, session: Session = None
 ) -> Json[schemas.RulesAnswer]:
@@ -87,7 +87,7 @@ def rules(
     )
 
 
-@router.get("/api/alerts/history")
+@router.get("/api/v1/alerts/history")
 def history(
     records: CurrentRecords,
     alerts: CurrentAlerts,
@@ -108,14 +108,14 @@ def history(
     )
 
 
-@router.get("/api/alerts/silences")
+@router.get("/api/v1/alerts/silences")
 def silences(alerts: CurrentAlerts) -> Json[schemas.SilencesAnswer]:
     """Return active and scheduled silences, and those that expired within five days."""
     now_ns = time.time_ns()
     return answer({"items": [_silence_info(each, now_ns) for each in alerts.silences.list_visible(now_ns)]})
 
 
-@router.get("/api/alerts/channels")
+@router.get("/api/v1/alerts/channels")
 def channels(alerts: CurrentAlerts) -> Json[schemas.ChannelsAnswer]:
     """Return the channels, their targets, and the state of their deliveries."""
     config = alerts.notifier.config
@@ -130,7 +130,7 @@ def channels(alerts: CurrentAlerts) -> Json[schemas.ChannelsAnswer]:
     )
 
 
-@router.get("/api/alerts/export", response_class=Response, responses={200: _YAML})
+@router.get("/api/v1/alerts/export", response_class=Response, responses={200: _YAML})
 def exported(
     alerts: CurrentAlerts, rule: Annotated[list[str] | None, Query(max_length=100)] = None
 ) -> Response:
@@ -140,7 +140,7 @@ def exported(
     return Response(export(chosen), media_type="application/yaml")
 
 
-@router.post("/api/alerts/test")
+@router.post("/api/v1/alerts/test")
 def tested(
     records: CurrentRecords, metrics: CurrentMetrics, alerts: CurrentAlerts, body: schemas.TestBody
 ) -> Json[schemas.TestAnswer]:
@@ -150,14 +150,16 @@ def tested(
     first_ns, _ = records.read_cached(chosen, sessions_sql.time_range)
     store = metrics.store(chosen)
     newest_ns = max(records.last_ns(chosen), store.newest_ns)
-    to_ns = body.to_ns if body.to_ns is not None else newest_ns
-    from_ns = body.from_ns if body.from_ns is not None else max(first_ns or 0, to_ns - _HOUR_NS)
-    found = backtest(rule, store, from_ns, to_ns, alerts.rendering)
-    return answer({"session": chosen, "rule": _rule_info(rule), "from_ns": from_ns, "to_ns": to_ns, **found})
+    until_ns = body.until_ns if body.until_ns is not None else newest_ns
+    since_ns = body.since_ns if body.since_ns is not None else max(first_ns or 0, until_ns - _HOUR_NS)
+    found = backtest(rule, store, since_ns, until_ns, alerts.rendering)
+    return answer(
+        {"session": chosen, "rule": _rule_info(rule), "since_ns": since_ns, "until_ns": until_ns, **found}
+    )
 
 
 @router.post(
-    "/api/alerts/silences",
+    "/api/v1/alerts/silences",
     dependencies=OPERATOR_ONLY,
 )
 def silence(alerts: CurrentAlerts, body: schemas.SilenceBody) -> Json[schemas.SilenceInfo]:
@@ -176,7 +178,7 @@ def silence(alerts: CurrentAlerts, body: schemas.SilenceBody) -> Json[schemas.Si
 
 
 @router.delete(
-    "/api/alerts/silences/{silence_id}",
+    "/api/v1/alerts/silences/{silence_id}",
     dependencies=OPERATOR_ONLY,
 )
 def unsilence(alerts: CurrentAlerts, silence_id: str) -> Json[schemas.SilenceInfo]:
@@ -186,7 +188,7 @@ def unsilence(alerts: CurrentAlerts, silence_id: str) -> Json[schemas.SilenceInf
 
 
 @router.post(
-    "/api/alerts/ack",
+    "/api/v1/alerts/ack",
     dependencies=OPERATOR_ONLY,
 )
 def acknowledge(
@@ -199,7 +201,7 @@ def acknowledge(
 
 
 @router.post(
-    "/api/alerts/channels/{name}/test",
+    "/api/v1/alerts/channels/{name}/test",
     dependencies=OPERATOR_ONLY,
 )
 def test_channel(catalog: CurrentCatalog, alerts: CurrentAlerts, name: str) -> Json[schemas.ChannelTested]:

@@ -30,7 +30,7 @@ NewRule = Annotated[schemas.RuleBody, BeforeValidator(_refuse_simple_form)]
 router = Router(dependencies=OPERATOR_ONLY)
 
 
-@router.put("/api/alerts/rules/{name}")
+@router.put("/api/v1/alerts/rules/{name}")
 def put_rule(alerts: CurrentAlerts, name: Name, body: NewRule) -> Json[schemas.Changed]:
     """Add a rule, or replace the rule of that name. It is written to ``ui.yml``."""
     rule = {
@@ -44,14 +44,14 @@ def put_rule(alerts: CurrentAlerts, name: Name, body: NewRule) -> Json[schemas.C
     return _changed(alerts, name)
 
 
-@router.delete("/api/alerts/rules/{name}")
+@router.delete("/api/v1/alerts/rules/{name}")
 def delete_rule(alerts: CurrentAlerts, name: Name) -> Json[schemas.Changed]:
     """Remove a rule of ``ui.yml``. A built-in rule that it replaced is back."""
     editing.delete_rule(alerts.folder, name)
     return _changed(alerts, name)
 
 
-@router.put("/api/alerts/rules/{name}/enabled")
+@router.put("/api/v1/alerts/rules/{name}/enabled")
 def switch_rule(alerts: CurrentAlerts, name: Name, body: schemas.EnabledBody) -> Json[schemas.Changed]:
     """Turn any rule on or off."""
     known = alerts.rules
@@ -60,7 +60,7 @@ def switch_rule(alerts: CurrentAlerts, name: Name, body: schemas.EnabledBody) ->
     return _changed(alerts, name)
 
 
-@router.put("/api/alerts/channels/{name}")
+@router.put("/api/v1/alerts/channels/{name}")
 def put_channel(alerts: CurrentAlerts, name: Name, body: schemas.ChannelBody) -> Json[schemas.Changed]:
     """Add a channel, or replace the channel of that name in ``channels.yml``."""
     entry = body.model_dump(include={"type", "match", "send_resolved", "send_info"})
@@ -68,7 +68,7 @@ def put_channel(alerts: CurrentAlerts, name: Name, body: schemas.ChannelBody) ->
     return _changed(alerts, name)
 
 
-@router.delete("/api/alerts/channels/{name}")
+@router.delete("/api/v1/alerts/channels/{name}")
 def delete_channel(alerts: CurrentAlerts, name: Name) -> Json[schemas.Changed]:
     """Remove a channel from ``channels.yml``."""
     editing.delete_channel(alerts.folder, name)

@@ -105,7 +105,7 @@ def delete_channel(folder: Path, name: str) -> None:
         channels = document.setdefault("channels", [])
         at = _place(channels, name)
         if at is None:
-            raise NotFound(f"Channel {name[:60]!r} not found.", "GET /api/alerts/channels lists them.")
+            raise NotFound(f"Channel {name[:60]!r} not found.", "GET /api/v1/alerts/channels lists them.")
         del channels[at]
 
     _edit_channels(folder, change, None)

@@ -269,8 +269,8 @@ class TestBody(Body):
     session: str | None = Field(None, max_length=200)
     rule: str | None = Field(None, max_length=200)
     yaml: str | None = Field(None, max_length=64 << 10)
-    from_ns: int | None = Field(None, ge=0, le=2**62)
-    to_ns: int | None = Field(None, ge=0, le=2**62)
+    since_ns: int | None = Field(None, ge=0, le=2**62)
+    until_ns: int | None = Field(None, ge=0, le=2**62)
 
 
 class TestedTransition(TypedDict):
@@ -299,8 +299,8 @@ class TestAnswer(TestResult):
 
     session: str
     rule: RuleDefinition
-    from_ns: int
-    to_ns: int
+    since_ns: int
+    until_ns: int
 
 
 class RuleBody(Body):

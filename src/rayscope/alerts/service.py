@@ -344,7 +344,7 @@ class AlertService:
                     alert.ack = Acknowledgement(by[:200], comment[:1000], now_ns)
                     found.save()
                     return msgspec.structs.replace(alert)
-        raise BadQuery("This alert is not firing (any more).", "GET /api/alerts lists firing alerts.")
+        raise BadQuery("This alert is not firing (any more).", "GET /api/v1/alerts lists firing alerts.")
 
     def test_channel(self, name: str, session: str, now_ns: int) -> str | None:
         """Send a test notification. Returns the error, or None. Raises NotFound."""

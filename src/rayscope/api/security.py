@@ -31,7 +31,7 @@ from rayscope.api.schemas import ErrorAnswer, ErrorDetail
 from rayscope.errors import RayscopeError
 
 COOKIE = "rayscope_token"
-_OPEN_PATHS = ("/api/health", "/api/login")
+_OPEN_PATHS = ("/api/health", "/api/v1/login")
 _KEYED_PATHS = ("/api/ingest/", "/api/drain/")
 _TOKEN_PATHS = ("/api/", "/ws/", "/metrics")
 #: A name, an IPv4 address, or an IPv6 address, with an optional port.
@@ -234,7 +234,7 @@ class Guard:
             if path.endswith("/ray-events"):
                 return self._max_batch_bytes
             return _MAX_OUTPUT_BYTES if path.endswith("/program-output") else _MAX_REPORT_BYTES
-        if path == "/api/jobs/folder":
+        if path == "/api/v1/jobs/folder":
             return _MAX_FOLDER_BYTES
         return _MAX_OPEN_BODY_BYTES if path in _OPEN_PATHS else _MAX_BODY_BYTES
 

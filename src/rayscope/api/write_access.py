@@ -54,7 +54,7 @@ OPERATOR_ONLY = [Depends(_check)]
 router = Router()
 
 
-@router.post("/api/operator", status_code=204)
+@router.post("/api/v1/operator", status_code=204)
 def operator(secrets: CurrentSecrets, credentials: OperatorLogin) -> Response:
     """Check the operator token: 204 if it is right, 403 if not. Nothing is stored."""
     if not matches(credentials.token, secrets.operator_token):

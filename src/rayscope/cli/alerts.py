@@ -52,8 +52,8 @@ def list_alerts(
 ) -> None:
     """List firing and pending alerts, and every rule with its state."""
     with open_client(server, data_dir, token, status=FAILED) as api:
-        alerts = api.get("/api/alerts", session=session)
-        rules = api.get("/api/alerts/rules", session=session)
+        alerts = api.get("/api/v1/alerts", session=session)
+        rules = api.get("/api/v1/alerts/rules", session=session)
     if form is Format.json:
         print_json({**alerts, "rules": rules["items"], "problems": rules["problems"]})
         return
@@ -95,10 +95,10 @@ def _alerts(items: list[Mapping[str, Any]]) -> Table:
 @app.command("test")
 def try_rule(
     rule: Annotated[str, typer.Argument(metavar="RULE", help="Name of a rule, or a file with one rule.")],
-    begin: Annotated[
-        str | None, typer.Option("--from", help="Start: 2026-11-22T10:00, or -30m (before the end).")
+    since: Annotated[
+        str | None, typer.Option("--since", help="Start: 2026-11-22T10:00, or -30m (before the end).")
     ] = None,
-    end: Annotated[str | None, typer.Option("--to", help="End (default: the newest data).")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="End (default: the newest data).")] = None,
     session: Session = None,
     form: Annotated[
         Format, typer.Option("--format", help="Print text, everything as JSON, or the transitions as CSV.")
@@ -117,12 +117,12 @@ def try_rule(
             fail(f"Could not read {path}: {error}", "Give a file with one rule in Prometheus format.", FAILED)
     else:
         body["rule"] = rule
-    body["to_ns"] = None if end is None else _time_ns(end, time.time_ns())
+    body["until_ns"] = None if until is None else _time_ns(until, time.time_ns())
     with open_client(server, data_dir, token, status=FAILED) as api:
-        if begin is not None:
+        if since is not None:
             newest_ns = next(iter(api.sessions(name=session)))["last_ns"]
-            body["from_ns"] = _time_ns(begin, body["to_ns"] or newest_ns)
-        found = api.post("/api/alerts/test", body)
+            body["since_ns"] = _time_ns(since, body["until_ns"] or newest_ns)
+        found = api.post("/api/v1/alerts/test", body)
     if form is Format.json:
         print_json(found)
         return
@@ -133,7 +133,7 @@ def try_rule(
     times = {0: "would not have fired", 1: "would have fired once"}
     said = times.get(found["fired"], f"would have fired {found['fired']} times")
     console.print(
-        f"{found['rule']['name']} {said} between {_clock(found['from_ns'])} and {_clock(found['to_ns'])} "
+        f"{found['rule']['name']} {said} between {_clock(found['since_ns'])} and {_clock(found['until_ns'])} "
         f"({counted(found['evaluations'], 'evaluation')})."
     )
     if found["transitions"]:
@@ -181,7 +181,7 @@ def add_rule(
             "labels": {"severity": severity},
             "annotations": {"summary": summary} if summary else {},
         }
-        api.ask(Call("PUT", f"/api/alerts/rules/{quote(name, safe='')}", body=body, needs_operator=True))
+        api.ask(Call("PUT", f"/api/v1/alerts/rules/{quote(name, safe='')}", body=body, needs_operator=True))
     stdout().print(f"Added {name}. Try it on what is on record: rayscope alerts test {name}")
 
 
@@ -195,7 +195,7 @@ def notify(
 ) -> None:
     """Send a test notification through a channel."""
     with open_client(server, data_dir, token, needs_server=True, operator=operator, status=FAILED) as api:
-        path = f"/api/alerts/channels/{quote(channel, safe='')}/test"
+        path = f"/api/v1/alerts/channels/{quote(channel, safe='')}/test"
         found: dict[str, Any] = api.ask(Call("POST", path, needs_operator=True))
     if not found["ok"]:
         fail(f"{channel} rejected the test notification: {found['error']}", "See the server's log.", FAILED)
@@ -216,7 +216,7 @@ def export_rules(
 ) -> None:
     """Print the rules as a file that Prometheus loads (`promtool check rules` accepts it)."""
     with open_client(server, data_dir, token, status=FAILED) as api:
-        text = api.text("/api/alerts/export", **({"rule": rules} if rules else {}))
+        text = api.text("/api/v1/alerts/export", **({"rule": rules} if rules else {}))
     if output is None:
         sys.stdout.write(visible(text))
         return

@@ -40,7 +40,7 @@ class Api(Client):
         super().__init__(url, token or "", operator_token, session, timeout_s=timeout_s, folder=folder)
 
     def by_name(self) -> dict[str, SessionItem]:
-        """The items of ``/api/sessions`` by session name, newest first."""
+        """The items of ``/api/v1/sessions`` by session name, newest first."""
         return {item["session"]: item for item in self.sessions()}
 
     def attach_cluster(self, address: str) -> str:

@@ -188,7 +188,7 @@ def delete(
 
 
 def _check_folder(folder: Path) -> None:
-    """Raises RayscopeError for a folder that `POST /api/jobs/folder` would refuse."""
+    """Raises RayscopeError for a folder that `POST /api/v1/jobs/folder` would refuse."""
     if folder.suffix == ".zip" and folder.is_file():
         from rayscope.cluster.jobs.folders import check_folder
 

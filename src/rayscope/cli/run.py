@@ -219,7 +219,7 @@ def _conclude(
     summaries: list[Callable[[], None]] = []
     for session in reversed(used):  # the newest last, next to the prompt
         waited = (
-            api.get("/api/cluster/status", session=session)["pending"] if session in ended_sessions else []
+            api.get("/api/v1/cluster/status", session=session)["pending"] if session in ended_sessions else []
         )
         failures = api.failures(session=session, limit=summary.FAILURES)
         ended = api.summary(session)

@@ -29,7 +29,7 @@ _MESSAGE_CHARS = 160
 
 
 def session_name(row: Mapping[str, Any]) -> str:
-    """The display name of a session of ``GET /api/sessions``."""
+    """The display name of a session of ``GET /api/v1/sessions``."""
     return str(row.get("name") or ("no job yet" if row.get("state") == "live" else "no job"))
 
 
@@ -52,11 +52,11 @@ def show(
     insights: InsightsAnswer | None = None,
     crashes: CrashesAnswer | None = None,
 ) -> None:
-    """Print ``summary`` (of ``GET /api/summary``), ``path`` (of ``GET /api/flow/critical_path``),
-    ``insights`` (of ``GET /api/insights``) and ``crashes`` (of ``GET /api/crashes``).
+    """Print ``summary`` (of ``GET /api/v1/summary``), ``path`` (of ``GET /api/v1/flow/critical-path``),
+    ``insights`` (of ``GET /api/v1/insights``) and ``crashes`` (of ``GET /api/v1/crashes``).
 
-    Its ``failures`` are those of ``GET /api/failures``. Optional fields are ``never_placed``, the demand that
-    stayed infeasible to the end, and ``title``, the session's display name.
+    Its ``failures`` are those of ``GET /api/v1/failures``. Optional fields are ``never_placed``, the demand
+    that stayed infeasible to the end, and ``title``, the session's display name.
     """
     parts: list[Any] = [_states(summary)]
     if insights and insights["verdict"]:

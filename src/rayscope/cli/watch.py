@@ -178,7 +178,7 @@ def _has_pid_of(session: str, pids: set[int]) -> bool:
 
 
 def sends_events(about: Mapping[str, Any] | None) -> bool:
-    """Whether a session (an item of ``/api/sessions``) was started with recording."""
+    """Whether a session (an item of ``/api/v1/sessions``) was started with recording."""
     return about is not None and "events" in str(about.get("recording"))
 
 

@@ -36,14 +36,14 @@ class Api(LogsApi):
 
     def _flow(self, view: str, session: str | None, filters: Mapping[str, Any], **more: Any) -> Call[Any]:
         query = params(f.TaskFilters, filters, session=self._of(session), **more)
-        return Call("GET", f"/api/flow/{view}", query)
+        return Call("GET", f"/api/v1/flow/{view}", query)
 
     def _entities(
         self, path: str, shape: str, session: str | None, filters: Mapping[str, Any], **more: Any
     ) -> Listing[Any]:
         limit = more.pop("limit")
         query = params(f.EntityFilters, filters, session=self._of(session), **more)
-        return Listing(f"/api/{path}", query, shape, limit)
+        return Listing(f"/api/v1/{path}", query, shape, limit)
 
     # Sessions.
 
@@ -61,22 +61,22 @@ class Api(LogsApi):
 
         ``q``: only those with this text in their name, script, host, tags, note, or Ray's name.
         """
-        return Listing("/api/sessions", params(name=name, q=q), "SessionItem", limit, of_session=False)
+        return Listing("/api/v1/sessions", params(name=name, q=q), "SessionItem", limit, of_session=False)
 
     @request
     def summary(self, session: str | None = None) -> Call[t.Summary]:
         """A session at a glance: states, functions by time, latest failures, missing data."""
-        return Call("GET", "/api/summary", params(session=self._of(session)))
+        return Call("GET", "/api/v1/summary", params(session=self._of(session)))
 
     @request
     def cluster(self, session: str | None = None) -> Call[t.ClusterAnswer]:
         """The number of entities by state, and the total resources."""
-        return Call("GET", "/api/cluster", params(session=self._of(session)))
+        return Call("GET", "/api/v1/cluster", params(session=self._of(session)))
 
     @request
     def recording(self, session: str | None = None) -> Call[t.RecordingAnswer]:
         """How a session is recorded, node by node (docs/reference/api.md)."""
-        return Call("GET", "/api/recording", params(session=self._of(session)))
+        return Call("GET", "/api/v1/recording", params(session=self._of(session)))
 
     @request
     def attach(self, address: str, ray_token: str | None = None) -> Call[str]:
@@ -87,7 +87,7 @@ class Api(LogsApi):
         body = {"address": address, "ray_token": ray_token}
         return Call(
             "POST",
-            "/api/clusters",
+            "/api/v1/clusters",
             body=body,
             needs_operator=True,
             pick=lambda answer: str(answer["session"]),
@@ -106,7 +106,7 @@ class Api(LogsApi):
     ) -> Listing[t.TaskItem]:
         """Attempts of tasks, newest first unless sorted."""
         query = params(f.TaskFilters, filters, session=self._of(session), sort=sort)
-        return Listing("/api/tasks", query, "TaskItem", limit)
+        return Listing("/api/v1/tasks", query, "TaskItem", limit)
 
     @paged
     def actors(
@@ -167,7 +167,7 @@ class Api(LogsApi):
     ) -> Listing[t.PlacementGroup]:
         """Placement groups."""
         shape = "PlacementGroup"
-        return self._entities("placement_groups", shape, session, filters, sort=sort, limit=limit)
+        return self._entities("placement-groups", shape, session, filters, sort=sort, limit=limit)
 
     @paged
     def events(
@@ -175,7 +175,7 @@ class Api(LogsApi):
     ) -> Listing[t.Event]:
         """Events, newest first."""
         query = params(f.EventFilters, filters, session=self._of(session))
-        return Listing("/api/events", query, "Event", limit)
+        return Listing("/api/v1/events", query, "Event", limit)
 
     @request
     def failures(
@@ -192,12 +192,12 @@ class Api(LogsApi):
         ``outcome``: only tasks whose failure is ``final``, ``retrying`` or ``recovered``.
         """
         more: dict[str, Any] = {"outcome": outcome, "limit": limit, "session": self._of(session)}
-        return Call("GET", "/api/failures", params(f.TaskFilters, filters, **more))
+        return Call("GET", "/api/v1/failures", params(f.TaskFilters, filters, **more))
 
     @request
     def crashes(self, *, session: str | None = None, limit: int | None = None) -> Call[t.CrashesAnswer]:
         """Crashed workers, newest first, with the harm done; ``limit``: at most 100."""
-        return Call("GET", "/api/crashes", params(limit=limit, session=self._of(session)))
+        return Call("GET", "/api/v1/crashes", params(limit=limit, session=self._of(session)))
 
     @request
     def functions(
@@ -205,7 +205,7 @@ class Api(LogsApi):
     ) -> Call[t.FunctionsAnswer]:
         """Functions by the time of their attempts; ``limit`` is 50 by default."""
         more: dict[str, Any] = {"limit": limit, "session": self._of(session)}
-        return Call("GET", "/api/functions", params(f.TaskFilters, filters, **more))
+        return Call("GET", "/api/v1/functions", params(f.TaskFilters, filters, **more))
 
     @request
     def scheduling(
@@ -221,26 +221,30 @@ class Api(LogsApi):
         session = self._of(session)
         return Call(
             "GET",
-            "/api/scheduling",
+            "/api/v1/scheduling",
             params(session=session, job_id=job_id, limit=limit, since_ns=since_ns, until_ns=until_ns),
         )
 
     @request
     def task(self, task_id: str, session: str | None = None) -> Call[t.TaskDetail]:
         """A task in full: attempts, errors, call path, children, spans, data."""
-        return Call("GET", f"/api/tasks/{part(task_id)}", params(session=self._of(session)))
+        return Call("GET", f"/api/v1/tasks/{part(task_id)}", params(session=self._of(session)))
 
     @request
     def one(self, kind: str, entity_id: str, session: str | None = None) -> Call[dict[str, Any]]:
         """A single entity of ``actors``, ``nodes``, ``workers``, ``jobs`` or ``placement_groups`` with its
         history.
         """
-        return Call("GET", f"/api/{part(kind)}/{part(entity_id)}", params(session=self._of(session)))
+        return Call(
+            "GET",
+            f"/api/v1/{part(kind.replace('_', '-'))}/{part(entity_id)}",
+            params(session=self._of(session)),
+        )
 
     @request
     def progress(self, job_id: str, session: str | None = None) -> Call[t.Progress]:
         """The attempts of a job by state and by function."""
-        return Call("GET", f"/api/jobs/{part(job_id)}/progress", params(session=self._of(session)))
+        return Call("GET", f"/api/v1/jobs/{part(job_id)}/progress", params(session=self._of(session)))
 
     @request
     def memory(
@@ -260,48 +264,50 @@ class Api(LogsApi):
             "job_id": job_id,
             "older_than_s": older_than_s,
         }
-        return Call("GET", "/api/memory", params(session=self._of(session), by=by, **more))
+        return Call("GET", "/api/v1/memory", params(session=self._of(session), by=by, **more))
 
     @request
     def datasets(self, *, session: str | None = None, limit: int | None = None) -> Call[t.DatasetPage]:
         """The datasets that Ray Data executed, newest first, with their operators."""
-        return Call("GET", "/api/data", params(session=self._of(session), limit=limit))
+        return Call("GET", "/api/v1/data", params(session=self._of(session), limit=limit))
 
     @request
     def dataset(self, dataset_id: str, session: str | None = None) -> Call[t.DatasetAnswer]:
         """A dataset with the tasks of its operators, and the slowest operator, which sets the pace."""
-        return Call("GET", f"/api/data/{part(dataset_id)}", params(session=self._of(session)))
+        return Call("GET", f"/api/v1/data/{part(dataset_id)}", params(session=self._of(session)))
 
     @request
     def serve_applications(self, session: str | None = None) -> Call[t.ServePage]:
         """The applications of Ray Serve with their deployments, and its proxies and controller."""
-        return Call("GET", "/api/serve", params(session=self._of(session)))
+        return Call("GET", "/api/v1/serve", params(session=self._of(session)))
 
     @request
     def serve_application(
         self, application: str, session: str | None = None
     ) -> Call[t.ServeApplicationAnswer]:
         """An application of Ray Serve with its deployments, replicas, and changes of state."""
-        return Call("GET", f"/api/serve/{part(application)}", params(session=self._of(session)))
+        return Call("GET", f"/api/v1/serve/{part(application)}", params(session=self._of(session)))
 
     @request
     def train_runs(self, *, session: str | None = None, limit: int | None = None) -> Call[t.TrainRunPage]:
         """The runs of Ray Train, newest first."""
-        return Call("GET", "/api/train", params(session=self._of(session), limit=limit))
+        return Call("GET", "/api/v1/train", params(session=self._of(session), limit=limit))
 
     @request
     def train_run(
         self, run_id: str, *, attempt: str | None = None, session: str | None = None
     ) -> Call[t.TrainRunAnswer]:
         """A run of Ray Train with the reports of an attempt's workers (by default, of the last attempt)."""
-        return Call("GET", f"/api/train/{part(run_id)}", params(session=self._of(session), attempt=attempt))
+        return Call(
+            "GET", f"/api/v1/train/{part(run_id)}", params(session=self._of(session), attempt=attempt)
+        )
 
     @request
     def tune_experiments(
         self, *, session: str | None = None, limit: int | None = None
     ) -> Call[t.TuneExperimentPage]:
         """The experiments of Ray Tune, newest first, with their trials by state and the best one so far."""
-        return Call("GET", "/api/tune", params(session=self._of(session), limit=limit))
+        return Call("GET", "/api/v1/tune", params(session=self._of(session), limit=limit))
 
     @request
     def tune_experiment(
@@ -314,12 +320,12 @@ class Api(LogsApi):
     ) -> Call[t.TuneExperimentAnswer]:
         """An experiment of Ray Tune with its trials, compared by a metric (by default, its own)."""
         asked_for = params(session=self._of(session), metric=metric, mode=mode)
-        return Call("GET", f"/api/tune/{part(experiment_id)}", asked_for)
+        return Call("GET", f"/api/v1/tune/{part(experiment_id)}", asked_for)
 
     @request
     def alerts(self, session: str | None = None) -> Call[t.AlertsAnswer]:
         """Alerts that are firing, pending, or were resolved recently."""
-        return Call("GET", "/api/alerts", params(session=self._of(session)))
+        return Call("GET", "/api/v1/alerts", params(session=self._of(session)))
 
     @request
     def latest_metrics(
@@ -336,7 +342,7 @@ class Api(LogsApi):
         ``name``: of one metric, or of all with a prefix (``ray_node_*``); ``cursor``: ``next`` of a page.
         """
         more: dict[str, Any] = {"collector": collector, "name": name, "limit": limit, "cursor": cursor}
-        return Call("GET", "/api/metrics", params(session=self._of(session), **more))
+        return Call("GET", "/api/v1/metrics", params(session=self._of(session), **more))
 
     @request
     def metrics(
@@ -344,8 +350,8 @@ class Api(LogsApi):
         expr: str | None = None,
         *,
         collector: str | None = None,
-        start: Time | None = None,
-        end: Time | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
         step_s: float | None = None,
         limit: int | None = None,
         session: str | None = None,
@@ -355,15 +361,15 @@ class Api(LogsApi):
         ``limit``: maximum number of series.
         """
         step_ns = None if step_s is None else int(step_s * 1e9)
-        more: dict[str, Any] = {"from_ns": start, "to_ns": end, "step_ns": step_ns, "limit": limit}
+        more: dict[str, Any] = {"since_ns": since, "until_ns": until, "step_ns": step_ns, "limit": limit}
         asked_for = params(session=self._of(session), expr=expr, collector=collector, **more)
-        return Call("GET", "/api/metrics/query", asked_for)
+        return Call("GET", "/api/v1/metrics/query", asked_for)
 
     @request
     def sql(self, query: str, *, session: str | None = None, limit: int = 1000) -> Call[SqlResult]:
         """The rows of one SELECT over the views of docs/reference/sql.md."""
         body = params(sql=query, limit=limit, session=self._of(session))
-        return Call("POST", "/api/sql", body=body, timeout_s=_SQL_S, pick=SqlResult)
+        return Call("POST", "/api/v1/sql", body=body, timeout_s=_SQL_S, pick=SqlResult)
 
     # Views of an execution. docs/reference/api.md describes their answers.
 
@@ -403,12 +409,17 @@ class Api(LogsApi):
         weight: str | None = None,
         focus: str | None = None,
         of: str | None = None,
-        baseline_job: str | None = None,
+        baseline_job_id: str | None = None,
         session: str | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Call[t.FlameAnswer | t.SandwichAnswer]:
         """The time of all attempts by call path."""
-        more: dict[str, Any] = {"weight": weight, "focus": focus, "of": of, "baseline_job": baseline_job}
+        more: dict[str, Any] = {
+            "weight": weight,
+            "focus": focus,
+            "of": of,
+            "baseline_job_id": baseline_job_id,
+        }
         return self._flow("flame", session, filters, **more)
 
     @request
@@ -430,7 +441,7 @@ class Api(LogsApi):
         self, job_id: str | None = None, session: str | None = None
     ) -> Call[t.CriticalPathAnswer]:
         """The chain of work and waits that determined how long a job took."""
-        return Call("GET", "/api/flow/critical_path", params(session=self._of(session), job_id=job_id))
+        return Call("GET", "/api/v1/flow/critical-path", params(session=self._of(session), job_id=job_id))
 
     # Possible improvements of a job.
 
@@ -443,12 +454,12 @@ class Api(LogsApi):
         ``long``: also replay a job of more than 100,000 attempts, which takes a minute or more.
         """
         query = params(session=self._of(session), job_id=job_id, long=long or None)
-        return Call("GET", "/api/insights", query, timeout_s=_LONG_S if long else _REPLAY_S)
+        return Call("GET", "/api/v1/insights", query, timeout_s=_LONG_S if long else _REPLAY_S)
 
     @request
     def insights_progress(self, job_id: str, session: str | None = None) -> Call[t.ProgressAnswer]:
         """Progress of a long-running answer: of ``insights`` with ``long``, or of ``whatif``."""
-        return Call("GET", "/api/insights/progress", params(session=self._of(session), job_id=job_id))
+        return Call("GET", "/api/v1/insights/progress", params(session=self._of(session), job_id=job_id))
 
     @request
     def whatif(
@@ -456,7 +467,7 @@ class Api(LogsApi):
     ) -> Call[t.WhatIfAnswer]:
         """The predicted duration of a job with ``changes``, all at once: docs/reference/api.md lists them."""
         body = {**params(session=self._of(session), job_id=job_id), "changes": list(changes)}
-        return Call("POST", "/api/whatif", body=body, timeout_s=_LONG_S)
+        return Call("POST", "/api/v1/what-if", body=body, timeout_s=_LONG_S)
 
     # Actions that require the operator token.
 
@@ -472,12 +483,12 @@ class Api(LogsApi):
         """Name or annotate a session. None leaves a field unchanged, and an empty name removes it."""
         fields = {"name": name, "note": note, "tags": None if tags is None else list(tags)}
         body = {key: value for key, value in fields.items() if value is not None}
-        return Call("PATCH", f"/api/sessions/{part(session)}", body=body, needs_operator=True)
+        return Call("PATCH", f"/api/v1/sessions/{part(session)}", body=body, needs_operator=True)
 
     @request
     def delete_session(self, session: str, *, force: bool = False) -> Call[str]:
         """Delete a session's record. ``force``: even while it is still recorded. Returns its name."""
-        path, query = f"/api/sessions/{part(session)}", params(force=force or None)
+        path, query = f"/api/v1/sessions/{part(session)}", params(force=force or None)
         return Call("DELETE", path, query, needs_operator=True, pick=lambda answer: str(answer["session"]))
 
     @request
@@ -502,7 +513,7 @@ class Api(LogsApi):
             "labels": dict(labels or {}),
             "annotations": dict(annotations or {}),
         }
-        path = f"/api/alerts/rules/{part(name)}"
+        path = f"/api/v1/alerts/rules/{part(name)}"
         return Call("PUT", path, body=rule, needs_operator=True, pick=lambda answer: str(answer["name"]))
 
     @request
@@ -512,7 +523,7 @@ class Api(LogsApi):
         """Submit a job (a shell command) through Ray's job API. Returns its submission id."""
         return Call(
             "POST",
-            "/api/jobs",
+            "/api/v1/jobs",
             params(session=self._of(session)),
             {"entrypoint": entrypoint, **options},
             timeout_s=120,
@@ -523,7 +534,7 @@ class Api(LogsApi):
     @request
     def stop_job(self, job_id: str, session: str | None = None) -> Call[bool]:
         """Stop a submitted job. Returns whether it was still running. ``job_id`` may be its submission id."""
-        path, of = f"/api/jobs/{part(job_id)}/stop", params(session=self._of(session))
+        path, of = f"/api/v1/jobs/{part(job_id)}/stop", params(session=self._of(session))
         return Call(
             "POST", path, of, timeout_s=120, needs_operator=True, pick=lambda answer: bool(answer["stopped"])
         )
@@ -531,7 +542,7 @@ class Api(LogsApi):
     @request
     def delete_job(self, job_id: str, session: str | None = None) -> Call[bool]:
         """Delete a submitted job that has ended from Ray; its record is kept."""
-        path, of = f"/api/jobs/{part(job_id)}", params(session=self._of(session))
+        path, of = f"/api/v1/jobs/{part(job_id)}", params(session=self._of(session))
         return Call(
             "DELETE",
             path,
@@ -543,4 +554,4 @@ class Api(LogsApi):
 
     def _export(self, form: str, session: str | None, filters: Mapping[str, Any]) -> Call[None]:
         query = params(f.TaskFilters, filters, session=self._of(session), format=form)
-        return Call("GET", "/api/export", query, timeout_s=EXPORT_S)
+        return Call("GET", "/api/v1/export", query, timeout_s=EXPORT_S)

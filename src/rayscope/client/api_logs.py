@@ -42,7 +42,7 @@ class LogsApi:
             "hide_empty": hide_empty,
             "limit": limit,
         }
-        return Call("GET", "/api/logs", params(session=self._of(session), **more))
+        return Call("GET", "/api/v1/logs", params(session=self._of(session), **more))
 
     @request
     def log_page(
@@ -73,7 +73,7 @@ class LogsApi:
         }
         more |= {"level": level, "limit": limit}
         query = params(session=self._of(session), node_id=node_id, name=name, since_ns=since, until_ns=until)
-        return Call("GET", "/api/logs/file", {**query, **params(**more)}, timeout_s=60)
+        return Call("GET", "/api/v1/logs/file", {**query, **params(**more)}, timeout_s=60)
 
     @request
     def logs(
@@ -94,7 +94,7 @@ class LogsApi:
                 "No owner of the logs given.", f"Use one of {', '.join(_OWNERS)}.", "bad_request"
             )
         query = params(session=self._of(session), attempt=attempt, limit=limit, **owner)
-        return Call("GET", "/api/logs/of", query, timeout_s=60)
+        return Call("GET", "/api/v1/logs/of", query, timeout_s=60)
 
     @request
     def search_logs(
@@ -120,4 +120,6 @@ class LogsApi:
             "level": level,
         }
         more |= {"since_ns": since, "until_ns": until, "limit": limit}
-        return Call("GET", "/api/logs/search", params(session=self._of(session), q=q, **more), timeout_s=120)
+        return Call(
+            "GET", "/api/v1/logs/search", params(session=self._of(session), q=q, **more), timeout_s=120
+        )

@@ -5,23 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_REQUEST = re.compile(r"`?(?:GET |POST )?(/api/[a-z/-]*[a-z]|/openapi\.json)`?")
+_REQUEST = re.compile(r"`?(?:GET |POST )?(/api/[a-z0-9/-]*[a-z0-9]|/openapi\.json)`?")
 _LISTS = ("sessions", "tasks", "jobs", "actors", "workers", "nodes", "functions", "failures", "events")
 #: Path -> method of the client. A missing path has the name of its parent.
 METHODS = {
-    **{f"/api/{name}": f"`Client.{name}()`" for name in (*_LISTS, "alerts", "summary")},
-    "/api/logs": "`Client.log_files()`",
-    "/api/flow/physical": "`Client.physical()`",
-    "/api/flow/flame": "`Client.flame()`",
-    "/api/flow/stack": "`Client.stack()`",
+    **{f"/api/v1/{name}": f"`Client.{name}()`" for name in (*_LISTS, "alerts", "summary")},
+    "/api/v1/logs": "`Client.log_files()`",
+    "/api/v1/flow/physical": "`Client.physical()`",
+    "/api/v1/flow/flame": "`Client.flame()`",
+    "/api/v1/flow/stack": "`Client.stack()`",
     "/openapi.json": "the client's documentation",
 }
 #: Path -> command of the command line.
 COMMANDS = {
-    **{f"/api/{name}": f"`rayscope {name}`" for name in (*_LISTS, "logs")},
-    "/api/alerts": "`rayscope alerts list`",
-    "/api/summary": "`rayscope doctor`",
-    "/api/flow/physical": "`rayscope nodes`",
+    **{f"/api/v1/{name}": f"`rayscope {name}`" for name in (*_LISTS, "logs")},
+    "/api/v1/alerts": "`rayscope alerts list`",
+    "/api/v1/summary": "`rayscope doctor`",
+    "/api/v1/flow/physical": "`rayscope nodes`",
     "/openapi.json": "`--help`",
 }
 

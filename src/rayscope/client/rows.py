@@ -40,7 +40,7 @@ class _Paging(Generic[T]):
         if self._ended or (self._left is not None and self._left <= 0):
             return None
         if self._wants_session:
-            return Call("GET", "/api/sessions", {"limit": 1})
+            return Call("GET", "/api/v1/sessions", {"limit": 1})
         limit = _PAGE if self._left is None else min(_PAGE, self._left)
         more = {} if self._cursor is None else {"cursor": self._cursor}
         return Call("GET", self._listing.path, {**self._params, "limit": limit, **more})

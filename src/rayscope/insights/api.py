@@ -38,7 +38,7 @@ Long = Annotated[
     bool,
     Query(
         description="Replay also a job of more than 100,000 attempts, which takes a minute or more. "
-        "`GET /api/insights/progress` tells how far it is."
+        "`GET /api/v1/insights/progress` tells how far it is."
     ),
 ]
 
@@ -119,7 +119,7 @@ def _baseline(
     return base
 
 
-@router.get("/api/insights")
+@router.get("/api/v1/insights")
 def insights(
     records: CurrentRecords,
     metrics: CurrentMetrics,
@@ -172,11 +172,11 @@ def insights(
     return answer_from_record(records, chosen, request, find)
 
 
-@router.get("/api/insights/progress")
+@router.get("/api/v1/insights/progress")
 def progress(
     records: CurrentRecords, replays: CurrentReplays, job_id: JobId = None, session: Session = None
 ) -> Json[schemas.ProgressAnswer]:
-    """Progress of a long-running request to `GET /api/insights` or `POST /api/whatif`."""
+    """Progress of a long-running request to `GET /api/v1/insights` or `POST /api/v1/what-if`."""
     chosen = records.resolve(session)
     return answer({"share": replays.share(chosen, job_id or "")})
 
@@ -208,7 +208,7 @@ def _judge(file: SessionFile, path: compute.Path, result: schemas.InsightsAnswer
     )
 
 
-@router.post("/api/whatif")
+@router.post("/api/v1/what-if")
 def whatif(
     records: CurrentRecords, replays: CurrentReplays, body: schemas.WhatIfBody
 ) -> Json[schemas.WhatIfAnswer]:
@@ -241,7 +241,7 @@ def whatif(
                 _predict(base, [_change(item) for item in body.changes], found, check)
         return found
 
-    question = f"/api/whatif {body.model_dump_json(exclude={'session'})}"
+    question = f"/api/v1/what-if {body.model_dump_json(exclude={'session'})}"
     encoded, age_s = records.read_with_age(chosen, question, lambda file: msgspec.json.encode(find(file)))
     return Json(encoded, headers={"Age": str(int(age_s))})
 

@@ -26,7 +26,7 @@ class Replays:
     """Limits concurrent replays. Long ones run one at a time: a million attempts take gigabytes."""
 
     def __init__(self) -> None:
-        #: For `GET /api/insights` and `POST /api/whatif`.
+        #: For `GET /api/v1/insights` and `POST /api/v1/what-if`.
         self.slots = Slots(
             _MAX_REPLAYS,
             f"{_MAX_REPLAYS} replays of jobs are already running.",

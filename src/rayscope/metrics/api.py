@@ -39,7 +39,7 @@ Pairs = Annotated[
 router = Router()
 
 
-@router.get("/api/metrics")
+@router.get("/api/v1/metrics")
 def latest(
     records: CurrentRecords,
     metrics: CurrentMetrics,
@@ -82,7 +82,7 @@ def latest(
     )
 
 
-@router.get("/api/metrics/names")
+@router.get("/api/v1/metrics/names")
 def names(
     records: CurrentRecords, metrics: CurrentMetrics, session: Session = None, q: Text = None
 ) -> Json[schemas.NamesAnswer]:
@@ -117,7 +117,7 @@ def names(
     )
 
 
-@router.get("/api/metrics/label-values")
+@router.get("/api/v1/metrics/label-values")
 def label_values(
     records: CurrentRecords,
     metrics: CurrentMetrics,
@@ -142,7 +142,7 @@ def ours(catalog: CurrentCatalog, metrics: CurrentMetrics) -> Response:
 
 
 @router.get(
-    "/api/prometheus/sd",
+    "/api/v1/prometheus/sd",
 )
 def discovery(metrics: CurrentMetrics) -> Json[list[schemas.DiscoveredTarget]]:
     """The metric endpoints of all live sessions' nodes, for Prometheus' HTTP service discovery."""

@@ -156,7 +156,7 @@ def _info(name: str, dashboard: StoredDashboard) -> query_schemas.Dashboard:
 
 
 def _missing(name: str) -> NotFound:
-    return NotFound(f"Dashboard {name} not found.", "GET /api/dashboards lists them.")
+    return NotFound(f"Dashboard {name} not found.", "GET /api/v1/dashboards lists them.")
 
 
 def _unreadable(path: Path, why: str) -> StoreError:

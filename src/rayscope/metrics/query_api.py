@@ -47,7 +47,7 @@ Name = Annotated[str, Path(pattern=f"^{NAME}$")]
 router = Router()
 
 
-@router.get("/api/metrics/query")
+@router.get("/api/v1/metrics/query")
 def query(
     settings: CurrentSettings,
     records: CurrentRecords,
@@ -55,8 +55,8 @@ def query(
     expr: Expr | None = None,
     collector: Text = None,
     session: Session = None,
-    from_ns: Nanoseconds = None,
-    to_ns: Nanoseconds = None,
+    since_ns: Nanoseconds = None,
+    until_ns: Nanoseconds = None,
     step_ns: Step = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 20,
 ) -> Json[query_schemas.QueryAnswer]:
@@ -69,7 +69,7 @@ def query(
         raise BadQuery("Give either expr or collector.", "Use expr=PROMQL, or collector=NAME such as tasks.")
     if expr is not None:
         parsed(expr)
-    times = _times(settings, records, chosen, from_ns, to_ns, step_ns)
+    times = _times(settings, records, chosen, since_ns, until_ns, step_ns)
     if expr is not None:
         source, result = _evaluate(settings, metrics, chosen, expr, times, limit)
     else:
@@ -79,8 +79,8 @@ def query(
         {
             "session": chosen,
             "expr": expr or "",
-            "from_ns": times.start,
-            "to_ns": times[-1],
+            "since_ns": times.start,
+            "until_ns": times[-1],
             "step_ns": times.step,
             "times_ms": [time_ns // 1_000_000 for time_ns in result.times_ns],
             "series": [{"labels": labels, "values": values} for labels, values in series],
@@ -92,7 +92,7 @@ def query(
     )
 
 
-@router.get("/api/metrics/charts")
+@router.get("/api/v1/metrics/charts")
 def charts() -> Json[query_schemas.ChartsAnswer]:
     """The charts of every page, with their expressions."""
     return answer(
@@ -126,21 +126,21 @@ def charts() -> Json[query_schemas.ChartsAnswer]:
     )
 
 
-@router.get("/api/dashboards")
+@router.get("/api/v1/dashboards")
 def list_dashboards(dashboards: CurrentDashboards) -> Json[query_schemas.DashboardsAnswer]:
     """All dashboards, without their charts, by name."""
     items, unreadable = dashboards.all()
     return answer({"items": items, "unreadable": unreadable})
 
 
-@router.get("/api/dashboards/{name}")
+@router.get("/api/v1/dashboards/{name}")
 def get_dashboard(dashboards: CurrentDashboards, name: Name) -> Json[query_schemas.Dashboard]:
     """One dashboard."""
     return answer(dashboards.get(name))
 
 
 @router.put(
-    "/api/dashboards/{name}",
+    "/api/v1/dashboards/{name}",
     dependencies=OPERATOR_ONLY,
 )
 def put(
@@ -154,7 +154,7 @@ def put(
     return answer(dashboards.put(name, kept))
 
 
-@router.delete("/api/dashboards/{name}", dependencies=OPERATOR_ONLY, status_code=204)
+@router.delete("/api/v1/dashboards/{name}", dependencies=OPERATOR_ONLY, status_code=204)
 def delete(dashboards: CurrentDashboards, name: Name) -> Response:
     """Delete a dashboard."""
     dashboards.delete(name)
@@ -182,28 +182,28 @@ def _times(
     settings: Settings,
     records: SessionReader,
     session: str,
-    from_ns: int | None,
-    to_ns: int | None,
+    since_ns: int | None,
+    until_ns: int | None,
     step_ns: int | None,
 ) -> range:
     """The times of a chart, ns: multiples of the step, so that they do not change while the range moves.
 
     A single time (from = to) is used as it is. Raises BadQuery if there are none or too many.
     """
-    to_ns = records.last_ns(session) if to_ns is None else to_ns
-    from_ns = max(0, to_ns - _HOUR_NS) if from_ns is None else from_ns
-    if from_ns > to_ns:
-        raise BadQuery("from_ns is after to_ns.", "Use a range that ends after it starts.")
-    if from_ns == to_ns:
-        return range(from_ns, to_ns + 1, step_ns or 10**9)
+    until_ns = records.last_ns(session) if until_ns is None else until_ns
+    since_ns = max(0, until_ns - _HOUR_NS) if since_ns is None else since_ns
+    if since_ns > until_ns:
+        raise BadQuery("since_ns is after until_ns.", "Use a range that ends after it starts.")
+    if since_ns == until_ns:
+        return range(since_ns, until_ns + 1, step_ns or 10**9)
     if step_ns is None:
-        wanted_s = max((to_ns - from_ns) / 1e9 / _POINTS, settings.metrics_interval_s)
+        wanted_s = max((until_ns - since_ns) / 1e9 / _POINTS, settings.metrics_interval_s)
         step_ns = next((s for s in _STEPS_S if s >= wanted_s), math.ceil(wanted_s / 86400) * 86400) * 10**9
-    start_ns, end_ns = from_ns // step_ns * step_ns, to_ns // step_ns * step_ns
+    start_ns, end_ns = since_ns // step_ns * step_ns, until_ns // step_ns * step_ns
     if (end_ns - start_ns) // step_ns >= MAX_STEPS:
         raise BadQuery(
             f"The range has more than {MAX_STEPS} points.",
-            f"Use a step_ns of at least {math.ceil((to_ns - from_ns) / (MAX_STEPS - 1))}, or none.",
+            f"Use a step_ns of at least {math.ceil((until_ns - since_ns) / (MAX_STEPS - 1))}, or none.",
         )
     return range(start_ns, end_ns + 1, step_ns)
 

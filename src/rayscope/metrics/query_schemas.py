@@ -21,12 +21,12 @@ Source = Literal["record", "prometheus"]
 
 
 class QueryAnswer(TypedDict):
-    """An expression's values from ``from_ns`` to ``to_ns``."""
+    """An expression's values from ``since_ns`` to ``until_ns``."""
 
     session: str
     expr: str
-    from_ns: int
-    to_ns: int
+    since_ns: int
+    until_ns: int
     step_ns: int
     times_ms: list[int]
     series: list[QueriedSeries]

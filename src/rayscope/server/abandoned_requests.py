@@ -11,7 +11,7 @@ from rayscope.storage.interruption import Work, working
 #: Status of a response that no client receives, from nginx.
 NOBODY_WAITS = 499
 #: Paths with POST requests that change nothing.
-QUESTIONS = frozenset({"/api/sql", "/api/whatif"})
+QUESTIONS = frozenset({"/api/v1/sql", "/api/v1/what-if"})
 
 
 class AbandonedRequests:

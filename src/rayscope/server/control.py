@@ -45,7 +45,7 @@ class SqlQuestion(Body):
 router = Router()
 
 
-@router.post("/api/login", status_code=204)
+@router.post("/api/v1/login", status_code=204)
 def login(settings: CurrentSettings, credentials: Login) -> Response:
     """Sign in: sets a cookie."""
     token = settings.token
@@ -59,7 +59,7 @@ def login(settings: CurrentSettings, credentials: Login) -> Response:
 
 
 @router.post(
-    "/api/clusters",
+    "/api/v1/clusters",
     dependencies=OPERATOR_ONLY,
     responses={502: {"model": ErrorAnswer}},
 )
@@ -68,7 +68,7 @@ def attach(clusters: CurrentClusters, cluster: Cluster) -> Json[schemas.Attached
     return answer({"session": clusters.attach(cluster.address, cluster.ray_token)})
 
 
-@router.post("/api/sql")
+@router.post("/api/v1/sql")
 def run_sql(
     catalog: CurrentCatalog,
     records: CurrentRecords,

@@ -73,7 +73,7 @@ router = Router()
 
 
 @router.delete(
-    "/api/sessions/{session}",
+    "/api/v1/sessions/{session}",
     dependencies=OPERATOR_ONLY,
     responses={409: {"model": ErrorAnswer}},
 )

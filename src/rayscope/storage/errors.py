@@ -16,7 +16,7 @@ class StoreError(RayscopeError):
 class NotFound(StoreError):
     """The record has no such session or ID. ``params``: ``what`` (its kind) and ``id``."""
 
-    remedy = "GET /api/sessions lists what is recorded."
+    remedy = "GET /api/v1/sessions lists what is recorded."
     code = "not_found"
     status = 404
     retry_after_s = 0

@@ -177,7 +177,7 @@ class Spool:
         if self.pending_bytes + size > self._max_bytes:
             raise SpoolFull(
                 f"{self.pending_bytes >> 20} MiB of events are waiting to be merged; no more are accepted.",
-                "Writing the record fails or is too slow: see `ingest.error` in /api/summary.",
+                "Writing the record fails or is too slow: see `ingest.error` in /api/v1/summary.",
                 "spool",
             )
         now = time.monotonic()

@@ -56,24 +56,24 @@ def acting(running: Any) -> dict[str, str]:
 
 
 def test_firing_alerts_with_their_rules_and_history(alerting: Any) -> None:
-    alerts = alerting.get("/api/alerts")
+    alerts = alerting.get("/api/v1/alerts")
     assert (alerts["firing"], alerts["pending"], alerts["live"]) == (1, 1, True)
     first, second = alerts["items"]
     assert (first["rule"], first["state"], first["severity"]) == ("QueueLong", "firing", "info")
     assert first["annotations"]["summary"] == "Queue q1 has 90 entries"
     assert (second["rule"], second["labels"]["node_id"]) == ("NodeDead", NODE)
-    rules = {rule["name"]: rule for rule in alerting.get("/api/alerts/rules")["items"]}
+    rules = {rule["name"]: rule for rule in alerting.get("/api/v1/alerts/rules")["items"]}
     assert (rules["QueueLong"]["threshold"], rules["QueueLong"]["source"]) == (40, "mine.yml")
     assert (rules["NodeDead"]["state"], rules["NodeCpuHigh"]["enabled"]) == ("pending", False)
-    newest, *_ = alerting.get("/api/alerts/history", rule="QueueLong")["items"]
+    newest, *_ = alerting.get("/api/v1/alerts/history", rule="QueueLong")["items"]
     assert (newest["after"], newest["values"][-1]) == ("firing", 90)
-    topic = alerting.get("/api/realtime", topic="alerts")["data"]
+    topic = alerting.get("/api/v1/realtime", topic="alerts")["data"]
     assert (topic["firing"], topic["pending"], topic["items"][0]["rule"]) == (1, 1, "QueueLong")
 
 
 def test_silencing_and_acknowledging_are_for_the_operator(alerting: Any) -> None:
     client = alerting.client
-    alert = alerting.get("/api/alerts")["items"][0]
+    alert = alerting.get("/api/v1/alerts")["items"][0]
     silence = {
         "matchers": [{"label": "alertname", "value": "QueueLong"}],
         "duration_s": 60,
@@ -81,26 +81,28 @@ def test_silencing_and_acknowledging_are_for_the_operator(alerting: Any) -> None
     }
     ack = {"fingerprint": alert["fingerprint"], "by": "me", "comment": "on it"}
     for path, body in (
-        ("/api/alerts/silences", silence),
-        ("/api/alerts/ack", ack),
-        ("/api/alerts/channels/x/test", None),
+        ("/api/v1/alerts/silences", silence),
+        ("/api/v1/alerts/ack", ack),
+        ("/api/v1/alerts/channels/x/test", None),
     ):
         refused = alerting.error(client.post(path, json=body), 403)
         assert refused["code"] == "needs_operator"
-    assert alerting.error(client.delete("/api/alerts/silences/x"), 403)["code"] == "needs_operator"
+    assert alerting.error(client.delete("/api/v1/alerts/silences/x"), 403)["code"] == "needs_operator"
     headers = acting(alerting)
-    made = client.post("/api/alerts/silences", json=silence, headers=headers).json()
+    made = client.post("/api/v1/alerts/silences", json=silence, headers=headers).json()
     assert made["state"] == "active"
-    assert client.post("/api/alerts/ack", json=ack, headers=headers).status_code == 200
-    alert = alerting.get("/api/alerts")["items"][0]
+    assert client.post("/api/v1/alerts/ack", json=ack, headers=headers).status_code == 200
+    alert = alerting.get("/api/v1/alerts")["items"][0]
     assert alert["silenced_by"] == [made["id"]]
     assert (alert["ack"]["by"], alert["ack"]["comment"]) == ("me", "on it")
-    assert client.delete(f"/api/alerts/silences/{made['id']}", headers=headers).json()["state"] == "expired"
-    assert alerting.get("/api/alerts")["items"][0]["silenced_by"] == []
+    assert (
+        client.delete(f"/api/v1/alerts/silences/{made['id']}", headers=headers).json()["state"] == "expired"
+    )
+    assert alerting.get("/api/v1/alerts")["items"][0]["silenced_by"] == []
     everything = silence | {"matchers": [{"label": "a", "op": "=~", "value": ".*"}]}
-    answer = client.post("/api/alerts/silences", json=everything, headers=headers)
+    answer = client.post("/api/v1/alerts/silences", json=everything, headers=headers)
     assert "everything" in alerting.error(answer, 400)["message"]
-    assert alerting.error(client.delete("/api/alerts/silences/x", headers=headers), 404)
+    assert alerting.error(client.delete("/api/v1/alerts/silences/x", headers=headers), 404)
 
 
 class _Hook(BaseHTTPRequestHandler):
@@ -123,25 +125,25 @@ def test_a_channel_is_tested_and_its_secrets_stay_here(alerting: Any) -> None:
     )
     alerting.server.services.alerts.notifier.reload()
     post, headers = alerting.client.post, acting(alerting)
-    failed = post("/api/alerts/channels/hook/test", headers=headers)
+    failed = post("/api/v1/alerts/channels/hook/test", headers=headers)
     assert failed.json()["ok"] is False
-    after_failure = alerting.client.get("/api/alerts/channels")
+    after_failure = alerting.client.get("/api/v1/alerts/channels")
     assert after_failure.json()["items"][0]["last_error"]
     hook.status = 200  # type: ignore[attr-defined]
-    worked = post("/api/alerts/channels/hook/test", headers=headers)
+    worked = post("/api/v1/alerts/channels/hook/test", headers=headers)
     assert worked.json() == {"ok": True, "error": None}
-    after_success = alerting.client.get("/api/alerts/channels")
+    after_success = alerting.client.get("/api/v1/alerts/channels")
     assert after_success.json()["items"][0]["last_ok"] is True
     for answer in (failed, after_failure, worked, after_success):
         assert SECRET not in answer.text
         assert "user:" not in answer.text
-    assert alerting.error(post("/api/alerts/channels/none/test", headers=headers), 404)
+    assert alerting.error(post("/api/v1/alerts/channels/none/test", headers=headers), 404)
     hook.shutdown()
     hook.server_close()
 
 
 def test_rules_leave_as_prometheus_reads_them(alerting: Any, tmp_path: Path) -> None:
-    text = alerting.client.get("/api/alerts/export").text
+    text = alerting.client.get("/api/v1/alerts/export").text
     (tmp_path / "exported.yml").write_text(text)
     checked = subprocess.run(
         ["promtool", "check", "rules", str(tmp_path / "exported.yml")], capture_output=True, text=True
@@ -149,7 +151,7 @@ def test_rules_leave_as_prometheus_reads_them(alerting: Any, tmp_path: Path) -> 
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "NodeDead" in text
     assert "NodeCpuHigh" not in text  # it is switched off
-    one = alerting.client.get("/api/alerts/export", params={"rule": "NodeDead"}).text
+    one = alerting.client.get("/api/v1/alerts/export", params={"rule": "NodeDead"}).text
     assert "QueueLong" not in one
 
 
@@ -165,7 +167,7 @@ def test_the_command_lists_tests_exports_and_notifies(
 
     assert "QueueLong" in run("list")
     assert '"firing":1' in run("list", "--format", "json").replace(" ", "")
-    tried = run("test", "QueueLong", "--from", "-2m")
+    tried = run("test", "QueueLong", "--since", "-2m")
     assert "would have fired once" in tried
     (tmp_path / "own.yml").write_text(
         "groups: [{name: g, interval: 5s, rules: [{alert: Never, expr: my_queue > 1000}]}]"
@@ -184,7 +186,7 @@ def test_the_command_lists_tests_exports_and_notifies(
     store = alerting.server.services.metrics.store(SESSION)
     store.append(now_ns - 2 * S, [sample("my_queue", 90, queue=hostile)])
     alerting.server.services.alerts.turn(now_ns + 40 * S)
-    for out in (run("list"), run("list", "--format", "json"), run("test", "QueueLong", "--from", "-2m")):
+    for out in (run("list"), run("list", "--format", "json"), run("test", "QueueLong", "--since", "-2m")):
         assert not set("\x1b\x07\u202e\x9b") & set(out)
         assert "[red]q" in out
 
@@ -192,7 +194,7 @@ def test_the_command_lists_tests_exports_and_notifies(
 def test_the_operator_makes_changes_and_removes_rules(alerting: Any) -> None:
     client, headers = alerting.client, acting(alerting)
     path, rule = (
-        "/api/alerts/rules/Busy",
+        "/api/v1/alerts/rules/Busy",
         {"expr": "my_queue > 1", "for_s": 60, "labels": {"severity": "info"}},
     )
     assert alerting.error(client.put(path, json=rule), 403)["code"] == "needs_operator"
@@ -204,7 +206,7 @@ def test_the_operator_makes_changes_and_removes_rules(alerting: Any) -> None:
     assert client.put(path, json=rule, headers=headers).status_code == 200
 
     def rules() -> dict[str, Any]:
-        return {each["name"]: each for each in alerting.get("/api/alerts/rules")["items"]}
+        return {each["name"]: each for each in alerting.get("/api/v1/alerts/rules")["items"]}
 
     simple = {"id": "a", "name": "b", "metric": "cpu_usage", "operator": ">", "threshold": 80}
     refused = alerting.error(client.put(path, json=simple, headers=headers), 422)
@@ -219,20 +221,23 @@ def test_the_operator_makes_changes_and_removes_rules(alerting: Any) -> None:
     for enabled in (False, True):
         change = {"enabled": enabled}
         assert (
-            client.put("/api/alerts/rules/NodeDead/enabled", json=change, headers=headers).status_code == 200
+            client.put("/api/v1/alerts/rules/NodeDead/enabled", json=change, headers=headers).status_code
+            == 200
         )
         assert rules()["NodeDead"]["enabled"] is enabled
-    client.put("/api/alerts/rules/NodeDead", json=rule, headers=headers)
+    client.put("/api/v1/alerts/rules/NodeDead", json=rule, headers=headers)
     assert rules()["NodeDead"]["source"] == "ui.yml"
-    client.delete("/api/alerts/rules/NodeDead", headers=headers)
+    client.delete("/api/v1/alerts/rules/NodeDead", headers=headers)
     assert rules()["NodeDead"]["source"] == "shipped"
-    assert alerting.error(client.delete("/api/alerts/rules/QueueLong", headers=headers), 404)  # of mine.yml
+    assert alerting.error(
+        client.delete("/api/v1/alerts/rules/QueueLong", headers=headers), 404
+    )  # of mine.yml
     assert (alerting.folder / "alerts" / "mine.yml").read_text() == RULES
 
 
 def test_the_operator_makes_channels_whose_secrets_never_leave(alerting: Any) -> None:
     client, headers = alerting.client, acting(alerting)
-    path, file = "/api/alerts/channels/am", alerting.folder / "alerts" / "channels.yml"
+    path, file = "/api/v1/alerts/channels/am", alerting.folder / "alerts" / "channels.yml"
     made: dict[str, Any] = {"type": "alertmanager", "config": {"url": "http://one:9093", "token": SECRET}}
     assert alerting.error(client.put(path, json=made), 403)["code"] == "needs_operator"
     for bad in (
@@ -247,10 +252,10 @@ def test_the_operator_makes_channels_whose_secrets_never_leave(alerting: Any) ->
     assert file.stat().st_mode & 0o077 == 0
     client.put(path, json={"type": "alertmanager", "match": {"severity": "critical"}}, headers=headers)
     assert SECRET in file.read_text()  # the address was not given again
-    (channel,) = alerting.get("/api/alerts/channels")["items"]
+    (channel,) = alerting.get("/api/v1/alerts/channels")["items"]
     assert (channel["targets"], channel["match"]) == (["one:9093"], {"severity": "critical"})
     assert SECRET not in str(channel)
     client.put(path, json=made | {"config": {"url": "http://two:9093"}}, headers=headers)
     assert SECRET not in file.read_text()  # no secret goes to another address
     client.delete(path, headers=headers)
-    assert alerting.get("/api/alerts/channels")["items"] == []
+    assert alerting.get("/api/v1/alerts/channels")["items"] == []

@@ -11,22 +11,22 @@ from typing_extensions import TypedDict
 
 #: Request parameters for paths where the newest item of each kind is not enough.
 PARAMETERS: dict[str, dict[str, Any]] = {
-    "/api/find": {"q": "a"},
-    "/api/logs/file": {"name": "raylet.out"},
-    "/api/logs/search": {"q": "error"},
-    "/api/metrics/query": {"expr": "up"},
-    "/api/metrics/label-values": {"label": "node_ip"},
-    "/api/realtime": {"topic": "cluster"},
+    "/api/v1/find": {"q": "a"},
+    "/api/v1/logs/file": {"name": "raylet.out"},
+    "/api/v1/logs/search": {"q": "error"},
+    "/api/v1/metrics/query": {"expr": "up"},
+    "/api/v1/metrics/label-values": {"label": "node_ip"},
+    "/api/v1/realtime": {"topic": "cluster"},
 }
 #: Paths that need a live cluster or prepared data: other tests cover them.
 NOT_HERE = {
-    "/api/logs/file",
-    "/api/dashboards/{name}",
-    "/api/data/{dataset_id}",
-    "/api/serve/{application}",
-    "/api/serve-requests/{application}",
-    "/api/train/{run_id}",
-    "/api/tune/{experiment_id}",
+    "/api/v1/logs/file",
+    "/api/v1/dashboards/{name}",
+    "/api/v1/data/{dataset_id}",
+    "/api/v1/serve/{application}",
+    "/api/v1/serve-requests/{application}",
+    "/api/v1/train/{run_id}",
+    "/api/v1/tune/{experiment_id}",
 }
 
 
@@ -47,7 +47,9 @@ def _paths(running: Running) -> list[str]:
 
 def test_every_answer_has_its_shape(running: Running) -> None:
     ids = {
-        name: running.get(f"/api/{path}", **({"internal": True} if path != "tasks" else {}))["items"][0][name]
+        name: running.get(f"/api/v1/{path}", **({"internal": True} if path != "tasks" else {}))["items"][0][
+            name
+        ]
         for path, name in (
             ("tasks", "task_id"),
             ("actors", "actor_id"),
@@ -63,7 +65,7 @@ def test_every_answer_has_its_shape(running: Running) -> None:
         asked = PARAMETERS.get(path, {}) | (
             {"on_node": ids["node_id"]} if path.endswith("physical/node") else {}
         )
-        asked |= {"task_id": ids["task_id"]} if path == "/api/logs/of" else {}
+        asked |= {"task_id": ids["task_id"]} if path == "/api/v1/logs/of" else {}
         before = answers.compared.get(path, 0)
         running.get(path.format(**ids), **asked)
         assert answers.compared[path] == before + 1
@@ -72,5 +74,5 @@ def test_every_answer_has_its_shape(running: Running) -> None:
 
 @pytest.mark.parametrize("body", [b'{"session": "s", "more": 1}', b"{}", b'{"session": 1}'])
 def test_an_answer_of_another_shape_is_seen(body: bytes) -> None:
-    answers.compare("/api/promised", Promised, body)
+    answers.compare("/api/v1/promised", Promised, body)
     assert "is not of its shape" in answers.wrong.pop()

@@ -43,7 +43,7 @@ TOKEN = "a-long-token-of-the-tests"
         ("127.1", 403),
     ],
 )
-@pytest.mark.parametrize("path", ["/api/sessions", "/", "/openapi.json"])
+@pytest.mark.parametrize("path", ["/api/v1/sessions", "/", "/openapi.json"])
 def test_a_foreign_name_is_turned_away(running: Any, host: str, status: int, path: str) -> None:
     """DNS rebinding: a page whose name points at us sends that name as Host."""
     answer = running.client.get(path, headers={"Host": host})
@@ -55,7 +55,7 @@ def test_a_foreign_name_is_turned_away(running: Any, host: str, status: int, pat
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost:1", "https://127.0.0.1"])
 def test_a_page_of_another_site_may_not_act(running: Any, origin: str) -> None:
-    for method, path in (("GET", "/api/sessions"), ("POST", "/api/sql"), ("POST", "/api/clusters")):
+    for method, path in (("GET", "/api/v1/sessions"), ("POST", "/api/v1/sql"), ("POST", "/api/v1/clusters")):
         answer = running.client.request(method, path, headers={"Origin": origin})
         assert running.error(answer, 403)["code"] == "bad_origin"
 
@@ -63,14 +63,14 @@ def test_a_page_of_another_site_may_not_act(running: Any, origin: str) -> None:
 def test_no_page_of_another_site_loads_an_answer(running: Any) -> None:
     """A request for an image or a link of a page has no Origin."""
     for site, path, status in (
-        ("cross-site", "/api/export", 403),
-        ("same-origin", "/api/export", 422),
-        ("none", "/api/export", 422),
-        ("cross-site", "/api/memory", 403),
-        ("cross-site", "/api/metrics/query", 403),
+        ("cross-site", "/api/v1/export", 403),
+        ("same-origin", "/api/v1/export", 422),
+        ("none", "/api/v1/export", 422),
+        ("cross-site", "/api/v1/memory", 403),
+        ("cross-site", "/api/v1/metrics/query", 403),
         ("cross-site", "/metrics", 403),
-        ("same-site", "/api/summary", 403),  # another port of this host
-        ("same-origin", "/api/summary", 200),
+        ("same-site", "/api/v1/summary", 403),  # another port of this host
+        ("same-origin", "/api/v1/summary", 200),
         ("cross-site", "/", 200),  # a link to a page
     ):
         answer = running.client.get(path, headers={"Sec-Fetch-Site": site})
@@ -80,7 +80,7 @@ def test_no_page_of_another_site_loads_an_answer(running: Any) -> None:
 
 
 def test_our_own_page_may(running: Any) -> None:
-    assert running.client.get("/api/sessions", headers={"Origin": running.server.url}).status_code == 200
+    assert running.client.get("/api/v1/sessions", headers={"Origin": running.server.url}).status_code == 200
 
 
 def test_an_allowed_name_is_known(serve: Callable[..., Server]) -> None:
@@ -104,11 +104,11 @@ def test_the_token(serve: Callable[..., Server]) -> None:
         reader = {"Authorization": f"Bearer {TOKEN}"}
         assert client.get("/api/health", headers=reader).json()["pending_batches"] == 0
         for method, path in (
-            ("GET", "/api/sessions"),
-            ("GET", "/api/tasks/" + "a" * 48),
-            ("POST", "/api/sql"),
-            ("POST", "/api/clusters"),
-            ("GET", "/api/nothing"),
+            ("GET", "/api/v1/sessions"),
+            ("GET", "/api/v1/tasks/" + "a" * 48),
+            ("POST", "/api/v1/sql"),
+            ("POST", "/api/v1/clusters"),
+            ("GET", "/api/v1/nothing"),
             ("GET", "/api/health/../sessions"),
             ("GET", "/%61pi/sessions"),
         ):
@@ -127,27 +127,27 @@ def test_the_token(serve: Callable[..., Server]) -> None:
             {"Authorization": TOKEN},
             {"Cookie": "rayscope_token="},
         ):
-            assert client.get("/api/sessions", headers=headers).status_code == 401
-        assert client.get("/api/sessions", headers={"Authorization": f"bearer {TOKEN}"}).status_code == 200
-        assert client.post("/api/login", json={"token": "wrong"}).status_code == 401
-        assert client.get("/api/sessions").status_code == 401
-        logged_in = client.post("/api/login", json={"token": TOKEN})
+            assert client.get("/api/v1/sessions", headers=headers).status_code == 401
+        assert client.get("/api/v1/sessions", headers={"Authorization": f"bearer {TOKEN}"}).status_code == 200
+        assert client.post("/api/v1/login", json={"token": "wrong"}).status_code == 401
+        assert client.get("/api/v1/sessions").status_code == 401
+        logged_in = client.post("/api/v1/login", json={"token": TOKEN})
         assert logged_in.status_code == 204
         flags = logged_in.headers["set-cookie"].lower()
         assert "httponly" in flags
         assert "samesite=strict" in flags
-        assert client.get("/api/sessions").status_code == 200
+        assert client.get("/api/v1/sessions").status_code == 200
         (cookie,) = client.cookies.jar
         given = f"{cookie.name}={cookie.value}"
     assert TOKEN not in given
     # A server on another port of the host gets the cookie, but nothing else.
     for odd in ("", 'a={"x": [1,2]}; ', "a b; c,d=e; ", "bad[]=1; ", "\xe9=\xfc; ", f"{cookie.name}=old; "):
         answer = httpx.get(
-            f"{server.url}/api/sessions", headers=[(b"cookie", (odd + given).encode("latin-1"))]
+            f"{server.url}/api/v1/sessions", headers=[(b"cookie", (odd + given).encode("latin-1"))]
         )
         assert answer.status_code == 200, odd
     for headers in ({"Authorization": f"Bearer {cookie.value}"}, {"Cookie": f"{cookie.name}={TOKEN}"}):
-        assert httpx.get(f"{server.url}/api/sessions", headers=headers).status_code == 401
+        assert httpx.get(f"{server.url}/api/v1/sessions", headers=headers).status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,9 @@ def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path) -> None:
 
 def test_no_expression_and_no_yaml_is_a_fault_of_ours(running: Any) -> None:
     for text in ("[" * 60_000, "- " * 30_000, "{a: " * 15_000, "9" * 60_000, "9999-99-99", "{{" * 30_000):
-        running.error(running.client.post("/api/alerts/test", json={"yaml": text}), 400)
+        running.error(running.client.post("/api/v1/alerts/test", json={"yaml": text}), 400)
     for expr in ("up @ 1e300", "up @ -1e18", "up offset 999999999y", "rate(up[999999999y])"):
-        running.error(running.client.get("/api/metrics/query", params={"expr": expr}), 400)
+        running.error(running.client.get("/api/v1/metrics/query", params={"expr": expr}), 400)
 
 
 def test_ingest_needs_its_key_and_no_token(serve: Callable[..., Server], bodies: list[bytes]) -> None:
@@ -208,14 +208,14 @@ def test_keys_and_addresses_are_the_owners_alone(serve: Callable[..., Server], t
         "/assets/%2e%2e/%2e%2e/%2e%2e/app.py",
         "/assets//etc/passwd",
         "/assets/..\\..\\..\\app.py",
-        "/api/sessions/..%2f..%2fkey",
-        "/api/tasks/..%2f..%2f..%2fetc%2fpasswd",
-        "/api/actors/%2e%2e%2f%2e%2e%2fkey",
+        "/api/v1/sessions/..%2f..%2fkey",
+        "/api/v1/tasks/..%2f..%2f..%2fetc%2fpasswd",
+        "/api/v1/actors/%2e%2e%2f%2e%2e%2fkey",
         "/static/js/..%2f..%2f..%2fetc/passwd",
         "/logs/..%2fkey",
         "/file?path=/etc/passwd",
-        "/api/tasks?session=..%2f..%2f",
-        "/api/tasks?session=%2fetc",
+        "/api/v1/tasks?session=..%2f..%2f",
+        "/api/v1/tasks?session=%2fetc",
     ],
 )
 def test_no_path_leads_to_a_file(running: Any, path: str) -> None:
@@ -233,11 +233,11 @@ def test_no_path_leads_to_a_file(running: Any, path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/api/jobs",
-        "/api/jobs/",
+        "/api/v1/jobs",
+        "/api/v1/jobs/",
         "/api/submissions",
         "/api/job_agent/jobs/",
-        "/api/actors/kill",
+        "/api/v1/actors/kill",
         "/api/v0/delay/1",
     ],
 )
@@ -245,14 +245,14 @@ def test_nothing_runs_code_on_request(running: Any, path: str) -> None:
     """Ray's own dashboard accepts jobs from anyone; Rayscope requires the operator."""
     for method in ("POST", "PUT", "DELETE", "PATCH"):
         answer = running.client.request(method, path, json={"entrypoint": "touch /tmp/owned"})
-        if (method, path) == ("POST", "/api/jobs"):
+        if (method, path) == ("POST", "/api/v1/jobs"):
             assert running.error(answer, 403)["code"] == "needs_operator"
         else:
             assert answer.status_code in (404, 405)
 
 
 def test_every_answer_keeps_the_browser_in_bounds(running: Any) -> None:
-    for path in ("/api/health", "/api/nothing", "/"):
+    for path in ("/api/health", "/api/v1/nothing", "/"):
         headers = running.client.get(path).headers
         assert "default-src 'self'" in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
@@ -271,7 +271,7 @@ def test_a_malformed_batch_is_refused_and_set_aside(fresh: Any, content: bytes) 
     (aside,) = (fresh.folder / "rejected").glob("*.json")
     assert aside.read_bytes() == content
     assert aside.with_suffix(".reason").read_text().strip()
-    assert fresh.get("/api/sessions")["items"] == []
+    assert fresh.get("/api/v1/sessions")["items"] == []
     assert not list((fresh.folder / "sessions").iterdir())
     assert not (fresh.folder.parent / "x").exists()
 
@@ -344,7 +344,7 @@ def test_hostile_events_do_not_stop_recording(fresh: Any, sample: Callable[[str]
         answer = fresh.client.post(fresh.server.ingest_url, content=json.dumps([event]).encode())
         assert answer.status_code in (204, 400), (answer.text, event)
     fresh.ingest(*(json.dumps(batch).encode() for batch in batches))
-    summary = fresh.get("/api/summary")
+    summary = fresh.get("/api/v1/summary")
     assert summary["ingest"]["error"] is None
     assert summary["ingest"]["pending_batches"] == 0
     assert summary["attempts"] >= 33
@@ -370,15 +370,15 @@ def test_rays_token_goes_to_whom_its_user_names_it_for(running: Any, monkeypatch
     server.start()
     try:
         body = {"address": f"127.0.0.1:{port}"}
-        refused = running.client.post("/api/clusters", json=body)
+        refused = running.client.post("/api/v1/clusters", json=body)
         assert running.error(refused, 403)["code"] == "needs_operator"
         assert not listener.shown  # no one else can make the server connect anywhere
         operator = {"X-Rayscope-Operator": running.server.services.secrets.operator_token}
-        assert running.client.post("/api/clusters", json=body, headers=operator).status_code == 502
+        assert running.client.post("/api/v1/clusters", json=body, headers=operator).status_code == 502
         assert listener.shown  # it was asked
         assert not [line for line in listener.shown if "the-servers-own-token" in line]
         body["ray_token"] = "given-for-this-one"
-        assert running.client.post("/api/clusters", json=body, headers=operator).status_code == 502
+        assert running.client.post("/api/v1/clusters", json=body, headers=operator).status_code == 502
         assert [line for line in listener.shown if "given-for-this-one" in line]
     finally:
         server.stop(0)

@@ -57,10 +57,10 @@ def test_only_the_token_of_the_data_directory_allows_actions(client: Client, tmp
 
 
 def test_a_token_can_be_tried_and_no_cookie_does_for_it(client: Client, tmp_path: Path) -> None:
-    refused = client.post("/api/operator", json={"token": "wrong"})
+    refused = client.post("/api/v1/operator", json={"token": "wrong"})
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "wrong_operator_token")
     token = operator_token(tmp_path)
-    given = client.post("/api/operator", json={"token": token})
+    given = client.post("/api/v1/operator", json={"token": token})
     assert given.status_code == 204
     assert "set-cookie" not in given.headers
     for name in ("rayscope_operator", HEADER):
@@ -74,5 +74,5 @@ def test_the_command_prints_the_operator_token_that_only_its_owner_can_read(tmp_
 
 
 def test_the_server_has_the_log_in(running: Any) -> None:
-    answer: httpx.Response = running.client.post("/api/operator", json={"token": "wrong"})
+    answer: httpx.Response = running.client.post("/api/v1/operator", json={"token": "wrong"})
     assert running.error(answer, 403)["code"] == "wrong_operator_token"

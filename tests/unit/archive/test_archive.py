@@ -106,12 +106,12 @@ def test_an_interrupted_push_continues_where_it_stopped(folder: Path, tmp_path: 
 
 
 def sessions(server: Server) -> dict[str, str]:
-    items = httpx.get(f"{server.url}/api/sessions").raise_for_status().json()["items"]
+    items = httpx.get(f"{server.url}/api/v1/sessions").raise_for_status().json()["items"]
     return {item["session"]: item["location"] for item in items}
 
 
 def tasks(server: Server, session: str) -> int:
-    answer = httpx.get(f"{server.url}/api/tasks", params={"session": session, "limit": 1})
+    answer = httpx.get(f"{server.url}/api/v1/tasks", params={"session": session, "limit": 1})
     return int(answer.raise_for_status().json()["total"])
 
 
@@ -236,7 +236,7 @@ def test_a_deleted_session_is_deleted_from_the_archive(
     server = serve(folder.parent.parent, archive=f"file://{tmp_path / 'archive'}")
     wait_until(lambda: sessions(server) == {folder.name: "archive"}, "the archive is listed")
     headers = {"X-Rayscope-Operator": server.services.secrets.operator_token}
-    url = f"{server.url}/api/sessions/{folder.name}?force=true"  # it was recorded just now
+    url = f"{server.url}/api/v1/sessions/{folder.name}?force=true"  # it was recorded just now
     httpx.delete(url, headers=headers).raise_for_status()
     assert sessions(server) == {}
     assert location.list(manifests.MANIFESTS) == []

@@ -139,8 +139,8 @@ def test_a_fifo_is_no_object(pushed: Manifest, archive: Location, tmp_path: Path
         serving("other", tmp_path, archive=archive.url) as server,
         httpx.Client(base_url=server.url, timeout=120) as client,
     ):
-        wait_until(lambda: client.get("/api/sessions").json()["items"], "the archive is listed")
-        answer = client.get("/api/tasks", params={"session": pushed.session})
+        wait_until(lambda: client.get("/api/v1/sessions").json()["items"], "the archive is listed")
+        answer = client.get("/api/v1/tasks", params={"session": pushed.session})
         assert answer.status_code == 503
         assert "attempts" in answer.json()["error"]["message"]
         server.popen.send_signal(signal.SIGTERM)

@@ -53,7 +53,7 @@ def here(running: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
 
 @pytest.mark.parametrize("kind", ["tasks", "actors", "nodes", "workers", "jobs", "events"])
 def test_each_list_has_the_rows_of_the_api_in_each_format(here: Running, kind: str) -> None:
-    answer = here.get(f"/api/{kind}", limit=1000)
+    answer = here.get(f"/api/v1/{kind}", limit=1000)
     printed = json.loads(run(kind, "--format", "json", "--limit", "0"))
     assert [set(row) for row in printed] == [set(row) for row in answer["items"]]
     identity = {"events": "id"}.get(kind, f"{kind[:-1]}_id")
@@ -76,7 +76,7 @@ def test_tables_fit_and_ids_are_whole_where_they_are_wide(
         lines = run(kind, "--limit", "20").splitlines()
         assert max(map(len, lines)) <= width
         if kind != "events":
-            identity = here.get(f"/api/{kind}", limit=1)["items"][0][f"{kind[:-1]}_id"]
+            identity = here.get(f"/api/v1/{kind}", limit=1)["items"][0][f"{kind[:-1]}_id"]
             assert short_id(identity) in lines[1]
             wide = run(kind, "--limit", "20", "--wide").splitlines()
             assert identity in wide[1]
@@ -88,20 +88,20 @@ def test_tables_fit_and_ids_are_whole_where_they_are_wide(
 @pytest.mark.parametrize("kind", ["actors", "nodes", "workers"])
 def test_an_id_is_taken_by_how_it_begins(here: Running, kind: str) -> None:
     field = f"{kind[:-1]}_id"
-    whole = here.get(f"/api/{kind}", limit=1)["items"][0][field]
+    whole = here.get(f"/api/v1/{kind}", limit=1)["items"][0][field]
     begin = short_id(whole)
-    assert here.get(f"/api/{kind}/{begin}")[field] == whole
-    for asked, filters in ((f"/api/{kind}", {field: begin}), ("/api/tasks", {field: begin})):
-        if asked != "/api/nodes":
+    assert here.get(f"/api/v1/{kind}/{begin}")[field] == whole
+    for asked, filters in ((f"/api/v1/{kind}", {field: begin}), ("/api/v1/tasks", {field: begin})):
+        if asked != "/api/v1/nodes":
             rows = here.get(asked, **filters)["items"]
             assert rows == here.get(asked, **{**filters, field: whole})["items"]
-    assert here.error(here.client.get(f"/api/{kind}/{begin[:3]}"), 404)
+    assert here.error(here.client.get(f"/api/v1/{kind}/{begin[:3]}"), 404)
 
 
 def test_one_task_in_full(here: Running) -> None:
-    failed = here.get("/api/tasks", state="FAILED")["items"][0]
+    failed = here.get("/api/v1/tasks", state="FAILED")["items"][0]
     text = run("task", failed["task_id"][:8])
-    task = here.get(f"/api/tasks/{failed['task_id']}")
+    task = here.get(f"/api/v1/tasks/{failed['task_id']}")
     assert failed["task_id"] in text
     assert failed["name"] in text
     assert task["attempts"][-1]["error"]["message"].splitlines()[-1][:40] in text
@@ -111,20 +111,20 @@ def test_one_task_in_full(here: Running) -> None:
 
 
 def test_sessions_and_functions_and_the_ui(here: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    (session,) = here.get("/api/sessions")["items"]
+    (session,) = here.get("/api/v1/sessions")["items"]
     monkeypatch.setenv("COLUMNS", "80")
     assert session["name"] in run("sessions")
     assert session["session"] in run("sessions", "--wide")
     (printed,) = json.loads(run("sessions", "--format", "json"))
     assert (printed.keys(), printed["session"]) == (session.keys(), session["session"])
-    functions = here.get("/api/summary")["functions"]
+    functions = here.get("/api/v1/summary")["functions"]
     assert [row["func_name"] for row in json.loads(run("functions", "--format", "json"))] == [
         row["func_name"] for row in functions
     ]
     assert functions[0]["func_name"] in run("functions")
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", lambda url: not opened.append(url))
-    task = here.get("/api/tasks")["items"][0]["task_id"]
+    task = here.get("/api/v1/tasks")["items"][0]["task_id"]
     shown = run("open", "--task", task[:8]).strip()
     assert opened == [shown]
     assert shown == f"{here.server.url}/s/{session['session']}?task={task}"
@@ -239,13 +239,13 @@ def test_a_group_lists_without_a_command(here: Running) -> None:
 
 
 def test_a_session_is_an_option_of_every_command(here: Running) -> None:
-    name = here.get("/api/summary")["session"]
+    name = here.get("/api/v1/summary")["session"]
     for args in (
         ["diagnose"],
         ["tasks"],
         ["nodes"],
         ["logs"],
-        ["task", here.get("/api/tasks")["items"][0]["task_id"]],
+        ["task", here.get("/api/v1/tasks")["items"][0]["task_id"]],
     ):
         assert "not found" in run(*args, "--session", "nowhere", code=2)
         run(*args, "--session", name, *(["--format", "json"] if args != ["logs"] else []))
@@ -376,7 +376,7 @@ def test_top_without_a_terminal_is_one_print(here: Running) -> None:
     for sort in SORTS:
         assert f"Nodes by {sort}" in run("top", "--sort", sort)
     text = run("top", "--once")
-    assert here.get("/api/sessions")["items"][0]["session"] in text
+    assert here.get("/api/v1/sessions")["items"][0]["session"] in text
     assert "q: quit" not in text
 
 
@@ -441,5 +441,5 @@ def test_the_shell_learns_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_failures_are_listed_by_signature(here: Running) -> None:
-    found = here.get("/api/failures")["items"]
+    found = here.get("/api/v1/failures")["items"]
     assert json.loads(run("failures", "--format", "json")) == found

@@ -127,7 +127,7 @@ def test_rows_of_entities_are_typed(client: rayscope.Client, kind: str) -> None:
 def test_pages_make_up_the_whole(
     client: rayscope.Client, running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = running.get("/api/tasks", limit=1000, sort="name")
+    answer = running.get("/api/v1/tasks", limit=1000, sort="name")
     whole = [_which(row) for row in answer["items"]]
     asked: list[str] = []
     ask = client.ask
@@ -136,7 +136,7 @@ def test_pages_make_up_the_whole(
     found = client.tasks(sort="name")
     iterator = iter(found)
     assert _which(next(iterator)) == whole[0]
-    assert asked == ["/api/sessions", "/api/tasks"]
+    assert asked == ["/api/v1/sessions", "/api/v1/tasks"]
     assert [_which(row) for row in iterator] == whole[1:]
     assert found.total == len(whole) == len(set(whole)) > 10
     assert found.dropped == answer["dropped"]
@@ -207,7 +207,7 @@ def test_filters_that_do_not_exist_and_times(client: rayscope.Client) -> None:
     with pytest.raises(TypeError, match="Unknown filter 'stat'"):
         client.tasks(stat="FAILED")  # type: ignore[call-arg]
     future = datetime(2100, 1, 1, tzinfo=timezone.utc)
-    assert Api.metrics(client, "up", start=future).params["from_ns"] == 4_102_444_800 * 10**9
+    assert Api.metrics(client, "up", since=future).params["since_ns"] == 4_102_444_800 * 10**9
     both = client.tasks(state=["FAILED", "FINISHED"]).to_list()  # type: ignore[arg-type]
     assert {row["state"] for row in both} == {"FAILED", "FINISHED"}
 
@@ -316,7 +316,7 @@ def test_which_server_is_meant(running: Running, tmp_path: Path, monkeypatch: py
 
 
 def test_the_operators_token_goes_to_its_own_server_alone(running: Running, tmp_path: Path) -> None:
-    job = running.get("/api/jobs")["items"][0]["job_id"]
+    job = running.get("/api/v1/jobs")["items"][0]["job_id"]
     with rayscope.Client(running.server.url, folder=running.folder) as client:
         assert running.server.services is not None
         assert running.server.services.secrets.operator_token  # makes the file

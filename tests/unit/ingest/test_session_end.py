@@ -31,22 +31,22 @@ def test_the_exit_code_and_the_end_of_the_cluster_are_recorded(fresh: Any) -> No
     with Api(fresh.server.url) as api:
         api.tell_program_end(url, **how, cluster_is_gone=True)
 
-    jobs = {job["job_id"]: job for job in fresh.get("/api/jobs")["items"]}
+    jobs = {job["job_id"]: job for job in fresh.get("/api/v1/jobs")["items"]}
     assert (jobs[JOB]["state"], jobs[JOB]["exit_code"], jobs[JOB]["end_ns"]) == ("FAILED", 137, at(90))
     assert jobs[JOB]["message"] == "The driver ended with exit code 137 (SIGKILL)."
     assert jobs["02000000"]["state"] == CUT_OFF
-    (ran,) = fresh.get("/api/tasks")["items"]
+    (ran,) = fresh.get("/api/v1/tasks")["items"]
     assert (ran["state"], ran["reported_state"], ran["end_known_by"]) == (CUT_OFF, "RUNNING", "job")
     assert (ran["end_ns"], ran["duration_ns"]) == (at(90), at(90) - at(10))
-    (node,) = fresh.get("/api/nodes")["items"]
+    (node,) = fresh.get("/api/v1/nodes")["items"]
     assert (node["state"], node["end_known_by"]) == ("DEAD", "session")
-    (session,) = fresh.get("/api/sessions")["items"]
+    (session,) = fresh.get("/api/v1/sessions")["items"]
     assert session["state"] == "ended"
-    progress = fresh.get(f"/api/jobs/{JOB}/progress")
+    progress = fresh.get(f"/api/v1/jobs/{JOB}/progress")
     assert progress["states"] == {CUT_OFF: 1}
     assert not [
         event
-        for event in fresh.get("/api/events")["items"]
+        for event in fresh.get("/api/v1/events")["items"]
         if event["kind"] in ("node", "task") and event["severity"] != "INFO"
     ]
 
@@ -54,8 +54,8 @@ def test_the_exit_code_and_the_end_of_the_cluster_are_recorded(fresh: Any) -> No
     later = Story()
     later.task("more", 100, 110, task_id="7" * 48)
     fresh.record(later)
-    assert {one["state"] for one in fresh.get("/api/nodes")["items"]} == {"ALIVE"}
-    (session,) = fresh.get("/api/sessions")["items"]
+    assert {one["state"] for one in fresh.get("/api/v1/nodes")["items"]} == {"ALIVE"}
+    (session,) = fresh.get("/api/v1/sessions")["items"]
     assert session["state"] == "live"
 
 
@@ -90,12 +90,12 @@ def test_no_program_ends_later_than_now(fresh: Any, monkeypatch: pytest.MonkeyPa
             exit_code=0,
             cluster_is_gone=True,
         )
-    (ran,) = fresh.get("/api/tasks")["items"]
+    (ran,) = fresh.get("/api/v1/tasks")["items"]
     assert ran["end_ns"] <= time.time_ns()
     later = Story()
     later.task("more", 100, 110, task_id="7" * 48)
     fresh.record(later)
-    (session,) = fresh.get("/api/sessions")["items"]
+    (session,) = fresh.get("/api/v1/sessions")["items"]
     assert session["state"] == "live"
 
 

@@ -40,7 +40,7 @@ def fan_out(tasks: int = 6, cpus: int = 2) -> Story:
 
 
 def post_whatif(running: Running, *changes: dict[str, Any], **more: Any) -> Any:
-    answer = running.client.post("/api/whatif", json={"changes": list(changes), **more})
+    answer = running.client.post("/api/v1/what-if", json={"changes": list(changes), **more})
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -51,7 +51,7 @@ def faster(function: str, times: float) -> dict[str, Any]:
 
 def test_what_to_optimize_first(fresh: Running) -> None:
     fresh.record(fan_out())
-    found = fresh.get("/api/insights")
+    found = fresh.get("/api/v1/insights")
     assert (found["job_id"], found["attempts"], found["withheld"], found["so_far"]) == (JOB, 6, None, False)
     assert found["calibration"] == {
         "recorded_ns": 320 * MS,
@@ -119,7 +119,7 @@ def test_the_actor_with_the_most_time_on_the_path_is_named(fresh: Running) -> No
         begin += length
     cluster(story, 2, begin)
     fresh.record(story)
-    verdict = fresh.get("/api/insights")["verdict"]
+    verdict = fresh.get("/api/v1/insights")["verdict"]
     assert verdict["actor"] == {
         "actor_id": B[:24] + JOB,
         "pid": 100,
@@ -129,7 +129,7 @@ def test_the_actor_with_the_most_time_on_the_path_is_named(fresh: Running) -> No
         "total_ns": 900 * MS,
     }
     assert verdict["text"].startswith("Bound by one function: Board.offer (pid 100) ran for")
-    causes = fresh.get("/api/flow/critical_path")["causes"]
+    causes = fresh.get("/api/v1/flow/critical-path")["causes"]
     assert causes[0]["actor"] == verdict["actor"]
 
 
@@ -144,7 +144,7 @@ def test_one_actor_is_the_bottleneck(fresh: Running) -> None:
     story.get(DRIVER, [made, *calls], 20, 320)
     cluster(story, 4, 330)
     fresh.record(story)
-    insights = fresh.get("/api/insights")
+    insights = fresh.get("/api/v1/insights")
     assert insights["functions"][0]["saving_ns"] == 150 * MS
     assert (insights["verdict"]["code"], insights["verdict"]["name"]) == ("actor", "Board.offer")
     found = post_whatif(fresh, {"kind": "actors", "class_name": "Board", "count": 2})
@@ -163,7 +163,7 @@ def test_an_actor_that_runs_two_calls_at_once(fresh: Running) -> None:
     story.get(DRIVER, calls, 20, 220)
     cluster(story, 4, 220)
     fresh.record(story)
-    assert fresh.get("/api/insights")["calibration"]["error"] == pytest.approx(0, abs=0.01)
+    assert fresh.get("/api/v1/insights")["calibration"]["error"] == pytest.approx(0, abs=0.01)
     assert post_whatif(fresh, faster("Pair.work", 2))["saving_ns"] == pytest.approx(100 * MS, abs=2 * MS)
 
 
@@ -192,7 +192,7 @@ def test_nested_tasks_retries_and_arguments(fresh: Running) -> None:
     story.get(DRIVER, last, 0, 160)
     cluster(story, 1, 165)
     fresh.record(story)
-    found = fresh.get("/api/insights")
+    found = fresh.get("/api/v1/insights")
     assert found["calibration"]["error"] == pytest.approx(0, abs=0.01)
     # The first attempt, 50 ms, and the 10 ms until the next.
     assert next(one for one in found["options"] if one["option"] == "no_retries")["saving_ns"] == 60 * MS
@@ -220,7 +220,7 @@ def test_a_loop_that_waits_for_some(fresh: Running) -> None:
         story.batch.edges += [Edge(DRIVER, 0, "wait", tasks[one], 1, None, at(begin), at(end)) for one in of]
     cluster(story, 3, 100)
     fresh.record(story)
-    found = fresh.get("/api/insights")
+    found = fresh.get("/api/v1/insights")
     assert found["calibration"]["error"] == pytest.approx(0, abs=0.02)
     assert post_whatif(fresh, faster("work", 2))["predicted_ns"] == pytest.approx(55 * MS, abs=2 * MS)
 
@@ -237,7 +237,7 @@ def test_a_loop_whose_waits_time_out(fresh: Running) -> None:
         story.batch.edges += [Edge(DRIVER, 0, "wait", one, 1, None, at(begin), at(begin + 100)) for one in of]
     cluster(story, 2, 1010)
     fresh.record(story)
-    assert fresh.get("/api/insights")["calibration"]["error"] == pytest.approx(0, abs=0.02)
+    assert fresh.get("/api/v1/insights")["calibration"]["error"] == pytest.approx(0, abs=0.02)
 
 
 def test_a_placement_group_that_a_task_makes_while_the_driver_waits(fresh: Running) -> None:
@@ -253,7 +253,7 @@ def test_a_placement_group_that_a_task_makes_while_the_driver_waits(fresh: Runni
     story.batch.entities.append(made)
     cluster(story, 2, 510)
     fresh.record(story)
-    found = fresh.get("/api/insights")
+    found = fresh.get("/api/v1/insights")
     assert (found["withheld"], found["calibration"]["error"]) == (None, pytest.approx(0, abs=0.01))
 
 
@@ -267,7 +267,7 @@ def test_why_nothing_is_predicted(fresh: Running) -> None:
         )
     fresh.record(story)
     for job, code in (("02000000", "not_traced"), ("03000000", "no_driver")):
-        found = fresh.get("/api/insights", job_id=job)
+        found = fresh.get("/api/v1/insights", job_id=job)
         assert (found["withheld"]["code"], found["functions"], found["options"]) == (code, [], [])
         found = post_whatif(fresh, {"kind": "no_startup"}, job_id=job)
         assert found["withheld"]["code"] == code
@@ -281,7 +281,7 @@ def test_a_job_whose_nodes_all_ended_before_it(fresh: Running) -> None:
     story.entity("job", JOB, 0, 120)
     story.get(DRIVER, [story.task("work", 0, 10, 110, resources=ONE_CPU)], 0, 110)
     fresh.record(story)
-    assert fresh.get("/api/insights")["calibration"]["recorded_ns"] == 120 * MS
+    assert fresh.get("/api/v1/insights")["calibration"]["recorded_ns"] == 120 * MS
     assert post_whatif(fresh, faster("work", 2))["saving_ns"] == pytest.approx(50 * MS, abs=5 * MS)
 
 
@@ -290,7 +290,7 @@ def test_too_many_attempts(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> N
     story.task("never", 10, None, None, resources='{"TPU":1.0}')
     fresh.record(story)
     monkeypatch.setattr("rayscope.insights.gains.MAX_ATTEMPTS", 5)
-    found = fresh.get("/api/insights")
+    found = fresh.get("/api/v1/insights")
     assert (found["withheld"]["code"], found["calibration"]["recorded_ns"]) == ("takes_long", 320 * MS)
     assert [(one["kind"], one["saving_ns"]) for one in found["findings"]] == [("unschedulable", None)]
     assert found["verdict"]["code"] == "cluster"
@@ -318,7 +318,7 @@ def test_a_replay_that_is_off_predicts_a_wide_range(fresh: Running) -> None:
 
 def test_a_replay_that_is_far_off_predicts_nothing(fresh: Running) -> None:
     fresh.record(one_after_the_other(64))
-    found = fresh.get("/api/insights")
+    found = fresh.get("/api/v1/insights")
     assert found["withheld"]["code"] == "inaccurate"
     assert abs(found["calibration"]["error"]) > 0.5
     assert "50%" in found["withheld"]["message"]
@@ -348,7 +348,7 @@ def test_a_replay_that_is_far_off_predicts_nothing(fresh: Running) -> None:
 )
 def test_bodies_that_make_no_sense(fresh: Running, changes: list[Any]) -> None:
     fresh.record(fan_out())
-    answer = fresh.client.post("/api/whatif", json={"changes": changes})
+    answer = fresh.client.post("/api/v1/what-if", json={"changes": changes})
     assert fresh.error(answer, 422)["code"] == "invalid_parameter"
 
 
@@ -363,16 +363,16 @@ def test_bodies_that_make_no_sense(fresh: Running, changes: list[Any]) -> None:
 )
 def test_changes_of_what_there_is_not(fresh: Running, change: dict[str, Any]) -> None:
     fresh.record(fan_out())
-    answer = fresh.client.post("/api/whatif", json={"changes": [change]})
+    answer = fresh.client.post("/api/v1/what-if", json={"changes": [change]})
     assert fresh.error(answer, 400)["code"] == "bad_change"
 
 
 def test_unknown_jobs_and_sessions(fresh: Running) -> None:
-    fresh.error(fresh.client.get("/api/insights"), 404)
+    fresh.error(fresh.client.get("/api/v1/insights"), 404)
     fresh.record(fan_out())
-    fresh.error(fresh.client.get("/api/insights", params={"job_id": "77000000"}), 404)
+    fresh.error(fresh.client.get("/api/v1/insights", params={"job_id": "77000000"}), 404)
     body = {"session": "session_none", "changes": [{"kind": "no_startup"}]}
-    fresh.error(fresh.client.post("/api/whatif", json=body), 404)
+    fresh.error(fresh.client.post("/api/v1/what-if", json=body), 404)
 
 
 def test_the_client_asks(fresh: Running) -> None:
@@ -406,7 +406,7 @@ def test_a_job_waits_for_what_runs_until_it_is_stopped_and_afterwards(fresh: Run
         services: Any = fresh.server.services
         services.catalog.about(SESSION).last_ns = 2**62
         services.records.last_ns = lambda session: at(10_000)
-    found = fresh.get("/api/insights")
+    found = fresh.get("/api/v1/insights")
     assert (found["so_far"], found["end_ns"]) == (ended == "running", at(10_000))
     assert sum(cause["total_ns"] for cause in found["causes"]) == found["calibration"]["recorded_ns"]
     assert (found["verdict"]["code"], found["verdict"]["name"]) == ("function", "stuck")
@@ -433,7 +433,7 @@ def test_an_open_wait_whose_named_calls_have_ended_is_for_the_calls_that_go_on(f
     story.task("Store.put", 10, actor=actor)
     story.blocks(DRIVER, named, 12)
     fresh.record(story)
-    path = fresh.get("/api/flow/critical_path")
+    path = fresh.get("/api/v1/flow/critical-path")
     executing = sum(
         one["total_ns"] for one in path["causes"] if one["phase"] == "executing" and not one["is_driver"]
     )
@@ -460,7 +460,7 @@ def test_many_short_calls_of_one_actor_bind_a_running_job(fresh: Running) -> Non
     services: Any = fresh.server.services
     services.catalog.about(SESSION).last_ns = 2**62
     services.records.last_ns = lambda session: at(20 + took * calls)
-    found = fresh.get("/api/insights")
+    found = fresh.get("/api/v1/insights")
     assert (found["so_far"], found["withheld"]) == (True, None)
     assert (found["verdict"]["code"], found["verdict"]["name"]) == ("actor", "Store.put")
     assert "straggler" not in [one["kind"] for one in found["findings"]]

@@ -74,18 +74,18 @@ def test_a_finding_is_a_metric_and_a_rule_fires_on_it_until_the_job_ends(live: R
     record(live, looping())
 
     def shares() -> Any:
-        return live.get("/api/metrics", name=SHARE.name)["items"]
+        return live.get("/api/v1/metrics", name=SHARE.name)["items"]
 
     (one,) = wait_until(shares, "the metric")
     what = {"kind": "get_in_loop", "title": "ray.get in a loop", "function": "load_0"}
     assert one["labels"] == {**what, "job_id": JOB, "script": "load.py"}
-    insights = live.get("/api/insights")
+    insights = live.get("/api/v1/insights")
     assert insights["so_far"]
     assert one["value"] == insights["findings"][0]["share"] > 0.15
-    assert [each["name"] for each in live.get("/api/metrics", name=SPENT.name)["items"]] == [SPENT.name]
+    assert [each["name"] for each in live.get("/api/v1/metrics", name=SPENT.name)["items"]] == [SPENT.name]
 
     def firing() -> Any:
-        alerts = live.get("/api/alerts")["items"]
+        alerts = live.get("/api/v1/alerts")["items"]
         return [alert for alert in alerts if (alert["rule"], alert["state"]) == ("Looping", "firing")]
 
     (alert,) = wait_until(firing, "the alert")
@@ -99,7 +99,7 @@ def test_the_alert_ends_with_its_session(live: Running) -> None:
     record(live, looping())
 
     def firing() -> Any:
-        alerts = live.get("/api/alerts")["items"]
+        alerts = live.get("/api/v1/alerts")["items"]
         return [alert for alert in alerts if (alert["rule"], alert["state"]) == ("Looping", "firing")]
 
     wait_until(firing, "the alert")

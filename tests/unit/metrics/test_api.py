@@ -57,68 +57,68 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterable[Running]:
         story.task("g", 0, 1)
         running.record(story)
         server.services.catalog.about(story.batch.session).last_ns = 2**62  # it lives as long as the test
-        wait_until(lambda: running.get("/api/metrics", name="some_number")["total"] == 2, "samples")
+        wait_until(lambda: running.get("/api/v1/metrics", name="some_number")["total"] == 2, "samples")
         # One for each state: a record that was begun and has no attempt yet has none.
         wait_until(
-            lambda: running.get("/api/metrics", name="rayscope_task_attempts")["total"] == 3, "samples"
+            lambda: running.get("/api/v1/metrics", name="rayscope_task_attempts")["total"] == 3, "samples"
         )
         yield running
     server.stop()
 
 
 def test_pages_list_every_series_once_our_own_first(measured: Running) -> None:
-    whole = measured.get("/api/metrics", limit=1000)
+    whole = measured.get("/api/v1/metrics", limit=1000)
     names = [item["name"] for item in whole["items"]]
     assert names.index("some_number") > names.index("rayscope_task_attempts")
     paged, cursor = [], None
     while True:
-        page = measured.get("/api/metrics", limit=3, **({"cursor": cursor} if cursor else {}))
+        page = measured.get("/api/v1/metrics", limit=3, **({"cursor": cursor} if cursor else {}))
         paged += [(item["name"], item["labels"]) for item in page["items"]]
         cursor = page["next"]
         if cursor is None:
             break
     assert paged == [(item["name"], item["labels"]) for item in whole["items"]]
-    measured.error(measured.client.get("/api/metrics", params={"cursor": "bm9uZQ"}), 400)
+    measured.error(measured.client.get("/api/v1/metrics", params={"cursor": "bm9uZQ"}), 400)
 
 
 def test_the_series_of_one_collector(measured: Running) -> None:
-    found = measured.get("/api/metrics", collector="numbers")
+    found = measured.get("/api/v1/metrics", collector="numbers")
     assert [(item["name"], item["labels"]) for item in found["items"]] == [
         ("some_number", {"kind": "a"}),
         ("some_number", {"kind": "b"}),
     ]
-    assert measured.get("/api/metrics", collector="tasks", name="rayscope_task_attempts")["total"] == 3
+    assert measured.get("/api/v1/metrics", collector="tasks", name="rayscope_task_attempts")["total"] == 3
     at = found["time_ns"]
-    over_time = measured.get("/api/metrics/query", collector="numbers", from_ns=at, to_ns=at)["series"]
+    over_time = measured.get("/api/v1/metrics/query", collector="numbers", since_ns=at, until_ns=at)["series"]
     assert {(one["labels"]["__name__"], one["labels"]["kind"]) for one in over_time} == {
         ("some_number", "a"),
         ("some_number", "b"),
     }
-    refused = measured.error(measured.client.get("/api/metrics", params={"collector": "nobody"}), 400)
+    refused = measured.error(measured.client.get("/api/v1/metrics", params={"collector": "nobody"}), 400)
     assert "numbers" in refused["remedy"]
-    measured.error(measured.client.get("/api/metrics/query"), 400)
+    measured.error(measured.client.get("/api/v1/metrics/query"), 400)
 
 
 def test_the_latest_values_by_name_beginning_and_label(measured: Running) -> None:
-    found = measured.get("/api/metrics", name="some_number", label="kind=b")
+    found = measured.get("/api/v1/metrics", name="some_number", label="kind=b")
     assert [(item["labels"], item["value"]) for item in found["items"]] == [({"kind": "b"}, 8)]
     assert found["items"][0]["time_ns"] == found["time_ns"]
     assert found["problem"] is None
-    some = measured.get("/api/metrics", limit=1)
+    some = measured.get("/api/v1/metrics", limit=1)
     assert len(some["items"]) == 1 < some["total"]
     values = {
         (item["name"], *item["labels"].values()): item["value"]
-        for item in measured.get("/api/metrics", name="rayscope_*")["items"]
+        for item in measured.get("/api/v1/metrics", name="rayscope_*")["items"]
     }
     assert values["rayscope_task_attempts", "FAILED"] == 1
     assert values["rayscope_task_attempts_finished_total",] == 1
     assert values["rayscope_function_failed_total", "f"] == 1
     assert values["rayscope_function_finished_total", "g"] == 0
-    measured.error(measured.client.get("/api/metrics", params={"label": "kind"}), 400)
+    measured.error(measured.client.get("/api/v1/metrics", params={"label": "kind"}), 400)
 
 
 def test_collectors_without_a_cluster_say_so_and_the_others_continue(measured: Running) -> None:
-    collectors = {each["name"]: each for each in measured.get("/api/metrics")["collectors"]}
+    collectors = {each["name"]: each for each in measured.get("/api/v1/metrics")["collectors"]}
     assert collectors["numbers"]["ok"] is True
     assert collectors["tasks"]["ok"] is True
     assert collectors["rayscope"]["ok"] is True
@@ -128,7 +128,7 @@ def test_collectors_without_a_cluster_say_so_and_the_others_continue(measured: R
 
 
 def test_names_describe_what_is_measured(measured: Running) -> None:
-    items = measured.get("/api/metrics/names", q="some_num")["items"]
+    items = measured.get("/api/v1/metrics/names", q="some_num")["items"]
     assert items == [
         {
             "name": "some_number",
@@ -139,13 +139,13 @@ def test_names_describe_what_is_measured(measured: Running) -> None:
             "labels": {"kind": 2},
         }
     ]
-    assert measured.get("/api/metrics/names")["total"] > 10
-    kinds = measured.get("/api/metrics/label-values", label="kind", name="some_number", limit=1)
+    assert measured.get("/api/v1/metrics/names")["total"] > 10
+    kinds = measured.get("/api/v1/metrics/label-values", label="kind", name="some_number", limit=1)
     assert (len(kinds["items"]), kinds["total"]) == (1, 2)
 
 
 def test_our_own_text_needs_the_token_and_is_prometheus(measured: Running) -> None:
-    for path in ("/metrics", "/api/metrics", "/api/prometheus/sd"):
+    for path in ("/metrics", "/api/v1/metrics", "/api/v1/prometheus/sd"):
         measured.error(httpx.get(f"{measured.server.url}{path}"), 401)
     answer = measured.client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain")
@@ -154,12 +154,12 @@ def test_our_own_text_needs_the_token_and_is_prometheus(measured: Running) -> No
         for family in text_string_to_metric_families(answer.text)
         for sample in family.samples
     }
-    session = measured.get("/api/metrics")["session"]
+    session = measured.get("/api/v1/metrics")["session"]
     assert values["rayscope_up",] == 1
     assert values["rayscope_session_live", session] == 1
     assert values["rayscope_session_task_attempts", session, "FAILED"] == 1
     assert values["rayscope_process_resident_bytes",] > 1e7
-    assert measured.get("/api/prometheus/sd") == []
+    assert measured.get("/api/v1/prometheus/sd") == []
 
 
 ENDED = "session_long_ago"
@@ -180,9 +180,9 @@ def ended(tmp_path: Path) -> Iterable[Running]:
 def test_series_of_an_ended_session_are_read_from_its_file_and_go_with_it(ended: Running) -> None:
     services = ended.server.services
     assert services is not None
-    found = ended.get("/api/metrics", session=ENDED)
+    found = ended.get("/api/v1/metrics", session=ENDED)
     assert [(item["name"], item["value"]) for item in found["items"]] == [("m", 3)]
-    assert ended.get("/api/metrics", session=ENDED, collector="one")["items"] == found["items"]
+    assert ended.get("/api/v1/metrics", session=ENDED, collector="one")["items"] == found["items"]
     assert found["collectors"] == []
     folder = services.catalog.path(ENDED).parent
     assert services.catalog.disk_bytes(ENDED) > (folder / "metrics.duckdb").stat().st_size
@@ -192,7 +192,7 @@ def test_series_of_an_ended_session_are_read_from_its_file_and_go_with_it(ended:
     )
     assert dropped == [ENDED]
     assert not folder.exists()
-    ended.error(ended.client.get("/api/metrics", params={"session": ENDED}), 404)
+    ended.error(ended.client.get("/api/v1/metrics", params={"session": ENDED}), 404)
 
 
 def test_a_damaged_metrics_file_is_reported_and_the_record_is_still_read(ended: Running) -> None:
@@ -200,11 +200,11 @@ def test_a_damaged_metrics_file_is_reported_and_the_record_is_still_read(ended: 
     assert services is not None
     folder = services.catalog.path(ENDED).parent
     (folder / "metrics.duckdb").write_bytes(b"nonsense" * 5000)
-    error = ended.error(ended.client.get("/api/metrics", params={"session": ENDED}), 503)
+    error = ended.error(ended.client.get("/api/v1/metrics", params={"session": ENDED}), 503)
     assert error["code"] == "corrupt"
-    assert ended.get("/api/tasks", session=ENDED)["total"] == 0
+    assert ended.get("/api/v1/tasks", session=ENDED)["total"] == 0
     services.catalog.about(ENDED).last_ns = 2**62  # its cluster has metrics again
-    assert "damaged" in ended.get("/api/metrics", session=ENDED)["note"]
+    assert "damaged" in ended.get("/api/v1/metrics", session=ENDED)["note"]
     assert list(folder.glob("metrics.damaged-*"))
 
 

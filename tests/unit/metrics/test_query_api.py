@@ -60,19 +60,19 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def query(measured: Running, expr: str, **params: Any) -> Any:
-    return measured.get("/api/metrics/query", expr=expr, **params)
+    return measured.get("/api/v1/metrics/query", expr=expr, **params)
 
 
 def test_the_last_hour_in_some_300_points(measured: Running) -> None:
     found = query(measured, "sum(rate(work_total[1m]))")
     assert (found["source"], found["unit"], found["left_out"]) == ("record", "bytes/s", 0)
-    assert found["to_ns"] == END_S * S
-    assert found["to_ns"] - found["from_ns"] == 3600 * S
+    assert found["until_ns"] == END_S * S
+    assert found["until_ns"] - found["since_ns"] == 3600 * S
     assert (
         len(found["times_ms"])
-        == found["to_ns"] // found["step_ns"] - found["from_ns"] // found["step_ns"] + 1
+        == found["until_ns"] // found["step_ns"] - found["since_ns"] // found["step_ns"] + 1
     )
-    assert found["times_ms"][0] == found["from_ns"] // 1_000_000
+    assert found["times_ms"][0] == found["since_ns"] // 1_000_000
     assert 200 < len(found["times_ms"]) <= 400
     (series,) = found["series"]
     assert series["labels"] == {}
@@ -87,11 +87,11 @@ def test_the_greatest_series_are_kept_and_the_others_counted(measured: Running) 
 
 def test_times_are_multiples_of_the_step_but_for_one_alone(measured: Running) -> None:
     start, end = (END_S - 1000) * S + 7, END_S * S
-    found = query(measured, "load", from_ns=start, to_ns=end, step_ns=20 * S)
+    found = query(measured, "load", since_ns=start, until_ns=end, step_ns=20 * S)
     assert {time % 20_000 for time in found["times_ms"]} == {0}
-    one = query(measured, "load", from_ns=start, to_ns=start)
-    assert (one["from_ns"], one["times_ms"]) == (start, [start // 1_000_000])
-    before = query(measured, "load", from_ns=0, to_ns=1000 * S)
+    one = query(measured, "load", since_ns=start, until_ns=start)
+    assert (one["since_ns"], one["times_ms"]) == (start, [start // 1_000_000])
+    before = query(measured, "load", since_ns=0, until_ns=1000 * S)
     assert before["series"] == []
 
 
@@ -100,8 +100,8 @@ def test_times_are_multiples_of_the_step_but_for_one_alone(measured: Running) ->
     [
         ({"expr": "sum(load) by"}, "at character 11"),
         ({"expr": "load[5m]"}, "not a value"),
-        ({"expr": "load", "from_ns": END_S * S, "to_ns": 5}, "after"),
-        ({"expr": "load", "from_ns": 0, "to_ns": END_S * S, "step_ns": S}, "2000 points"),
+        ({"expr": "load", "since_ns": END_S * S, "until_ns": 5}, "after"),
+        ({"expr": "load", "since_ns": 0, "until_ns": END_S * S, "step_ns": S}, "2000 points"),
         ({"expr": 'load{node=~"("}'}, "illegal regex"),
         ({"expr": "load", "session": "no_such"}, ""),
     ],
@@ -109,7 +109,7 @@ def test_times_are_multiples_of_the_step_but_for_one_alone(measured: Running) ->
 def test_queries_without_an_answer_have_a_remedy(
     measured: Running, params: dict[str, Any], said: str
 ) -> None:
-    answer = measured.client.get("/api/metrics/query", params=params)
+    answer = measured.client.get("/api/v1/metrics/query", params=params)
     error = measured.error(answer, 404 if params.get("session") else 400)
     assert said in error["message"]
 
@@ -162,7 +162,7 @@ def _ready(url: str) -> bool:
         return False
 
 
-LONG = {"from_ns": (END_S - HOURS * 3600) * S, "to_ns": END_S * S, "step_ns": 60 * S}
+LONG = {"since_ns": (END_S - HOURS * 3600) * S, "until_ns": END_S * S, "step_ns": 60 * S}
 
 
 def test_long_ranges_come_from_the_prometheus_of_the_settings(
@@ -171,11 +171,11 @@ def test_long_ranges_come_from_the_prometheus_of_the_settings(
     exprs = ("sum by (node) (rate(work_total[5m]))", "max_over_time(load[10m])", "load / 2", "1 > bool 2")
     theirs = [query(measured, expr, **LONG, limit=50) for expr in exprs]
     assert {found["source"] for found in theirs} == {"prometheus"}
-    short = query(measured, "load", from_ns=(END_S - 3600) * S, to_ns=END_S * S)
+    short = query(measured, "load", since_ns=(END_S - 3600) * S, until_ns=END_S * S)
     assert short["source"] == "record"
 
     wrong = {"expr": "load + on() group_left work_total", **LONG}
-    error = measured.error(measured.client.get("/api/metrics/query", params=wrong), 400)
+    error = measured.error(measured.client.get("/api/v1/metrics/query", params=wrong), 400)
     assert "many-to-many" in error["remedy"]
 
     prometheus.terminate()
@@ -197,7 +197,7 @@ def test_long_ranges_come_from_the_prometheus_of_the_settings(
 
 
 def test_charts_are_listed(measured: Running) -> None:
-    pages = measured.get("/api/metrics/charts")["pages"]
+    pages = measured.get("/api/v1/metrics/charts")["pages"]
     assert [page["name"] for page in pages] == ["cluster", "node", "job", "rayscope"]
     node = pages[1]
     assert node["variables"] == [
@@ -212,8 +212,8 @@ BOARD = {"title": "Mine", "charts": [{"title": "Load", "expr": "sum(load)", "uni
 
 def test_the_operator_makes_dashboards_and_everyone_reads_them(fresh: Running) -> None:
     operator = {HEADER: operator_token(fresh.folder)}
-    path = "/api/dashboards/my-board"
-    assert fresh.get("/api/dashboards") == {"items": [], "unreadable": []}
+    path = "/api/v1/dashboards/my-board"
+    assert fresh.get("/api/v1/dashboards") == {"items": [], "unreadable": []}
     assert fresh.error(fresh.client.put(path, json=BOARD), 403)["code"] == "needs_operator"
     made = fresh.client.put(path, json=BOARD, headers=operator)
     kept = {
@@ -238,10 +238,10 @@ def test_the_operator_makes_dashboards_and_everyone_reads_them(fresh: Running) -
         "charts_total": 1,
         "changed_ns": file.stat().st_mtime_ns,
     }
-    assert fresh.get("/api/dashboards") == {"items": [in_short], "unreadable": []}
+    assert fresh.get("/api/v1/dashboards") == {"items": [in_short], "unreadable": []}
     for damaged in (b"{", b'{"title": "\xff"}', b'{"charts": ' + b"[" * 5000):
         (fresh.folder / "dashboards/broken.json").write_bytes(damaged)
-        assert fresh.get("/api/dashboards") == {"items": [in_short], "unreadable": ["broken.json"]}
+        assert fresh.get("/api/v1/dashboards") == {"items": [in_short], "unreadable": ["broken.json"]}
     assert fresh.error(fresh.client.delete(path), 403)["code"] == "needs_operator"
     assert fresh.client.delete(path, headers=operator).status_code == 204
     fresh.error(fresh.client.delete(path, headers=operator), 404)
@@ -252,7 +252,7 @@ def test_invalid_dashboards_are_refused(fresh: Running) -> None:
     operator = {HEADER: operator_token(fresh.folder)}
 
     def put(name: str, body: Any) -> httpx.Response:
-        return fresh.client.put(f"/api/dashboards/{name}", json=body, headers=operator)
+        return fresh.client.put(f"/api/v1/dashboards/{name}", json=body, headers=operator)
 
     for name in ("UPPER", "-x", "a" * 65, "a.b", "a_b", "..%2Fkey", "%2e%2e%2fx"):
         assert put(name, BOARD).status_code in (404, 405, 422), name

@@ -98,7 +98,7 @@ def test_later_records_are_in_the_next_answer(fresh: Running, monkeypatch: pytes
         story.task("work", 0, 1, 2)
         fresh.record(story)
         for _ in range(2):
-            assert fresh.get("/api/flow/flame", weight="count")["total"] == number
+            assert fresh.get("/api/v1/flow/flame", weight="count")["total"] == number
 
 
 def test_no_two_questions_share_an_answer(fresh: Running) -> None:

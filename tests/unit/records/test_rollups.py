@@ -14,14 +14,14 @@ from rayscope.storage.rollups import read_rollup
 
 #: Requests for a whole session and for a part.
 QUESTIONS: tuple[tuple[str, dict[str, str]], ...] = (
-    ("/api/flow/flame", {}),
-    ("/api/flow/flame", {"weight": "count"}),
-    ("/api/flow/flame", {"of": "load"}),
-    ("/api/flow/logical", {}),
-    ("/api/flow/gantt", {}),
-    ("/api/flow/gantt", {"by": "function", "lanes": "1"}),
-    ("/api/flow/gantt", {"by": "path"}),
-    ("/api/flow/logical", {"func_name": "load"}),
+    ("/api/v1/flow/flame", {}),
+    ("/api/v1/flow/flame", {"weight": "count"}),
+    ("/api/v1/flow/flame", {"of": "load"}),
+    ("/api/v1/flow/logical", {}),
+    ("/api/v1/flow/gantt", {}),
+    ("/api/v1/flow/gantt", {"by": "function", "lanes": "1"}),
+    ("/api/v1/flow/gantt", {"by": "path"}),
+    ("/api/v1/flow/logical", {"func_name": "load"}),
 )
 NAMES = {"flame", "logical", "gantt by worker", "gantt by function", "gantt by node"}
 
@@ -92,7 +92,7 @@ def test_requested_and_just_ended_sessions_get_rollups_in_the_background(
 ) -> None:
     monkeypatch.setattr(rollups, "LARGE", 0)
     fresh.record(_story(2))
-    fresh.get("/api/flow/flame")
+    fresh.get("/api/v1/flow/flame")
     monkeypatch.setattr(clusters, "LIVE_NS", 0)
-    fresh.get("/api/flow/flame", weight="count")
+    fresh.get("/api/v1/flow/flame", weight="count")
     wait_for(lambda: _current_rollups(fresh) == NAMES, "the rollups")

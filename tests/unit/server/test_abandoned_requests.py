@@ -28,14 +28,14 @@ def test_a_query_ends_with_the_last_client_that_waits_for_it(
     monkeypatch.setattr(sql, "path_sums", slow)
     flame = {"weight": "count", "name": "work"}
     with httpx.Client(base_url=fresh.server.url, timeout=1) as impatient, ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(impatient.get, "/api/flow/flame", params=flame) for _ in range(2)]
+        both = [pool.submit(impatient.get, "/api/v1/flow/flame", params=flame) for _ in range(2)]
         assert slow.started.wait(TIMEOUT_S)
         for one in both:
             with pytest.raises(httpx.ReadTimeout):
                 one.result(TIMEOUT_S)
     assert slow.interrupted.wait(TIMEOUT_S)
     monkeypatch.setattr(sql, "path_sums", quick)
-    assert fresh.get("/api/flow/flame", **flame)["total"] == 1
+    assert fresh.get("/api/v1/flow/flame", **flame)["total"] == 1
 
 
 def test_waiting_clients_get_the_answer_when_another_one_leaves() -> None:

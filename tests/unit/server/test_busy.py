@@ -96,22 +96,22 @@ def test_replays_beyond_the_bound_are_refused(fresh: Any, bodies: list[bytes]) -
     fresh.ingest(*bodies)
     services = fresh.server.services
     services.replays.slots = Slots(1, "1 replay is already running.")
-    session = fresh.get("/api/sessions")["items"][0]["session"]
+    session = fresh.get("/api/v1/sessions")["items"][0]["session"]
     ended_ns = services.catalog.about(session).last_ns
     services.writer.end_session(session, ended_ns)  # so that its answers hold
     assert services.writer.flush(60)
     services.clusters.is_live = services.records.is_live = lambda _: False
-    before = fresh.get("/api/insights")
+    before = fresh.get("/api/v1/insights")
     with services.replays.slots.take():
         for answer in (
-            fresh.client.post("/api/whatif", json=WHAT_IF),
-            fresh.client.get("/api/insights", params={"long": "true"}),
+            fresh.client.post("/api/v1/what-if", json=WHAT_IF),
+            fresh.client.get("/api/v1/insights", params={"long": "true"}),
         ):
             error = fresh.error(answer, 503)
             assert (error["code"], error["remedy"]) == ("busy", "Try again in a few seconds.")
             assert int(answer.headers["retry-after"]) > 0
-        assert fresh.get("/api/insights") == before  # it is made already
-    assert fresh.client.post("/api/whatif", json=WHAT_IF).status_code == 200
+        assert fresh.get("/api/v1/insights") == before  # it is made already
+    assert fresh.client.post("/api/v1/what-if", json=WHAT_IF).status_code == 200
 
 
 def test_health_answers_while_no_thread_is_free(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_health_answers_while_no_thread_is_free(fresh: Any, monkeypatch: pytest.
         return "session"
 
     monkeypatch.setattr(services.records, "resolve", resolve)
-    with in_threads(THREADS, lambda: fresh.client.get("/api/summary").status_code):
+    with in_threads(THREADS, lambda: fresh.client.get("/api/v1/summary").status_code):
         for _ in range(THREADS):
             inside.acquire(timeout=60)
         try:

@@ -19,30 +19,30 @@ from rayscope.storage import catalog
 
 #: Requests besides all GET paths.
 POSTS: dict[str, dict[str, Any]] = {
-    "/api/whatif": {"changes": [{"kind": "no_startup"}]},
-    "/api/sql": {"sql": "SELECT count(*) FROM tasks"},
-    "/api/flow/stack/frames": {},
+    "/api/v1/what-if": {"changes": [{"kind": "no_startup"}]},
+    "/api/v1/sql": {"sql": "SELECT count(*) FROM tasks"},
+    "/api/v1/flow/stack/frames": {},
 }
 #: Parameters of GET paths that need some, in addition to ``session``.
 NEEDED: dict[str, dict[str, str]] = {
-    "/api/find": {"q": "a"},
-    "/api/logs/of": {"task_id": "a" * 48},
-    "/api/logs/file": {"node_id": "a" * 56, "name": "raylet.out"},
-    "/api/logs/download": {"node_id": "a" * 56, "name": "raylet.out"},
-    "/api/logs/search": {"q": "error"},
-    "/api/metrics/query": {"expr": "up"},
-    "/api/metrics/label-values": {"label": "node_ip"},
-    "/api/realtime": {"topic": "cluster"},
-    "/api/export": {"format": "perfetto"},
-    "/api/flow/physical/node": {"on_node": "a" * 56},
+    "/api/v1/find": {"q": "a"},
+    "/api/v1/logs/of": {"task_id": "a" * 48},
+    "/api/v1/logs/file": {"node_id": "a" * 56, "name": "raylet.out"},
+    "/api/v1/logs/download": {"node_id": "a" * 56, "name": "raylet.out"},
+    "/api/v1/logs/search": {"q": "error"},
+    "/api/v1/metrics/query": {"expr": "up"},
+    "/api/v1/metrics/label-values": {"label": "node_ip"},
+    "/api/v1/realtime": {"topic": "cluster"},
+    "/api/v1/export": {"format": "perfetto"},
+    "/api/v1/flow/physical/node": {"on_node": "a" * 56},
 }
 #: Answers that are the same for all sessions.
 OTHERS = (
-    "/api/alerts",
-    "/api/dashboards",
+    "/api/v1/alerts",
+    "/api/v1/dashboards",
     "/api/health",
-    "/api/operator",
-    "/api/prometheus",
+    "/api/v1/operator",
+    "/api/v1/prometheus",
     "/docs",
     "/metrics",
 )
@@ -103,7 +103,7 @@ def requests_of(running: Running, session: str) -> Iterator[tuple[str, Callable[
         ("jobs", "job_id"),
         ("nodes", "node_id"),
     ):
-        items = running.get(f"/api/{path}", session=session, internal=True)["items"]
+        items = running.get(f"/api/v1/{path}", session=session, internal=True)["items"]
         ids[name] = items[0][name] if items else "a" * 48
     for path, methods in running.get("/openapi.json")["paths"].items():
         if "get" not in methods or path.startswith(OTHERS):
@@ -167,11 +167,11 @@ def test_an_error_that_nothing_foresaw_has_the_shape_of_all_errors(
         return raise_it
 
     monkeypatch.setattr(records, "read_with_age", fail(ZeroDivisionError("what")))
-    answer = fresh.client.get("/api/insights")
+    answer = fresh.client.get("/api/v1/insights")
     assert fresh.error(answer, 500)["code"] == "internal"
     assert answer.headers["x-content-type-options"] == "nosniff"
     monkeypatch.setattr(records, "read_with_age", fail(MemoryError()))
-    answer = fresh.client.get("/api/insights")
+    answer = fresh.client.get("/api/v1/insights")
     assert fresh.error(answer, 503)["code"] == "memory"
     assert int(answer.headers["retry-after"]) > 0
     assert "ZeroDivisionError: what" in caplog.text  # with its traceback

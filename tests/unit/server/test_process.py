@@ -19,7 +19,7 @@ def test_a_relative_data_directory(bodies: list[bytes], tmp_path: Path) -> None:
             assert client.post(server.ingest_url, content=body).status_code == 204
 
         def count() -> int:
-            answer = client.post("/api/sql", json={"sql": "SELECT count(*) FROM tasks"})
+            answer = client.post("/api/v1/sql", json={"sql": "SELECT count(*) FROM tasks"})
             assert answer.status_code == 200, answer.text
             number: int = answer.json()["rows"][0][0]
             return number

@@ -44,7 +44,7 @@ def test_a_body_that_does_not_come_is_given_up(
 ) -> None:
     monkeypatch.setattr(security, "BODY_IDLE_S", 0.2)
     server = serve()
-    for url in (server.ingest_url, f"{server.url}/api/sql"):
+    for url in (server.ingest_url, f"{server.url}/api/v1/sql"):
         with closing(begin_body(url)) as connection:
             answer = b"".join(iter(lambda: connection.recv(65536), b""))
         assert answer.startswith(b"HTTP/1.1 408 ")
@@ -78,7 +78,7 @@ def test_stalled_bodies_make_room_for_those_that_come(
         assert httpx.post(server.ingest_url, content=bodies[0]).status_code == 204
 
 
-@pytest.mark.parametrize("path", ["/api/login", "/api/sql", "/api/nothing", "/api/alerts/test"])
+@pytest.mark.parametrize("path", ["/api/v1/login", "/api/v1/sql", "/api/v1/nothing", "/api/v1/alerts/test"])
 @pytest.mark.parametrize("declared", [True, False])
 def test_a_large_body_is_refused(running: Any, path: str, declared: bool) -> None:
     def pieces() -> Iterator[bytes]:
@@ -87,7 +87,7 @@ def test_a_large_body_is_refused(running: Any, path: str, declared: bool) -> Non
 
     content = b" " * MORE_THAN_ALLOWED if declared else pieces()
     answer = running.client.post(path, content=content, headers={"Content-Type": "application/json"})
-    if path == "/api/nothing" and not declared:
+    if path == "/api/v1/nothing" and not declared:
         assert answer.status_code == 404  # it is not read
     else:
         assert running.error(answer, 413)["code"] == "too_large"
@@ -97,7 +97,7 @@ def test_bodies_of_a_login_are_limited(serve: Callable[..., Server]) -> None:
     server = serve(token="a-long-token-of-the-tests")
     rest = len(b'{"token":""}')
     for size, status in ((16 << 10, 422), ((16 << 10) + 1, 413)):  # (No token is that long.)
-        answer = httpx.post(f"{server.url}/api/login", json={"token": "x" * (size - rest)})
+        answer = httpx.post(f"{server.url}/api/v1/login", json={"token": "x" * (size - rest)})
         assert int(answer.request.headers["Content-Length"]) == size
         assert answer.status_code == status
 
@@ -105,14 +105,14 @@ def test_bodies_of_a_login_are_limited(serve: Callable[..., Server]) -> None:
 @pytest.mark.parametrize(("size", "status"), [(100 << 20, 403), ((100 << 20) + 1, 413)])
 def test_the_folder_of_a_job_has_a_bound(running: Any, size: int, status: int) -> None:
     """A head that declares too much is refused at once; one that does not needs the operator's token."""
-    with closing(begin_body(f"{running.server.url}/api/jobs/folder", size)) as connection:
+    with closing(begin_body(f"{running.server.url}/api/v1/jobs/folder", size)) as connection:
         assert connection.recv(65536).startswith(f"HTTP/1.1 {status} ".encode())
 
 
 @pytest.mark.parametrize(
     "content", [b"[" * 100_000, b'{"sql": "\xff"}', b"\xff\xfe", b'{"sql":', b"1e999999"]
 )
-@pytest.mark.parametrize("path", ["/api/sql", "/api/alerts/test", "/api/operator"])
+@pytest.mark.parametrize("path", ["/api/v1/sql", "/api/v1/alerts/test", "/api/v1/operator"])
 def test_a_body_that_cannot_be_decoded_is_reported(running: Any, path: str, content: bytes) -> None:
     answer = running.client.post(path, content=content[:16_000], headers={"Content-Type": "application/json"})
     assert answer.status_code in (400, 422)
@@ -157,4 +157,4 @@ def test_agents_are_answered_while_others_send_garbage(fresh: Any, bodies: list[
     assert not list((fresh.folder / "rejected").iterdir())
     fresh.ingest()
     assert fresh.get("/api/health")["rejected_batches"] == len(threads)
-    assert fresh.get("/api/summary")["tasks"] > 0
+    assert fresh.get("/api/v1/summary")["tasks"] > 0

@@ -98,14 +98,14 @@ def _sums(rows: list[dict[str, Any]], *fields: str) -> Numbers:
 
 
 def _sql(server: Running, query: str) -> Numbers:
-    answer = server.client.post("/api/sql", json={"sql": query})
+    answer = server.client.post("/api/v1/sql", json={"sql": query})
     assert answer.status_code == 200, answer.text
     names = [name for name, _ in answer.json()["columns"]]
     return _named([dict(zip(names, row, strict=True)) for row in answer.json()["rows"]])
 
 
 def _flame(server: Running, **params: Any) -> Numbers:
-    frames = server.get("/api/flow/flame", limit=2000, **params)["frames"]
+    frames = server.get("/api/v1/flow/flame", limit=2000, **params)["frames"]
     calls = [{**frame, "func_name": frame["name"]} for frame in frames if frame["attempts"]]
     fields = ("attempts", "duration_ns", "executing_ns", "awaiting_ns", "blocked_ns")
     sums: dict[str, Counter[str]] = {}
@@ -117,13 +117,13 @@ def _flame(server: Running, **params: Any) -> Numbers:
 def numbers_by_place(server: Running) -> dict[str, Numbers]:
     """Numbers of functions by the place that shows them, function, and field."""
     of_job = {"job_id": JOB}
-    logical = server.get("/api/flow/logical", **of_job)["nodes"]
-    ranged = server.get("/api/flow/range", **of_job)["functions"]
-    tasks = server.get("/api/tasks", limit=1000, **of_job)["items"]
+    logical = server.get("/api/v1/flow/logical", **of_job)["nodes"]
+    ranged = server.get("/api/v1/flow/range", **of_job)["functions"]
+    tasks = server.get("/api/v1/tasks", limit=1000, **of_job)["items"]
     detail = [
         scheduled
         for task_id in {task["task_id"] for task in tasks}
-        for scheduled in server.get(f"/api/tasks/{task_id}")["scheduling"]
+        for scheduled in server.get(f"/api/v1/tasks/{task_id}")["scheduling"]
     ]
     times = ("total_ns", "waiting_ns", "duration_ns")
     phases = ("executing_ns", "awaiting_ns", "blocked_ns")
@@ -131,8 +131,8 @@ def numbers_by_place(server: Running) -> dict[str, Numbers]:
     more = ", ".join(f"coalesce(sum({name}), 0)::BIGINT AS {name}" for name in phases)
     grouped = f"WHERE job_id = '{JOB}' GROUP BY func_name"
     return {
-        "progress": _named(server.get(f"/api/jobs/{JOB}/progress")["functions"]),
-        "scheduling": _named(server.get("/api/scheduling", **of_job)["items"]),
+        "progress": _named(server.get(f"/api/v1/jobs/{JOB}/progress")["functions"]),
+        "scheduling": _named(server.get("/api/v1/scheduling", **of_job)["items"]),
         "tasks": _sums(tasks, *times),
         "task": _sums(detail, *times, *phases),
         "flame": _flame(server, **of_job),
@@ -164,22 +164,22 @@ def test_every_page_shows_the_same_numbers(recorded: Running) -> None:
 
 
 def test_the_summary_agrees_with_all_jobs(recorded: Running) -> None:
-    summary = _named(recorded.get("/api/summary")["functions"])
-    everything = _named(recorded.get("/api/scheduling")["items"])
+    summary = _named(recorded.get("/api/v1/summary")["functions"])
+    everything = _named(recorded.get("/api/v1/scheduling")["items"])
     for name, row in summary.items():
         for field in ("attempts", "total_ns", "waiting_ns", "duration_ns"):
             assert row[field] == everything[name][field], (name, field)
     assert summary.keys() == everything.keys() == EXPECTED.keys()
     assert summary["load"]["duration_ns"] == (EXPECTED["load"][3] + 690) * MS
-    actor = recorded.get(f"/api/actors/{ACTOR + JOB}/progress")["functions"]
+    actor = recorded.get(f"/api/v1/actors/{ACTOR + JOB}/progress")["functions"]
     for name, row in _named(actor).items():
         assert row["duration_ns"] == summary[name]["duration_ns"], name
 
 
 def test_the_same_quantiles_of_durations(recorded: Running) -> None:
-    logical = _named(recorded.get("/api/flow/logical")["nodes"], "id")
-    flame = {frame["name"]: frame for frame in recorded.get("/api/flow/flame")["frames"]}
-    summary = _named(recorded.get("/api/summary")["functions"])
+    logical = _named(recorded.get("/api/v1/flow/logical")["nodes"], "id")
+    flame = {frame["name"]: frame for frame in recorded.get("/api/v1/flow/flame")["frames"]}
+    summary = _named(recorded.get("/api/v1/summary")["functions"])
     for name in ("train", "waits"):
         numbers = {field: summary[name][field] for field in ("p50_ns", "p95_ns", "max_ns")}
         assert numbers == {field: flame[name][field] for field in numbers}
@@ -189,11 +189,11 @@ def test_the_same_quantiles_of_durations(recorded: Running) -> None:
 
 
 def test_tasks_that_wait_for_a_node_show_how_long(recorded: Running) -> None:
-    waiting = recorded.get("/api/tasks", state="PENDING_NODE_ASSIGNMENT", sort="-waiting_ns")["items"]
+    waiting = recorded.get("/api/v1/tasks", state="PENDING_NODE_ASSIGNMENT", sort="-waiting_ns")["items"]
     assert [(task["waiting_ns"], task["duration_ns"]) for task in waiting] == [(900 * MS, None)]
-    (scheduled,) = recorded.get(f"/api/tasks/{waiting[0]['task_id']}")["scheduling"]
+    (scheduled,) = recorded.get(f"/api/v1/tasks/{waiting[0]['task_id']}")["scheduling"]
     assert (scheduled["waiting_node_ns"], scheduled["total_ns"]) == (900 * MS, 900 * MS)
-    longest = recorded.get("/api/tasks", sort="-waiting_ns", limit=1)["items"]
+    longest = recorded.get("/api/v1/tasks", sort="-waiting_ns", limit=1)["items"]
     assert longest == waiting
     assert DRIVER not in {task["task_id"] for task in waiting}
 
@@ -206,6 +206,6 @@ def test_the_navigation_counts_what_the_lists_have(fresh: Running) -> None:
     story.entity("job", "internal", 0, is_internal=True)
     fresh.record(story)
     # (A collector may have asked just before the story was written, and its answer is good for a moment.)
-    cluster = wait_until(lambda: (found := fresh.get("/api/cluster"))["jobs"] and found, "the counts")
+    cluster = wait_until(lambda: (found := fresh.get("/api/v1/cluster"))["jobs"] and found, "the counts")
     for count, kind in enumerate(("jobs", "actors", "nodes", "workers", "placement_groups"), 1):
-        assert sum(cluster[kind].values()) == fresh.get(f"/api/{kind}")["total"] == count, kind
+        assert sum(cluster[kind].values()) == fresh.get(f"/api/v1/{kind}")["total"] == count, kind

@@ -87,12 +87,12 @@ def test_it_starts_and_the_other_session_is_whole(
     (stray / "00000000000000000003.part").mkdir()
     server = serve(home)
     assert server.services is not None
-    rows = {row["session"]: row for row in httpx.get(f"{server.url}/api/sessions").json()["items"]}
+    rows = {row["session"]: row for row in httpx.get(f"{server.url}/api/v1/sessions").json()["items"]}
     assert set(rows) == {"session_one", "session_two"}
     assert rows["session_two"]["error"] is None
     assert "about.json was damaged" in rows["session_one"]["error"]
     for session in rows:
-        page = httpx.get(f"{server.url}/api/tasks", params={"session": session}).json()
+        page = httpx.get(f"{server.url}/api/v1/tasks", params={"session": session}).json()
         assert page["total"] == rows["session_two"]["attempts"] > 30
     if damage is not empty:
         damaged = httpx.get(f"{server.url}/api/health").json()["damaged"]
@@ -124,7 +124,7 @@ def test_a_missing_record_is_replaced_with_a_note(
     assert server.services is not None
     assert httpx.post(server.ingest_url, content=_renamed(bodies[0], b"session_one")).status_code == 204
     assert server.services.writer.flush()
-    rows = {row["session"]: row for row in httpx.get(f"{server.url}/api/sessions").json()["items"]}
+    rows = {row["session"]: row for row in httpx.get(f"{server.url}/api/v1/sessions").json()["items"]}
     assert "missing" in rows["session_one"]["error"]
     assert rows["session_two"]["error"] is None
 
@@ -134,7 +134,7 @@ def test_damaged_metrics_are_reported(recorded: Path, tmp_path: Path, serve: Cal
     shutil.copytree(recorded, home)
     (home / "sessions" / "session_one" / "metrics.duckdb").write_bytes(b"\xa5" * 20_000)
     server = serve(home)
-    rows = {row["session"]: row for row in httpx.get(f"{server.url}/api/sessions").json()["items"]}
+    rows = {row["session"]: row for row in httpx.get(f"{server.url}/api/v1/sessions").json()["items"]}
     assert "metrics" in rows["session_one"]["error"]
 
 
@@ -173,7 +173,7 @@ def test_an_invalid_record_is_named_and_later_events_get_a_new_record(
     client = httpx.Client(base_url=server.url)
 
     def rows() -> dict[str, Any]:
-        return {row["session"]: row for row in client.get("/api/sessions").json()["items"]}
+        return {row["session"]: row for row in client.get("/api/v1/sessions").json()["items"]}
 
     assert rows()["session_one"]["state"] == "unreadable"
     for session in (b"session_one", b"session_two"):
@@ -184,7 +184,7 @@ def test_an_invalid_record_is_named_and_later_events_get_a_new_record(
     assert "record.damaged-" in found["session_one"]["error"]
     assert found["session_two"]["error"] is None
     for session in found:
-        page = client.get("/api/tasks", params={"session": session}).json()
+        page = client.get("/api/v1/tasks", params={"session": session}).json()
         assert page["total"] == found["session_two"]["attempts"] > 30
     assert client.get("/api/health").json()["error"] is None
     client.close()

@@ -60,7 +60,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def states(server: Server) -> dict[str, str]:
-    items = httpx.get(f"{server.url}/api/sessions", params={"limit": 1000}).json()["items"]
+    items = httpx.get(f"{server.url}/api/v1/sessions", params={"limit": 1000}).json()["items"]
     return {row["session"]: row["state"] for row in items}
 
 
@@ -101,7 +101,7 @@ def test_answers_about_a_dropped_session_are_dropped(fresh: Running) -> None:
     fresh.record(story)
     services = fresh.server.services
     assert services is not None
-    fresh.get("/api/summary")
+    fresh.get("/api/v1/summary")
     assert any(session == SESSION for session, _ in services.records._cache._entries)
     later_ns = time.time_ns() + 3600 * 10**9
     services.writer.end_session(SESSION, 1)

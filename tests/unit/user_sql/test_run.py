@@ -104,7 +104,7 @@ FORBIDDEN = [
 
 
 def post_sql(running: Any, sql: str, **more: Any) -> Any:
-    return running.client.post("/api/sql", json={"sql": sql, **more})
+    return running.client.post("/api/v1/sql", json={"sql": sql, **more})
 
 
 @pytest.mark.parametrize("sql", FORBIDDEN, ids=lambda sql: sql[:60] or "empty")
@@ -224,7 +224,7 @@ def test_a_query_is_stopped_when_its_client_is_gone(fresh: Any) -> None:
     assert post_sql(fresh, "SELECT 1").status_code == 200
     (worker,) = sql._workers
     with httpx.Client(base_url=fresh.server.url, timeout=1) as impatient, pytest.raises(httpx.ReadTimeout):
-        impatient.post("/api/sql", json={"sql": BOMBS["cross join"]})
+        impatient.post("/api/v1/sql", json={"sql": BOMBS["cross join"]})
     wait_until(lambda: worker not in sql._workers, "the query to end")
     assert post_sql(fresh, "SELECT 1").json()["rows"] == [[1]]
 

@@ -28,18 +28,18 @@ from rayscope.warehouse.servers import HEARTBEAT_S
 
 #: Answers that must not depend on which server recorded what.
 QUESTIONS = (
-    "/api/summary",
-    "/api/functions",
-    "/api/tasks?sort=created_ns&limit=1000",
-    "/api/failures",
-    "/api/actors?limit=1000",
-    "/api/workers?limit=1000&sort=worker_id",
-    "/api/nodes",
-    "/api/jobs",
-    "/api/flow/logical",
-    "/api/flow/gantt?by=worker",
-    "/api/flow/critical_path",
-    "/api/flow/flame",
+    "/api/v1/summary",
+    "/api/v1/functions",
+    "/api/v1/tasks?sort=created_ns&limit=1000",
+    "/api/v1/failures",
+    "/api/v1/actors?limit=1000",
+    "/api/v1/workers?limit=1000&sort=worker_id",
+    "/api/v1/nodes",
+    "/api/v1/jobs",
+    "/api/v1/flow/logical",
+    "/api/v1/flow/gantt?by=worker",
+    "/api/v1/flow/critical-path",
+    "/api/v1/flow/flame",
 )
 #: Fields that depend on the server or on the time of the request.
 OTHERWISE = {
@@ -99,7 +99,7 @@ def comparable(value: Any) -> Any:
 
 
 def attempts(server: Server) -> int:
-    items = get(server, "/api/sessions")["items"]
+    items = get(server, "/api/v1/sessions")["items"]
     return int(items[0]["attempts"]) if items else -1
 
 
@@ -123,7 +123,7 @@ def differences(actual: Any, expected: Any, at: str = "") -> list[str]:
 
 
 def ended(server: Server) -> bool:
-    return bool(get(server, "/api/sessions")["items"][0]["state"] == "ended")
+    return bool(get(server, "/api/v1/sessions")["items"][0]["state"] == "ended")
 
 
 def test_each_shows_all_that_any_has_heard(tmp_path: Path, warehouse: str, bodies: list[bytes]) -> None:
@@ -154,10 +154,10 @@ def test_each_shows_all_that_any_has_heard(tmp_path: Path, warehouse: str, bodie
         # One that has heard nothing lists the session, and opens it.
         with running(tmp_path / "c", warehouse) as c:
             wait_until(lambda: attempts(c) == number, "the session is listed")
-            assert get(c, "/api/sessions")["items"][0]["location"] == "warehouse"
+            assert get(c, "/api/v1/sessions")["items"][0]["location"] == "warehouse"
             for path in QUESTIONS:
                 assert differences(comparable(get(c, path)), expected[path]) == [], path
-            assert get(c, "/api/sessions")["items"][0]["location"] == "local"
+            assert get(c, "/api/v1/sessions")["items"][0]["location"] == "local"
 
 
 SERVE = """
@@ -189,11 +189,11 @@ def test_a_killed_server_publishes_acknowledged_events_after_its_restart(
         assert get(b, "/api/health")["status"] == "ok"  # the other one still works
         with running(tmp_path / "alone", None) as alone:
             send(alone, *bodies)
-            whole = {row["task_id"] for row in get(alone, "/api/tasks?limit=1000")["items"]}
-        assert {row["task_id"] for row in get(b, "/api/tasks?limit=1000")["items"]} < whole
+            whole = {row["task_id"] for row in get(alone, "/api/v1/tasks?limit=1000")["items"]}
+        assert {row["task_id"] for row in get(b, "/api/v1/tasks?limit=1000")["items"]} < whole
         with running(tmp_path / "a", warehouse):
             wait_until(
-                lambda: {row["task_id"] for row in get(b, "/api/tasks?limit=1000")["items"]} == whole,
+                lambda: {row["task_id"] for row in get(b, "/api/v1/tasks?limit=1000")["items"]} == whole,
                 "the other server has it all",
             )
 
@@ -276,10 +276,10 @@ def test_sessions_deleted_on_one_server_disappear_from_all(
         with running(tmp_path / "c", warehouse) as c:
             send(c, bodies[0])
             wait_until(lambda: attempts(c) == attempts(a) == attempts(b) > 0, "all have it")
-            session = get(c, "/api/sessions")["items"][0]["session"]
+            session = get(c, "/api/v1/sessions")["items"][0]["session"]
         assert a.services is not None
         headers = {HEADER: a.services.secrets.operator_token}
-        url = f"{a.url}/api/sessions/{session}?force=true"
+        url = f"{a.url}/api/v1/sessions/{session}?force=true"
         httpx.delete(url, headers=headers).raise_for_status()
         assert attempts(a) == -1
         wait_until(lambda: attempts(b) == -1, "it is gone from the other one")
@@ -299,11 +299,11 @@ def test_a_session_name_set_on_one_server_applies_on_all(
     def name(server: Server, session: str, text: str) -> None:
         assert server.services is not None
         headers = {HEADER: server.services.secrets.operator_token}
-        url = f"{server.url}/api/sessions/{session}"
+        url = f"{server.url}/api/v1/sessions/{session}"
         httpx.patch(url, json={"name": text, "tags": [text]}, headers=headers).raise_for_status()
 
     def names(*servers: Server) -> list[tuple[str, list[str]]]:
-        items = [get(server, "/api/sessions")["items"][0] for server in servers]
+        items = [get(server, "/api/v1/sessions")["items"][0] for server in servers]
         return [(item["name"], item["tags"]) for item in items]
 
     with running(tmp_path / "a", warehouse) as a, running(tmp_path / "b", warehouse) as b:
@@ -315,7 +315,7 @@ def test_a_session_name_set_on_one_server_applies_on_all(
         wait_until(lambda: names(a, b) == [("mine", ["mine"])] * 2, "it has a name")
         assert a.services.warehouse is not None
         assert a.services.warehouse.is_keeper(session)  # still the one that records it
-        get(b, "/api/summary")
+        get(b, "/api/v1/summary")
         name(a, session, "ours")
         wait_until(lambda: names(a, b) == [("ours", ["ours"])] * 2, "it has another name")
         with connect(warehouse) as asked:

@@ -1,10 +1,9 @@
-/** Response types of `/api/alerts` and the paths below it (docs/reference/alerts.md). */
+/** Response types of `/api/v1/alerts` and the paths below it (docs/reference/alerts.md). */
 import type { RuleInfo } from './schema';
 
 export type {
   AlertEvent,
   AlertInfo as Alert,
-  AlertsAnswer as Alerts,
   ChannelInfo as Channel,
   ChannelsAnswer as Channels,
   RuleInfo as Rule,

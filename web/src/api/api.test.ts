@@ -40,7 +40,16 @@ describe('refreshed rows', () => {
 
 it('leaves out parameters without a value and escapes the rest', () => {
   expect(apiPath('/tasks', { session: 'a/b&c', q: '', cursor: null, limit: 5 })).toBe(
-    '/api/tasks?session=a%2Fb%26c&limit=5',
+    '/api/v1/tasks?session=a%2Fb%26c&limit=5',
+  );
+});
+
+it('fills the places in a path, and repeats the parameter of a list', () => {
+  expect(apiPath('/serve/{application}', { application: 'a/b {c}', session: 's' })).toBe(
+    '/api/v1/serve/a%2Fb%20%7Bc%7D?session=s',
+  );
+  expect(apiPath('/flow/logical', { expand: ['A', 'B'], fold: [] })).toBe(
+    '/api/v1/flow/logical?expand=A&expand=B',
   );
 });
 

@@ -1,6 +1,7 @@
 import { connectionEvents } from './connection';
-import { apiPath, type Params } from './path';
+import { apiPath, type Params, type ParamsOf } from './path';
 import { takePrefetched } from './prefetch';
+import type { Paths } from './schema';
 
 /**
  * The only module that talks to the server. Times are integers in ns since the epoch, which exceed 2^53, so
@@ -31,7 +32,7 @@ export const isMissing = (error: Error | null) => error instanceof ApiError && e
 /** Whether too many requests of this kind are already running. Retrying a little later succeeds. */
 export const isBusy = (error: Error | null) => error instanceof ApiError && error.code === 'busy';
 
-export { apiPath, type Params };
+export { apiPath, type ParamsOf };
 
 async function request(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
@@ -83,8 +84,13 @@ async function requestJson<T>(path: string, init: RequestInit, parse?: (text: st
   }
 }
 
-export function get<T>(path: string, params?: Params, signal?: AbortSignal): Promise<T> {
-  return requestJson<T>(apiPath(path, params), { signal, headers: { Accept: 'application/json' } });
+/** `Q` makes parameters that the path does not have an error in spreads too, where TypeScript allows them. */
+export function get<P extends keyof Paths, Q extends ParamsOf<P>>(
+  path: P,
+  params?: Q & Record<Exclude<keyof Q, Paths[P]['params']>, never>,
+  signal?: AbortSignal,
+): Promise<Paths[P]['answer']> {
+  return requestJson(apiPath(path, params), { signal, headers: { Accept: 'application/json' } });
 }
 
 /** `parse` replaces `JSON.parse` where that would lose precision. */
@@ -156,7 +162,7 @@ export async function send<T>(method: string, path: string, body?: unknown): Pro
 
 /** Exchanges the token for a cookie. Throws ApiError 401 if the token is wrong. */
 export async function login(token: string): Promise<void> {
-  await request('/api/login', {
+  await request('/api/v1/login', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ token }),

@@ -11,8 +11,7 @@ export function useCriticalPath(session: string, job: string | undefined, enable
   const calm = useAdaptiveRefetch(session);
   return useQuery({
     queryKey: ['critical-path', session, job],
-    queryFn: ({ signal }) =>
-      calm.timed(() => get<CriticalPath>('/flow/critical_path', { session, job_id: job }, signal)),
+    queryFn: ({ signal }) => calm.timed(() => get('/flow/critical-path', { session, job_id: job }, signal)),
     enabled,
     placeholderData: keepPreviousData,
     refetchInterval: calm.interval,

@@ -1,7 +1,7 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from './client';
-import type { FindAnswer, FoundGroup, FoundItem } from './schema';
+import type { FoundGroup, FoundItem } from './schema';
 
 export type { FoundGroup, FoundItem };
 
@@ -16,7 +16,7 @@ export function useFind(session: string | undefined, text: string) {
   const [query] = useDebouncedValue(text.trim(), PAUSE);
   const found = useQuery({
     queryKey: ['find', session, query],
-    queryFn: ({ signal }) => get<FindAnswer>('/find', { session, q: query }, signal),
+    queryFn: ({ signal }) => get('/find', { session, q: query }, signal),
     enabled: session !== undefined && query !== '',
     placeholderData: keepPreviousData,
     refetchInterval: false,

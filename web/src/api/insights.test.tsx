@@ -13,7 +13,7 @@ afterEach(() => vi.useRealTimers());
 it('sends a what-if again while the server is busy with others', async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true });
   let answer: object = failure(503, { code: 'busy', message: 'Two replays are running.' });
-  const { requests } = await render(<Prediction />, { answers: { '/whatif': () => answer } });
+  const { requests } = await render(<Prediction />, { answers: { '/what-if': () => answer } });
   await vi.waitFor(() => expect(requests).toHaveLength(1));
   expect(screen.getByText('waiting')).toBeTruthy();
   answer = { predicted_ns: 42 };

@@ -1,13 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get, isBusy, post } from './client';
-import type {
-  ExplainedCause,
-  FindingItem,
-  InsightsAnswer,
-  ProgressAnswer,
-  WhatIfAnswer,
-  WhatIfBody,
-} from './schema';
+import type { ExplainedCause, FindingItem, InsightsAnswer, WhatIfAnswer, WhatIfBody } from './schema';
 import { useAdaptiveRefetch } from './useAdaptiveRefetch';
 
 /** Findings, causes and possible savings of a job. */
@@ -36,7 +29,7 @@ export function useInsights(
   const calm = useAdaptiveRefetch(session);
   return useQuery({
     queryKey: ['insights', session, job],
-    queryFn: ({ signal }) => calm.timed(() => get<Insights>('/insights', { session, job_id: job }, signal)),
+    queryFn: ({ signal }) => calm.timed(() => get('/insights', { session, job_id: job }, signal)),
     enabled,
     ...RETRY_WHILE_BUSY,
     // Insights of another session are not a useful placeholder.
@@ -51,7 +44,7 @@ export function useInsights(
 export function useLongInsights(session: string, job: string, enabled: boolean): Insights | undefined {
   return useQuery({
     queryKey: ['insights', session, job, 'long'],
-    queryFn: ({ signal }) => get<Insights>('/insights', { session, job_id: job, long: 'true' }, signal),
+    queryFn: ({ signal }) => get('/insights', { session, job_id: job, long: 'true' }, signal),
     enabled,
     ...RETRY_WHILE_BUSY,
     refetchInterval: false,
@@ -65,7 +58,7 @@ export function useLongInsights(session: string, job: string, enabled: boolean):
 export function useLongProgress(session: string, job: string): number {
   const { data } = useQuery({
     queryKey: ['insights', session, job, 'progress'],
-    queryFn: ({ signal }) => get<ProgressAnswer>('/insights/progress', { session, job_id: job }, signal),
+    queryFn: ({ signal }) => get('/insights/progress', { session, job_id: job }, signal),
     refetchInterval: PROGRESS_INTERVAL,
   });
   return data?.share ?? 0;
@@ -76,7 +69,7 @@ export function useWhatIf(session: string, job: string, changes: Change[]) {
   return useQuery({
     queryKey: ['whatif', session, job, changes],
     queryFn: ({ signal }) =>
-      post<WhatIf>('/whatif', { session, job_id: job, changes }, undefined, { signal }),
+      post<WhatIf>('/what-if', { session, job_id: job, changes }, undefined, { signal }),
     enabled: changes.length > 0,
     ...RETRY_WHILE_BUSY,
     placeholderData: keepPreviousData,

@@ -1,7 +1,7 @@
-/** Response types of /api/jobs/{job_id}/progress and /api/events (docs/reference/jobs.md). */
+/** Response types of /api/v1/jobs/{job_id}/progress and /api/v1/events (docs/reference/jobs.md). */
 import type { Event, Progress } from './schema';
 
-export type { Event as ClusterEvent, EventsAnswer as EventsPage, Progress } from './schema';
+export type { Event as ClusterEvent, Progress } from './schema';
 
 export type States = Progress['states'];
 

@@ -11,7 +11,6 @@ export type {
   LogProblem,
   LogSearchAnswer as LogSearch,
   LogStyle,
-  LogsOfAnswer as LogsOf,
 } from './schema';
 
 export type Level = NonNullable<LogLine['level']>;

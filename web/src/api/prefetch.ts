@@ -1,20 +1,24 @@
+import { apiPath, type ParamsOf } from './path';
+import type { Paths } from './schema';
+
 /** Sends requests while the scripts of the page are still loading. */
 
 const KEPT_MS = 5_000;
 const pending = new Map<string, Promise<Response>>();
 
-/** Sends the request immediately. The first caller of `takePrefetched(path)` within 5 s gets the answer. */
-export function prefetch(path: string): void {
-  const answer = fetch(path, { credentials: 'same-origin', headers: { Accept: 'application/json' } });
+/** Sends the request immediately. The first `get` of the same path and parameters within 5 s gets the answer. */
+export function prefetch<P extends keyof Paths>(path: P, params?: ParamsOf<P>): void {
+  const url = apiPath(path, params);
+  const answer = fetch(url, { credentials: 'same-origin', headers: { Accept: 'application/json' } });
   // The caller of `takePrefetched` handles the failure, and there may be no caller.
   answer.catch(() => undefined);
-  pending.set(path, answer);
-  setTimeout(() => pending.delete(path), KEPT_MS);
+  pending.set(url, answer);
+  setTimeout(() => pending.delete(url), KEPT_MS);
 }
 
-/** The prefetched answer. Each answer is returned only once. */
-export function takePrefetched(path: string): Promise<Response> | undefined {
-  const answer = pending.get(path);
-  pending.delete(path);
+/** The prefetched answer of a URL. Each answer is returned only once. */
+export function takePrefetched(url: string): Promise<Response> | undefined {
+  const answer = pending.get(url);
+  pending.delete(url);
   return answer;
 }

@@ -1,13 +1,11 @@
 import { keepPreviousData, QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { programName } from '../base/format';
 import { nodeTitle } from '../base/nodeTitle';
-import type { Filters } from '../base/url';
+import { type Filters, taskFilters } from '../base/url';
 import { get, isMissing } from './client';
 import { REFRESH, REFRESH_ENDED, refreshInterval } from './connection';
-import type { NodeRow } from './nodes';
 import { SESSIONS_LIMIT } from './path';
-import type { FunctionsAnswer, SchedulingAnswer } from './schema';
-import type { Failures, Item, Page, Session, Summary, TaskDetail } from './types';
+import type { JobPage, NodePage, SessionPage } from './schema';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -25,11 +23,11 @@ export const queryClient = new QueryClient({
 const sessionsWith = (q?: string) =>
   queryOptions({
     queryKey: q === undefined ? ['sessions'] : ['sessions', q],
-    queryFn: ({ signal }) => get<Page<Session>>('/sessions', { limit: SESSIONS_LIMIT, q }, signal),
+    queryFn: ({ signal }) => get('/sessions', { limit: SESSIONS_LIMIT, q }, signal),
   });
 
 /** All sessions, or the part that `select` picks. The component renders again only when that part changes. */
-export function useSessions<T = Page<Session>>(select?: (page: Page<Session>) => T) {
+export function useSessions<T = SessionPage>(select?: (page: SessionPage) => T) {
   return useQuery({ ...sessionsWith(), select });
 }
 
@@ -41,7 +39,7 @@ export function useFoundSessions(q: string) {
 export function useSummary(session: string | undefined) {
   return useQuery({
     queryKey: ['summary', session],
-    queryFn: ({ signal }) => get<Summary>('/summary', { session }, signal),
+    queryFn: ({ signal }) => get('/summary', { session }, signal),
     enabled: session !== undefined,
   });
 }
@@ -50,7 +48,7 @@ export function useScheduling(session: string, { since_ns, until_ns }: Filters) 
   const params = { session, since_ns, until_ns, limit: 1000 };
   return useQuery({
     queryKey: ['scheduling', params],
-    queryFn: ({ signal }) => get<SchedulingAnswer>('/scheduling', params, signal),
+    queryFn: ({ signal }) => get('/scheduling', params, signal),
     refetchInterval: () => refreshInterval(REFRESH_ENDED),
   });
 }
@@ -61,7 +59,7 @@ export function useFunctions(session: string, { since_ns, until_ns }: Filters, o
   const params = { session, since_ns, until_ns, only };
   return useQuery({
     queryKey: ['functions', params],
-    queryFn: ({ signal }) => get<FunctionsAnswer>('/functions', params, signal),
+    queryFn: ({ signal }) => get('/functions', params, signal),
     enabled: since_ns !== undefined || until_ns !== undefined || only !== undefined,
     placeholderData: keepPreviousData,
     refetchInterval: () => refreshInterval(interval),
@@ -73,10 +71,11 @@ export function useFunctions(session: string, { since_ns, until_ns }: Filters, o
  */
 export function useFailures(session: string, filters: Filters, stopped = false) {
   const interval = useSessionInterval(session);
+  const { outcome } = filters;
+  const params = { ...taskFilters(filters), outcome, session, ...(stopped && { stopped: 'true' }) };
   return useQuery({
-    queryKey: ['failures', session, filters, stopped],
-    queryFn: ({ signal }) =>
-      get<Failures>('/failures', { ...filters, session, ...(stopped && { stopped: 'true' }) }, signal),
+    queryKey: ['failures', params],
+    queryFn: ({ signal }) => get('/failures', params, signal),
     placeholderData: keepPreviousData,
     refetchInterval: () => refreshInterval(interval),
   });
@@ -95,53 +94,54 @@ export function useSessionInterval(session: string): number {
 export function useTask(session: string, taskId: string | undefined) {
   return useQuery({
     queryKey: ['task', session, taskId],
-    queryFn: ({ signal }) =>
-      get<TaskDetail>(`/tasks/${encodeURIComponent(taskId ?? '')}`, { session }, signal),
+    queryFn: ({ signal }) => get('/tasks/{task_id}', { task_id: taskId, session }, signal),
     enabled: taskId !== undefined,
     refetchInterval: (query) =>
       isMissing(query.state.error) ? refreshInterval(REFRESH_ENDED) : refreshInterval(),
   });
 }
 
-const choicesOf = (session: string, path: '/nodes' | '/jobs') =>
+const nodesOf = (session: string) =>
   queryOptions({
-    queryKey: ['choices', path, session],
-    queryFn: ({ signal }) => get<Page<Item>>(path, { session, limit: 1000 }, signal),
+    queryKey: ['choices', '/nodes', session],
+    queryFn: ({ signal }) => get('/nodes', { session, limit: 1000 }, signal),
     placeholderData: keepPreviousData,
   });
 
-/** Options of a filter: all nodes or all jobs (the first 1000). */
-export function useChoices(session: string, path: '/nodes' | '/jobs') {
-  return useQuery({ ...choicesOf(session, path), refetchInterval: () => refreshInterval(10_000) });
+const jobsOf = (session: string) =>
+  queryOptions({
+    queryKey: ['choices', '/jobs', session],
+    queryFn: ({ signal }) => get('/jobs', { session, limit: 1000 }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+/** Options of a filter: all nodes (the first 1000). */
+export function useNodeChoices(session: string) {
+  return useQuery({ ...nodesOf(session), refetchInterval: () => refreshInterval(10_000) });
+}
+
+/** Options of a filter: all jobs (the first 1000). */
+export function useJobChoices(session: string) {
+  return useQuery({ ...jobsOf(session), refetchInterval: () => refreshInterval(10_000) });
 }
 
 /** Job names by id. Refreshed when new cells appear rather than by interval, since every cell may use it. */
 export function useJobNames(session: string) {
-  return useQuery({
-    ...choicesOf(session, '/jobs'),
-    refetchInterval: false,
-    staleTime: 10_000,
-    select: namesOfJobs,
-  });
+  return useQuery({ ...jobsOf(session), refetchInterval: false, staleTime: 10_000, select: namesOfJobs });
 }
 
 /** Node names by id, refreshed like job names. */
 export function useNodeNames(session: string) {
-  return useQuery({
-    ...choicesOf(session, '/nodes'),
-    refetchInterval: false,
-    staleTime: 10_000,
-    select: namesOfNodes,
-  });
+  return useQuery({ ...nodesOf(session), refetchInterval: false, staleTime: 10_000, select: namesOfNodes });
 }
 
-const namesOfNodes = ({ items }: Page<Item>) =>
-  new Map((items as unknown as NodeRow[]).map((node) => [node.node_id, nodeTitle(node)] as const));
+const namesOfNodes = ({ items }: NodePage) =>
+  new Map(items.map((node) => [node.node_id, nodeTitle(node)] as const));
 
-const namesOfJobs = ({ items }: Page<Item>) =>
+const namesOfJobs = ({ items }: JobPage) =>
   new Map(
     items.flatMap(({ job_id, entrypoint, submission_id }) => {
-      const name = entrypoint ? programName(String(entrypoint)) : submission_id;
-      return name ? [[String(job_id), String(name)] as const] : [];
+      const name = entrypoint ? programName(entrypoint) : submission_id;
+      return name ? [[job_id, name] as const] : [];
     }),
   );

@@ -1,10 +1,9 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react';
 import type { LibraryView } from '../base/url';
-import type { Alert } from './alerts';
 import { ApiError, get } from './client';
 import { connectionEvents, REFRESH, refreshInterval } from './connection';
 import { merged } from './mergePatch';
-import type { LatestAnswer } from './schema';
+import type { AlertsAnswer, ClusterAnswer, LatestAnswer } from './schema';
 
 /**
  * Live updates: one socket for all topics of this tab (docs/reference/realtime.md). It reconnects
@@ -162,7 +161,7 @@ class Push {
     await Promise.all(
       [...this.watched.values()].map(async (one) => {
         try {
-          const answer = await get<{ data: unknown }>('/realtime', { topic: one.topic, ...one.params });
+          const answer = await get('/realtime', { topic: one.topic, ...one.params });
           if (this.socket?.readyState !== WebSocket.OPEN) {
             this.set(one, answer.data);
             one.current = false;
@@ -199,18 +198,11 @@ export function useTopic<T>(topic: TopicName, params: TopicParams): T | undefine
 }
 
 /** Topic `cluster`: attempts and entities by state. */
-export interface ClusterTopic {
+export interface ClusterTopic extends Omit<ClusterAnswer, 'session' | 'recording' | 'tasks' | 'libraries'> {
   live: boolean;
   attempts: number;
   states: Record<string, number>;
   stopped_by_libraries: number;
-  nodes: { alive: number; dead: number };
-  actors: Record<string, number>;
-  jobs: Record<string, number>;
-  workers: Record<string, number>;
-  placement_groups: Record<string, number>;
-  /** The sum over all living nodes. */
-  resources_total: Record<string, number>;
   /** The Ray libraries in use: number of datasets, applications or runs by state. */
   libraries: Partial<Record<LibraryView, Record<string, number>>>;
 }
@@ -218,13 +210,8 @@ export interface ClusterTopic {
 /** Topic `metrics`: state of the collectors and the metrics store. */
 export type MetricsTopic = Pick<LatestAnswer, 'left_out' | 'problem' | 'note' | 'collectors'>;
 
-/** Topic `alerts`. For an ended session, the alerts that were firing or pending at its end. */
-export interface AlertsTopic {
-  live: boolean;
-  /** Alerts that fire, or fired when the session ended; `info` counts those of severity `info`. */
-  firing: number;
-  info: number;
-  pending: number;
-  /** The first 100, firing alerts before pending ones. */
-  items: Alert[];
-}
+/**
+ * Topic `alerts`: those that fire or are pending, or that did at the end of an ended session. `info` counts the
+ * firing ones of severity `info`; `items` has the first 100, firing alerts before pending ones.
+ */
+export type AlertsTopic = Pick<AlertsAnswer, 'live' | 'firing' | 'info' | 'pending' | 'items'>;

@@ -178,7 +178,6 @@ export interface AlertEvent {
 export interface AlertInfo {
   fingerprint: string;
   rule: string;
-  condition: string;
   labels: {
     [k: string]: string;
   };
@@ -186,13 +185,14 @@ export interface AlertInfo {
     [k: string]: string;
   };
   state: 'pending' | 'firing' | 'resolved' | 'ended';
-  severity: string;
   value: number | null;
   active_ns: number;
   fired_ns: number;
   resolved_ns: number;
   keep_ns: number;
   ack: AckInfo | null;
+  condition: string;
+  severity: string;
   silenced_by: string[];
 }
 /**
@@ -202,13 +202,13 @@ export interface AlertInfo {
  * ``info``.
  */
 export interface AlertsAnswer {
-  session: string;
   live: boolean;
-  evaluated_ns: number | null;
   firing: number;
   info: number;
   pending: number;
   items: AlertInfo[];
+  session: string;
+  evaluated_ns: number | null;
   left_out: number;
   resolved: AlertInfo[];
   resolved_left_out: number;
@@ -366,7 +366,7 @@ export interface Calibration {
  * ``internal`` counts.
  */
 export interface CellNodes {
-  id: string[];
+  node_id: string[];
   name: string[];
   is_head: boolean[];
   workers: number[];
@@ -435,7 +435,7 @@ export interface NodePercents {
 }
 /** A node that is dead. */
 export interface DeadNode {
-  id: string;
+  node_id: string;
   name: string | null;
   node_ip: string | null;
   is_head: boolean | null;
@@ -1252,7 +1252,7 @@ export interface FramesWorker {
 export interface FramesRequest {
   /** Session name (default: the newest). */
   session?: string | null;
-  /** A node of /api/flow/stack. */
+  /** A node of /api/v1/flow/stack. */
   node?: string | null;
   workers?: string[] | null;
   /** Include Ray's own frames and idle threads. */
@@ -1800,16 +1800,22 @@ export interface VersionNote {
  * ``left_out``: series for which the session has no room.
  */
 export interface LatestAnswer {
+  left_out: number;
+  problem: Problem | null;
+  note: string | null;
+  collectors: CollectorItem[];
   session: string;
   time_ns: number;
   items: LatestItem[];
   next: string | null;
   total: number;
   series: number;
-  left_out: number;
-  problem: Problem | null;
-  note: string | null;
-  collectors: CollectorItem[];
+}
+/** Why metrics cannot be stored on disk. */
+export interface Problem {
+  code: string;
+  message: string;
+  remedy: string;
 }
 /** The newest value of a series that has not ended. */
 export interface LatestItem {
@@ -1819,12 +1825,6 @@ export interface LatestItem {
   };
   value: number;
   time_ns: number;
-}
-/** Why metrics cannot be stored on disk. */
-export interface Problem {
-  code: string;
-  message: string;
-  remedy: string;
 }
 /**
  * A log file. ``live``: its node lists it now. ``kept``: copied bytes. ``size``: bytes.
@@ -2105,7 +2105,7 @@ export interface MeasuredWorker {
   attempts: RunningAttempt[];
   gpus: GpuShare[];
   key: string;
-  id: string;
+  worker_id: string;
   kind: string;
   pid: number | null;
   job_id: string | null;
@@ -2339,7 +2339,7 @@ export interface NodeAnswer {
  * ``internal`` counts.
  */
 export interface PhysicalNode {
-  id: string;
+  node_id: string;
   name: string;
   node_ip: string | null;
   is_head: boolean;
@@ -2366,7 +2366,7 @@ export interface NodeWorker {
   attempts: RunningAttempt[];
   gpus: GpuShare[];
   key: string;
-  id: string;
+  worker_id: string;
   kind: string;
   pid: number | null;
   job_id: string | null;
@@ -2661,7 +2661,7 @@ export interface PhysicalAnswer {
 }
 /** Nodes as columns of equal length. ``total`` and ``used`` are indexes into ``amounts``, or -1. */
 export interface PhysicalNodes {
-  id: string[];
+  node_id: string[];
   name: string[];
   node_ip: (string | null)[];
   is_head: boolean[];
@@ -2704,7 +2704,7 @@ export interface PhysicalBundles {
 }
 /** A placement group with bundles here. */
 export interface PhysicalGroup {
-  id: string;
+  placement_group_id: string;
   name: string | null;
 }
 /** A placement group. */
@@ -2747,6 +2747,29 @@ export interface PlacementGroupPage {
   items: PlacementGroup[];
 }
 /**
+ * One alert without its silences. Times that do not apply are 0.
+ *
+ * ``condition`` is the rule's expression with the duration for which it must hold.
+ */
+export interface PlainAlert {
+  fingerprint: string;
+  rule: string;
+  labels: {
+    [k: string]: string;
+  };
+  annotations: {
+    [k: string]: string;
+  };
+  state: 'pending' | 'firing' | 'resolved' | 'ended';
+  value: number | null;
+  active_ns: number;
+  fired_ns: number;
+  resolved_ns: number;
+  keep_ns: number;
+  ack: AckInfo | null;
+  condition: string;
+}
+/**
  * No attempt takes longer than usual for its function; or nothing is spent on starting workers, on
  * fetching values, or on failed attempts that were retried.
  */
@@ -2784,12 +2807,12 @@ export interface QueriedSeries {
   };
   values: (number | null)[];
 }
-/** An expression's values from ``from_ns`` to ``to_ns``. */
+/** An expression's values from ``since_ns`` to ``until_ns``. */
 export interface QueryAnswer {
   session: string;
   expr: string;
-  from_ns: number;
-  to_ns: number;
+  since_ns: number;
+  until_ns: number;
   step_ns: number;
   times_ms: number[];
   series: QueriedSeries[];
@@ -2934,6 +2957,26 @@ export interface RuleBody {
     [k: string]: string;
   };
 }
+/** A rule. ``threshold`` applies to ``value_expr``. */
+export interface RuleDefinition {
+  name: string;
+  group: string;
+  source: string;
+  severity: string;
+  expr: string;
+  value_expr: string | null;
+  op: string | null;
+  threshold: number | null;
+  interval_s: number;
+  for_s: number;
+  keep_firing_for_s: number;
+  labels: {
+    [k: string]: string;
+  };
+  annotations: {
+    [k: string]: string;
+  };
+}
 /**
  * A rule and its state in the session. ``threshold`` applies to ``value_expr``.
  *
@@ -2958,13 +3001,13 @@ export interface RuleInfo {
   annotations: {
     [k: string]: string;
   };
-  enabled: boolean;
   state: 'inactive' | 'pending' | 'firing' | 'resolved' | 'ended';
   alerts: number;
   error: string | null;
   template_error: string | null;
   unknown_metrics: string[];
   cost_s: number | null;
+  enabled: boolean;
 }
 /** All rules, including those that are switched off. */
 export interface RulesAnswer {
@@ -3603,31 +3646,36 @@ export interface TaskPage {
 }
 /** When the rule would have changed its state. */
 export interface TestAnswer {
-  session: string;
-  rule:
-    | RuleInfo
-    | {
-        [k: string]: unknown;
-      };
-  from_ns: number;
-  to_ns: number;
   evaluations: number;
   fired: number;
-  transitions: {
-    [k: string]: unknown;
-  }[];
+  transitions: TestedTransition[];
   left_out: number;
-  firing_at_end: {
-    [k: string]: unknown;
-  }[];
+  firing_at_end: PlainAlert[];
+  session: string;
+  rule: RuleDefinition;
+  since_ns: number;
+  until_ns: number;
+}
+/** A transition of an alert. */
+export interface TestedTransition {
+  time_ns: number;
+  before: 'inactive' | 'pending' | 'firing' | 'resolved' | 'ended';
+  after: 'inactive' | 'pending' | 'firing' | 'resolved' | 'ended';
+  labels: {
+    [k: string]: string;
+  };
+  annotations: {
+    [k: string]: string;
+  };
+  value: number | null;
 }
 /** A rule to evaluate on recorded series: its name, or the text of a file with one rule. */
 export interface TestBody {
   session?: string | null;
   rule?: string | null;
   yaml?: string | null;
-  from_ns?: number | null;
-  to_ns?: number | null;
+  since_ns?: number | null;
+  until_ns?: number | null;
 }
 /** The current state of a session's topic. ``data`` has the topic's own fields. */
 export interface TopicState {
@@ -4089,12 +4137,12 @@ export interface Paths {
   '/failures': { answer: FailuresAnswer; params: FilterName | 'limit' | 'outcome' | 'stopped' };
   '/find': { answer: FindAnswer; params: 'limit' | 'q' | 'session' };
   '/flow/activity': { answer: ActivityAnswer; params: FilterName | 'buckets' };
-  '/flow/critical_path': { answer: CriticalPathAnswer; params: 'job_id' | 'session' };
+  '/flow/critical-path': { answer: CriticalPathAnswer; params: 'job_id' | 'session' };
   '/flow/flame': {
     answer: FlameAnswer | SandwichAnswer;
     params:
       | FilterName
-      | 'baseline_job'
+      | 'baseline_job_id'
       | 'baseline_rest'
       | 'baseline_since_ns'
       | 'baseline_until_ns'
@@ -4116,7 +4164,6 @@ export interface Paths {
   '/flow/stack': { answer: StackAnswer; params: FilterName | 'at_ns' };
   '/flow/transfers': { answer: TransfersAnswer; params: 'session' | 'span_ns' | 'until_ns' };
   '/functions': { answer: FunctionsAnswer; params: FilterName | 'limit' };
-  '/health': { answer: HealthAnswer; params: never };
   '/insights': { answer: InsightsAnswer; params: 'job_id' | 'long' | 'session' };
   '/insights/progress': { answer: ProgressAnswer; params: 'job_id' | 'session' };
   '/jobs': { answer: JobPage; params: EntityFilterName };
@@ -4173,13 +4220,13 @@ export interface Paths {
   '/metrics/names': { answer: NamesAnswer; params: 'q' | 'session' };
   '/metrics/query': {
     answer: QueryAnswer;
-    params: 'collector' | 'expr' | 'from_ns' | 'limit' | 'session' | 'step_ns' | 'to_ns';
+    params: 'collector' | 'expr' | 'limit' | 'session' | 'since_ns' | 'step_ns' | 'until_ns';
   };
   '/nodes': { answer: NodePage; params: EntityFilterName };
   '/nodes/cells': { answer: CellsAnswer; params: 'session' };
   '/nodes/{node_id}': { answer: NodeDetail; params: 'node_id' | 'session' };
-  '/placement_groups': { answer: PlacementGroupPage; params: EntityFilterName };
-  '/placement_groups/{placement_group_id}': {
+  '/placement-groups': { answer: PlacementGroupPage; params: EntityFilterName };
+  '/placement-groups/{placement_group_id}': {
     answer: PlacementGroupDetail;
     params: 'placement_group_id' | 'session';
   };

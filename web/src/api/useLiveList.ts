@@ -1,15 +1,16 @@
 import { type InfiniteData, keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { get, type Params } from './client';
+import { get, type ParamsOf } from './client';
 import { refreshInterval } from './connection';
 import { countNew, reuseRows, updateInPlace } from './merge';
+import type { Paths } from './schema';
 import type { Page } from './types';
 
 export const PAGE_SIZE = 200;
 /** Loaded rows that are searched when new rows are counted. */
 const LOOK_BACK = 1_000;
 
-export interface LiveList<T, P extends Page<T> = Page<T>> {
+export interface LiveList<T, P = Page<T>> {
   rows: T[];
   total: number | null;
   /** The latest answer for the first page, with totals of the whole list; its rows are those on screen. */
@@ -29,15 +30,27 @@ export interface LiveList<T, P extends Page<T> = Page<T>> {
   watch: (view: { firstRow: number; lastRow: number; frozen: boolean }) => void;
 }
 
+/** The paths of lists that are paged by a cursor. */
+type ListPath = { [P in keyof Paths]: 'cursor' extends Paths[P]['params'] ? P : never }[keyof Paths];
+
+type Row<L extends ListPath> = Paths[L]['answer']['items'][number];
+
 type Data<P> = InfiniteData<P, string | null>;
 
 /**
  * A list that is paged by keyset and stays live. At the top, each refresh replaces the first page. Once the
  * user scrolls down or opens a drawer, the pages on screen are refreshed in place and new rows are counted.
  */
-export function useLiveList<T extends object, P extends Page<T> = Page<T>>(
-  path: string,
-  params: Params,
+export function useLiveList<L extends ListPath>(
+  path: L,
+  params: ParamsOf<L>,
+  keyOf: (row: Row<L>) => string,
+  interval: number,
+): LiveList<Row<L>, Paths[L]['answer']>;
+// The implementation relates rows and pages by its own type parameters, as those of `Paths[L]` are unknown here.
+export function useLiveList<T extends object, P extends Page<T>>(
+  path: ListPath,
+  params: ParamsOf<ListPath>,
   keyOf: (row: T) => string,
   interval: number,
 ): LiveList<T, P> {
@@ -47,7 +60,7 @@ export function useLiveList<T extends object, P extends Page<T> = Page<T>>(
   const queryKey = useMemo(() => ['list', path, params], [path, paramsKey]);
   const fetchPage = useCallback(
     (cursor: string | null, signal: AbortSignal) =>
-      get<P>(path, { ...(queryKey[2] as Params), limit: PAGE_SIZE, cursor }, signal),
+      get(path, { ...(queryKey[2] as typeof params), limit: PAGE_SIZE, cursor }, signal) as Promise<P>,
     [path, queryKey],
   );
   const query = useInfiniteQuery<P, Error, Data<P>, typeof queryKey, string | null>({

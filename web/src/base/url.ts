@@ -91,6 +91,9 @@ export type FilterName = (typeof FILTERS)[number];
 export type Filters = Partial<Record<FilterName, string>>;
 export const NO_FILTERS: Filters = {};
 
+/** The filters that tasks have, too. The others belong to entities, failures and events. */
+export const taskFilters = ({ class_name, outcome, severity, kind, ...others }: Filters) => others;
+
 /** Settings of the execution views, one query parameter each. */
 export const SETTINGS = [
   'by',

@@ -11,11 +11,13 @@ const url: SessionUrl = {
 
 test('task filters apply to the export, those of other lists do not', () => {
   expect(exportPath(url, 'speedscope')).toBe(
-    '/api/export?format=speedscope&session=session_1&job_id=01000000&q=a%26b',
+    '/api/v1/export?format=speedscope&session=session_1&job_id=01000000&q=a%26b',
   );
   for (const view of ['tasks', 'failures', 'stack'] as const)
     expect(exportPath({ ...url, view }, 'parquet')).toContain('&job_id=01000000');
   expect(exportPath({ ...url, view: 'nodes' }, 'parquet')).toBe(
-    '/api/export?format=parquet&session=session_1',
+    '/api/v1/export?format=parquet&session=session_1',
   );
+  const failures = { ...url, view: 'failures', filters: { outcome: 'final' } } as const;
+  expect(exportPath(failures, 'parquet')).toBe('/api/v1/export?format=parquet&session=session_1');
 });

@@ -1,5 +1,5 @@
 import { apiPath } from '../api/client';
-import { isFlow, type SessionUrl } from '../base/url';
+import { isFlow, type SessionUrl, taskFilters } from '../base/url';
 
 export const FORMATS = ['perfetto', 'speedscope', 'parquet'] as const;
 export type ExportFormat = (typeof FORMATS)[number];
@@ -7,5 +7,5 @@ export type ExportFormat = (typeof FORMATS)[number];
 /** The path of the exported file. Filters apply only to exports of tasks. */
 export function exportPath(url: SessionUrl, format: ExportFormat): string {
   const ofTasks = url.view === 'tasks' || url.view === 'failures' || isFlow(url.view);
-  return apiPath('/export', { format, session: url.session, ...(ofTasks && url.filters) });
+  return apiPath('/export', { format, session: url.session, ...(ofTasks && taskFilters(url.filters)) });
 }

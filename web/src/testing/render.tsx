@@ -77,7 +77,7 @@ function answerWith(answers: Record<string, Answer>): Request[] {
     const url = new URL(address, window.location.origin);
     const request = {
       method: init.method ?? 'GET',
-      path: url.pathname.replace(/^\/api/, ''),
+      path: url.pathname.replace(/^\/api\/v1/, ''),
       params: Object.fromEntries(url.searchParams),
       body: typeof init.body === 'string' ? (JSON.parse(init.body) as unknown) : undefined,
     };

@@ -1,7 +1,7 @@
 import { Group } from '@mantine/core';
 import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useChoices } from '../api/queries';
+import { useJobChoices, useNodeChoices } from '../api/queries';
 import type { Summary } from '../api/types';
 import { shortId } from '../base/format';
 import { STATE_ORDER } from '../base/tokens';
@@ -50,8 +50,8 @@ export function FilterBar(props: {
 export function usePlaceFilters(): FilterField[] {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const nodes = useChoices(url.session, '/nodes').data?.items;
-  const jobs = useChoices(url.session, '/jobs').data?.items;
+  const nodes = useNodeChoices(url.session).data?.items;
+  const jobs = useJobChoices(url.session).data?.items;
   const { node_id, job_id } = url.filters;
   return useMemo(
     () => [

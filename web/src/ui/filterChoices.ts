@@ -1,5 +1,4 @@
-import type { NodeRow } from '../api/nodes';
-import type { Item } from '../api/types';
+import type { Job, Node } from '../api/schema';
 import { programName, shortId } from '../base/format';
 import { nodeTitle } from '../base/nodeTitle';
 
@@ -14,10 +13,10 @@ export function withChosen(names: string[], chosen: string | undefined): string[
 }
 
 /** The options built from the items, including the chosen one. */
-export function choices(
-  items: Item[] | undefined,
-  field: string,
-  label: (item: Item) => string,
+export function choices<T>(
+  items: T[] | undefined,
+  field: keyof T,
+  label: (item: T) => string,
   chosen: string | undefined,
 ): Choice[] {
   const found = (items ?? [])
@@ -31,20 +30,12 @@ export function choices(
   return found;
 }
 
-/** The first of these fields that contains a text. */
-const firstText = (item: Item, names: string[]) => {
-  for (const name of names) if (typeof item[name] === 'string' && item[name] !== '') return item[name];
-  return null;
-};
-
-export function nodeLabel(item: Item): string {
-  const node = item as unknown as NodeRow;
+export function nodeLabel(node: Node): string {
   const [name, id] = [nodeTitle(node), shortId(node.node_id)];
   return name === id ? id : `${name} (${id})`;
 }
 
-export function jobLabel(item: Item): string {
-  const entry = firstText(item, ['entrypoint', 'submission_id']);
-  const id = String(item.job_id ?? '');
-  return entry === null ? id : `${programName(entry)} (${id})`;
+export function jobLabel({ job_id, entrypoint, submission_id }: Job): string {
+  const entry = entrypoint || submission_id;
+  return entry ? `${programName(entry)} (${job_id})` : job_id;
 }

@@ -17,7 +17,7 @@ import { useServerMessage } from './useServerMessage';
 /** An action that changes the cluster or the server. It requires a confirmation and the operator role. */
 export interface OperatorAction {
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Relative to /api. */
+  /** Relative to /api/v1. */
   path: string;
   /** The request body, or a function that builds it after the confirmation. */
   body?: object | (() => Promise<object>);

@@ -113,7 +113,7 @@ class Config(NamedTuple):
         for each in self.channels:
             if each.name == name:
                 return each
-        raise NotFound(f"Channel {name[:60]!r} not found.", "GET /api/alerts/channels lists them.")
+        raise NotFound(f"Channel {name[:60]!r} not found.", "GET /api/v1/alerts/channels lists them.")
 
 
 def kinds() -> list[str]:

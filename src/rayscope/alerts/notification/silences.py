@@ -98,7 +98,7 @@ class Silences:
         with self._lock:
             known = self._all.get(identity)
             if known is None:
-                raise NotFound("Silence not found.", "GET /api/alerts/silences lists them.")
+                raise NotFound("Silence not found.", "GET /api/v1/alerts/silences lists them.")
             ended = msgspec.structs.replace(known, ends_ns=min(known.ends_ns, now_ns))
             self._all[identity] = ended
             save(self._path, list(self._all.values()))

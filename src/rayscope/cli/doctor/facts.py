@@ -46,7 +46,7 @@ class Node:
     lane: str | None = None  # as the server reports it; None: it does not know the session
     lane_code: str | None = None
     lane_reason: str | None = None
-    agent: Mapping[str, Any] | None = None  # the agent's own figures, as in GET /api/recording
+    agent: Mapping[str, Any] | None = None  # the agent's own figures, as in GET /api/v1/recording
     us_an_event: float | None = None  # CPU of our code in the agent, per event
     since_start: bool = False  # whether us_an_event is the average since the agent's start
     received: int | None = None  # events during the measurement, by Ray's own counter

@@ -21,7 +21,7 @@ _COUNTED = (
 )
 
 
-@router.get("/api/crashes")
+@router.get("/api/v1/crashes")
 def crashes(
     records: CurrentRecords, logs: CurrentLogs, session: Session = None, limit: Limit = 20
 ) -> Json[schemas.CrashesAnswer]:
@@ -30,7 +30,7 @@ def crashes(
     logged = logged_crashes(logs, chosen)
     (rows, workers), _ = records.read_with_age(
         chosen,
-        f"/api/crashes {hash(frozenset(logged))}",
+        f"/api/v1/crashes {hash(frozenset(logged))}",
         lambda file: sql.crashed_workers(file, logged),
     )
     harms = [harm_of(_facts(row)) for row in rows]

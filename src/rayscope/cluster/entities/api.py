@@ -160,7 +160,7 @@ def _complete_one(
 
 
 def _add_entity(kind: Kind, path: str) -> None:
-    what = path.replace("_", " ")
+    what = path.replace("-", " ")
 
     def list_all(
         catalog: CurrentCatalog,
@@ -210,8 +210,8 @@ def _add_entity(kind: Kind, path: str) -> None:
 
     page_shape, shape = SHAPES[kind]
     routes: tuple[tuple[str, str, Callable[..., Response], str, type], ...] = (
-        (f"/api/{path}", "many", list_all, f"A page of {what}.", page_shape),
-        (f"/api/{path}/{{{kind}_id}}", "one", get, f"One of the {what}.", shape),
+        (f"/api/v1/{path}", "many", list_all, f"A page of {what}.", page_shape),
+        (f"/api/v1/{path}/{{{kind}_id}}", "one", get, f"One of the {what}.", shape),
     )
     for route, operation, function, description, model in routes:
         router.add_api_route(
@@ -228,4 +228,4 @@ _add_entity("actor", "actors")
 _add_entity("node", "nodes")
 _add_entity("worker", "workers")
 _add_entity("job", "jobs")
-_add_entity("placement_group", "placement_groups")
+_add_entity("placement_group", "placement-groups")

@@ -15,7 +15,7 @@ from rayscope.storage.session_file import SessionFile
 router = Router()
 
 
-@router.get("/api/events")
+@router.get("/api/v1/events")
 def events(
     records: CurrentRecords,
     request: Request,

@@ -21,7 +21,7 @@ from rayscope.records.reader import SessionReader
 router = Router()
 
 
-@router.get("/api/find")
+@router.get("/api/v1/find")
 def find(
     records: CurrentRecords,
     metrics: CurrentMetrics,

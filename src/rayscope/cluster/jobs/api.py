@@ -32,19 +32,19 @@ _ACTION_ERRORS: dict[int | str, dict[str, Any]] = {
 router = Router()
 
 
-@router.get("/api/jobs/{job_id}/progress")
+@router.get("/api/v1/jobs/{job_id}/progress")
 def job_progress(records: CurrentRecords, job_id: str, session: Session = None) -> Json[schemas.Progress]:
     """All attempts of a job by state, and by function: the top 100, and the total of the rest."""
     return answer(progress_of(records, records.resolve(session), "job", job_id))
 
 
-@router.get("/api/actors/{actor_id}/progress")
+@router.get("/api/v1/actors/{actor_id}/progress")
 def actor_progress(records: CurrentRecords, actor_id: str, session: Session = None) -> Json[schemas.Progress]:
     """All attempts of an actor by state, and by method."""
     return answer(progress_of(records, records.resolve(session), "actor", actor_id))
 
 
-@router.post("/api/jobs", dependencies=OPERATOR_ONLY, responses=_ACTION_ERRORS)
+@router.post("/api/v1/jobs", dependencies=OPERATOR_ONLY, responses=_ACTION_ERRORS)
 def submit(
     records: CurrentRecords, clusters: CurrentClusters, request: schemas.JobRequest, session: Session = None
 ) -> Json[schemas.Submitted]:
@@ -63,7 +63,7 @@ def submit(
 
 
 @router.post(
-    "/api/jobs/folder",
+    "/api/v1/jobs/folder",
     dependencies=OPERATOR_ONLY,
     responses=_ACTION_ERRORS,
 )
@@ -85,7 +85,7 @@ async def upload_folder(
 
 
 @router.post(
-    "/api/jobs/{job_id}/stop",
+    "/api/v1/jobs/{job_id}/stop",
     dependencies=OPERATOR_ONLY,
     responses=_ACTION_ERRORS,
 )
@@ -97,7 +97,7 @@ def stop(
 
 
 @router.delete(
-    "/api/jobs/{job_id}",
+    "/api/v1/jobs/{job_id}",
     dependencies=OPERATOR_ONLY,
     responses=_ACTION_ERRORS,
 )

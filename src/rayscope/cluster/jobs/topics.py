@@ -9,5 +9,5 @@ from rayscope.records.reader import SessionReader
 
 
 def job(records: SessionReader, session: str, params: Mapping[str, str]) -> dict[str, object]:
-    """The attempts of a job by function and state, as in ``/api/jobs/{job_id}/progress``."""
+    """The attempts of a job by function and state, as in ``/api/v1/jobs/{job_id}/progress``."""
     return {"job_id": params["job_id"], **progress_of(records, session, "job", params["job_id"])}

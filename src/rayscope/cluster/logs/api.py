@@ -45,7 +45,7 @@ Pattern = Annotated[str | None, Query(max_length=MAX_PATTERN)]
 router = Router()
 
 
-@router.get("/api/logs")
+@router.get("/api/v1/logs")
 def logs(
     settings: CurrentSettings,
     records: CurrentRecords,
@@ -97,7 +97,7 @@ def logs(
     )
 
 
-@router.get("/api/logs/file")
+@router.get("/api/v1/logs/file")
 def file(
     records: CurrentRecords,
     logs: CurrentLogs,
@@ -135,7 +135,7 @@ def file(
     return answer(_page(chosen, source, filters, offset, before))
 
 
-@router.get("/api/logs/of")
+@router.get("/api/v1/logs/of")
 def of(
     records: CurrentRecords,
     clusters: CurrentClusters,
@@ -178,7 +178,7 @@ def of(
     )
 
 
-@router.get("/api/logs/search")
+@router.get("/api/v1/logs/search")
 def search(
     records: CurrentRecords,
     logs: CurrentLogs,
@@ -220,7 +220,7 @@ def search(
     )
 
 
-@router.get("/api/logs/download", response_class=StreamingResponse)
+@router.get("/api/v1/logs/download", response_class=StreamingResponse)
 def download(
     records: CurrentRecords, logs: CurrentLogs, node_id: NodeId, name: FileName, session: Session = None
 ) -> Response:

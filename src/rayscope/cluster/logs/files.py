@@ -275,7 +275,7 @@ class Logs:
     def source(self, session: str, node_id: str, name: str) -> Source:
         """A file to read. Raises NotFound if neither its node lists it nor a copy is kept."""
         if not _NODE.fullmatch(node_id) or not is_name(name):
-            raise NotFound("Not a valid log file name.", "GET /api/logs lists the files of each node.")
+            raise NotFound("Not a valid log file name.", "GET /api/v1/logs lists the files of each node.")
         store = self.store(session)
         kept = store.file(node_id, name) if store else None
         about = read_name(name)

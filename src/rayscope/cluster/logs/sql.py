@@ -85,7 +85,7 @@ def workers_of_actor(file: SessionFile, actor_id: str) -> list[tuple[str, str]]:
     if known is None and not rows:
         raise NotFound(
             f"Actor {actor_id[:80]!r} not found in this session.",
-            "GET /api/actors lists the actors.",
+            "GET /api/v1/actors lists the actors.",
             what="actor",
             id=actor_id[:80],
         )
@@ -127,7 +127,7 @@ def node_of_worker(file: SessionFile, worker_id: str) -> str:
                 return str(row[0])
     raise NotFound(
         f"Worker {worker_id[:80]!r} not found in this session.",
-        "GET /api/workers lists the workers.",
+        "GET /api/v1/workers lists the workers.",
         what="worker",
         id=worker_id[:80],
     )
@@ -160,7 +160,7 @@ def job_places(file: SessionFile, job_id: str) -> list[Row]:
     if not found:
         raise NotFound(
             f"Job {job_id[:80]!r} not found in this session.",
-            "GET /api/jobs lists the jobs.",
+            "GET /api/v1/jobs lists the jobs.",
             what="job",
             id=job_id[:80],
         )

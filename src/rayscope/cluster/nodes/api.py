@@ -41,7 +41,7 @@ from rayscope.storage.sql.pages import Row
 router = Router()
 
 
-@router.get("/api/nodes/cells")
+@router.get("/api/v1/nodes/cells")
 def cells(
     records: CurrentRecords, usages: CurrentNodeUsage, request: Request, session: Session = None
 ) -> Json[schemas.CellsAnswer]:
@@ -52,13 +52,13 @@ def cells(
         found = current_snapshot(records, chosen, file)
         result = found.placement
         usage, (resources, _) = usages.usage(chosen), usages.resources(chosen)
-        living = {node.id for node in result.nodes}
+        living = {node.node_id for node in result.nodes}
         return {
             "session": chosen,
             "live": records.is_live(chosen),
             "at_ns": found.at_ns,
             "nodes": {
-                "id": [node.id for node in result.nodes],
+                "node_id": [node.node_id for node in result.nodes],
                 "name": [node.name for node in result.nodes],
                 "is_head": [node.is_head for node in result.nodes],
                 "workers": [node.workers for node in result.nodes],
@@ -82,7 +82,7 @@ def cells(
             "usage_remedy": usage.remedy,
             "usage_code": usage.code,
             "usage_params": usage.params,
-            "dead": [node for node in sql.dead_nodes(file) if node["id"] not in living],
+            "dead": [node for node in sql.dead_nodes(file) if node["node_id"] not in living],
             "nodes_total": result.nodes_total,
             "workers_total": result.workers_total,
             "workers_left_out": result.workers_total - len(result.workers.key),
@@ -91,7 +91,7 @@ def cells(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/cluster/status")
+@router.get("/api/v1/cluster/status")
 def status(
     records: CurrentRecords,
     clusters: CurrentClusters,
@@ -109,7 +109,7 @@ def status(
 def cluster_status(
     records: SessionReader, clusters: Clusters, usages: NodeUsage, file: SessionFile, session: str
 ) -> schemas.StatusAnswer:
-    """The answer of ``GET /api/cluster/status``. For an ended session: what could never be placed in it."""
+    """The answer of ``GET /api/v1/cluster/status``. If the session ended: what could never be placed."""
     resources, error = usages.resources(session)
     answer: schemas.StatusAnswer = {
         "session": session,
@@ -173,7 +173,7 @@ def never_placed(file: SessionFile, last_ns: int) -> tuple[list[schemas.PendingI
 
 
 def node_detail(records: SessionReader, usages: NodeUsage, session: str, row: Row) -> schemas.NodeDetailParts:
-    """The fields of ``GET /api/nodes/{id}`` beyond the node's record: use, resources, and its workers.
+    """The fields of ``GET /api/v1/nodes/{id}`` beyond the node's record: use, resources, and its workers.
 
     For a dead node: its last report, and its workers at the time of its death.
     """
@@ -242,7 +242,7 @@ def _gpus(stats: NodeStats | None, workers: list[schemas.MeasuredWorker]) -> lis
                     "pid": pid,
                     "memory_bytes": used,
                     "percent": gpu.process_percent.get(pid),
-                    "worker_id": by_pid[pid]["id"] if pid in by_pid else None,
+                    "worker_id": by_pid[pid]["worker_id"] if pid in by_pid else None,
                     "actor_class": by_pid[pid]["actor_class"] if pid in by_pid else None,
                     "actor_id": by_pid[pid]["actor_id"] if pid in by_pid else None,
                 }

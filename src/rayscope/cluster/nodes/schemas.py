@@ -18,7 +18,7 @@ class CellNodes(TypedDict):
     ``internal`` counts.
     """
 
-    id: list[str]
+    node_id: list[str]
     name: list[str]
     is_head: list[bool]
     workers: list[int]
@@ -71,7 +71,7 @@ class Measured(TypedDict):
 class DeadNode(TypedDict):
     """A node that is dead."""
 
-    id: str
+    node_id: str
     name: str | None
     node_ip: str | None
     is_head: bool | None

@@ -35,7 +35,8 @@ WHERE node_id IS NOT NULL AND state IS DISTINCT FROM 'DEAD' AND coalesce(worker_
 GROUP BY node_id
 """
 _DEAD = f"""
-SELECT id, {node_name("node_rows")} AS name, node_ip, is_head, end_ns, death_reason, resources_total
+SELECT id AS node_id, {node_name("node_rows")} AS name, node_ip, is_head, end_ns, death_reason,
+    resources_total
 FROM node_rows
 WHERE state = 'DEAD' ORDER BY end_ns DESC NULLS LAST, id LIMIT {_MAX_DEAD}
 """

@@ -28,7 +28,7 @@ HEADLINES = {
 
 def headline(records: SessionReader, metrics: Metrics, usages: NodeUsage, session: str) -> dict[str, Any]:
     """The newest values of a few series of the whole cluster (null if there are none), the ``usage`` of the
-    first nodes by ID as in ``GET /api/nodes``, and the state of the collectors.
+    first nodes by ID as in ``GET /api/v1/nodes``, and the state of the collectors.
     """
     now_ns = records.last_ns(session)
     store = metrics.store(session)

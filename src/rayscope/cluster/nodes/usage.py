@@ -291,9 +291,9 @@ def usage_columns(placement: Placement, usage: Usage, resources: Resources | Non
 
     Percentages are rounded to a tenth; memory of workers is in bytes.
     """
-    stats = [usage.nodes.get(node.id) for node in placement.nodes]
+    stats = [usage.nodes.get(node.node_id) for node in placement.nodes]
     figures = [
-        node_figures(one, resources, node.id) for one, node in zip(stats, placement.nodes, strict=True)
+        node_figures(one, resources, node.node_id) for one, node in zip(stats, placement.nodes, strict=True)
     ]
     by_pid = [{process.pid: process for process in one.workers} if one is not None else {} for one in stats]
     processes = [

@@ -30,7 +30,7 @@ ObjectId = Annotated[str, Path(pattern="^[0-9a-f]{56}$", description="The whole 
 router = Router()
 
 
-@router.get("/api/memory")
+@router.get("/api/v1/memory")
 def memory(
     records: CurrentRecords,
     clusters: CurrentClusters,
@@ -93,7 +93,7 @@ def memory(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/memory/objects/{object_id}")
+@router.get("/api/v1/memory/objects/{object_id}")
 def copies(
     records: CurrentRecords, objects: CurrentReferences, object_id: ObjectId, session: Session = None
 ) -> Json[schemas.ObjectCopies]:

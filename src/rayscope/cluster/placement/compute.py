@@ -83,7 +83,7 @@ class Node(msgspec.Struct):
     ``workers`` and the following fields exclude Ray's own processes, which ``internal`` counts.
     """
 
-    id: str
+    node_id: str
     name: str
     node_ip: str | None
     is_head: bool
@@ -211,9 +211,9 @@ def build_placement(
             placed.setdefault(node_id, []).append((group, index, resources))
             on.setdefault(node_id, [])
     summed = {identity: _node(identity, known.get(identity), on[identity], placed) for identity in on}
-    chosen = sorted(summed.values(), key=lambda node: (not node.is_head, -node.running, node.name, node.id))
-    chosen = sorted(chosen[:max_nodes], key=lambda node: (not node.is_head, _natural(node.name), node.id))
-    place = {node.id: at for at, node in enumerate(chosen)}
+    chosen = sorted(summed.values(), key=lambda node: (not node.is_head, -node.running, node.name, node.node_id))
+    chosen = sorted(chosen[:max_nodes], key=lambda node: (not node.is_head, _natural(node.name), node.node_id))
+    place = {node.node_id: at for at, node in enumerate(chosen)}
     bundles = [
         Bundle(group.id, group.name, index, place[node_id], resources)
         for node_id, members in placed.items()
@@ -263,7 +263,7 @@ def _node(
             used[name] = round(used.get(name, 0.0) + amount, 4)
     about = row or NodeRow(identity)
     node = Node(
-        id=identity,
+        node_id=identity,
         name=about.name or about.node_ip or identity[:12],
         node_ip=about.node_ip,
         is_head=bool(about.is_head),
@@ -297,11 +297,11 @@ def _columns(
     any_at: dict[tuple[str, int], int] = {}
     for at, bundle in enumerate(bundles):
         any_at.setdefault((bundle.group, bundle.node), at)
-    share = _share([len(on[node.id]) for node in nodes], max_workers)
+    share = _share([len(on[node.node_id]) for node in nodes], max_workers)
     columns = Workers()
     amounts: dict[int, int] = {}  # keyed by identity, because equal amounts are mostly the same object
     for number, node in enumerate(nodes):
-        rows = on[node.id]
+        rows = on[node.node_id]
         if len(rows) > share:
             node.left_out = len(rows) - share
             rows = sorted(rows, key=lambda one: (-one[0].running, -sum(one[1].resources.values()), one[0].id))

@@ -85,7 +85,7 @@ class NodeWorker(Activity):
     """All fields of a worker of a node."""
 
     key: str
-    id: str
+    worker_id: str
     kind: str
     pid: int | None
     job_id: str | None
@@ -108,7 +108,7 @@ class PhysicalNode(TypedDict):
     ``internal`` counts.
     """
 
-    id: str
+    node_id: str
     name: str
     node_ip: str | None
     is_head: bool
@@ -128,7 +128,7 @@ class PhysicalNode(TypedDict):
 class PhysicalNodes(TypedDict):
     """Nodes as columns of equal length. ``total`` and ``used`` are indexes into ``amounts``, or -1."""
 
-    id: list[str]
+    node_id: list[str]
     name: list[str]
     node_ip: list[str | None]
     is_head: list[bool]
@@ -177,7 +177,7 @@ class PhysicalBundles(TypedDict):
 class PhysicalGroup(TypedDict):
     """A placement group with bundles here."""
 
-    id: str
+    placement_group_id: str
     name: str | None
 
 

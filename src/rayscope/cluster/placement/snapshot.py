@@ -83,7 +83,7 @@ def in_columns(placement: Placement) -> schemas.PlacementColumns:
     nodes, workers, bundles = placement.nodes, placement.workers, placement.bundles
     return {
         "nodes": {
-            "id": [node.id for node in nodes],
+            "node_id": [node.node_id for node in nodes],
             "name": [node.name for node in nodes],
             "node_ip": [node.node_ip for node in nodes],
             "is_head": [node.is_head for node in nodes],
@@ -132,7 +132,7 @@ def in_columns(placement: Placement) -> schemas.PlacementColumns:
         "nodes_total": placement.nodes_total,
         "workers_total": placement.workers_total,
         "bundles_total": placement.bundles_total,
-        "groups": [{"id": identity, "name": name} for identity, name in groups],
+        "groups": [{"placement_group_id": identity, "name": name} for identity, name in groups],
         "amounts": [dict(items) for items in amounts],
     }
 
@@ -144,10 +144,10 @@ MAX_OF_NODE = 500
 def node_of(rows: sql.PlacementRows, node_id: str) -> schemas.NodeContent:
     """The node with that ID and its content. Raises NotFound."""
     placement = placement_on(rows, node_id)
-    if [node.id for node in placement.nodes] != [node_id]:
+    if [node.node_id for node in placement.nodes] != [node_id]:
         raise NotFound(
-            f"Node {node_id[:80]!r} not rows at this time.",
-            "GET /api/flow/physical lists the nodes of a time.",
+            f"Node {node_id[:80]!r} not found at this time.",
+            "GET /api/v1/flow/physical lists the nodes of a time.",
         )
     row = next(iter(rows.nodes), NodeRow(node_id))
     by_key = {worker.id[:KEY_DIGITS]: worker for worker in rows.workers}
@@ -181,7 +181,7 @@ def _worker(
 ) -> schemas.NodeWorker:
     return {
         "key": worker.id[:KEY_DIGITS],
-        "id": worker.id,
+        "worker_id": worker.id,
         "kind": worker.kind,
         "pid": worker.pid,
         "job_id": worker.job_id,

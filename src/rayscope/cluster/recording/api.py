@@ -36,7 +36,7 @@ def _figures(file: SessionFile) -> tuple[list[Row], int, schemas.Tracing]:
 router = Router()
 
 
-@router.get("/api/recording")
+@router.get("/api/v1/recording")
 def recording(
     catalog: CurrentCatalog, records: CurrentRecords, clusters: CurrentClusters, session: Session = None
 ) -> Json[schemas.RecordingAnswer]:

@@ -110,7 +110,7 @@ def _figures(file: SessionFile, at_ns: int) -> _Figures:
 router = Router()
 
 
-@router.get("/api/sessions")
+@router.get("/api/v1/sessions")
 def sessions(
     catalog: CurrentCatalog,
     records: CurrentRecords,
@@ -149,7 +149,7 @@ def sessions(
 
 
 @router.patch(
-    "/api/sessions/{session}",
+    "/api/v1/sessions/{session}",
     dependencies=OPERATOR_ONLY,
 )
 def label(
@@ -184,7 +184,7 @@ def _text(text: str) -> str:
     return "".join(c for c in text if c.isprintable() or c in "\n\t").strip()
 
 
-@router.get("/api/functions")
+@router.get("/api/v1/functions")
 def functions(
     records: CurrentRecords,
     request: Request,
@@ -202,7 +202,7 @@ def functions(
     return answer_from_record(records, name, request, look)
 
 
-@router.get("/api/summary")
+@router.get("/api/v1/summary")
 def summary(
     catalog: CurrentCatalog,
     records: CurrentRecords,

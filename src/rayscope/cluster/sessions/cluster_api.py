@@ -13,7 +13,7 @@ from rayscope.storage.sql import sessions as sql
 router = Router()
 
 
-@router.get("/api/cluster")
+@router.get("/api/v1/cluster")
 def cluster(
     catalog: CurrentCatalog, records: CurrentRecords, clusters: CurrentClusters, session: Session = None
 ) -> Json[schemas.ClusterAnswer]:

@@ -43,7 +43,7 @@ def cluster(catalog: Catalog, records: SessionReader, clusters: Clusters, sessio
 
 
 def glance(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> Glance:
-    """The part of the live topic that ``GET /api/cluster`` also returns."""
+    """The part of the live topic that ``GET /api/v1/cluster`` also returns."""
     counts = records.read_cached(session, sessions_sql.counts)
     return {
         "recording": recording(catalog, session),

@@ -16,7 +16,7 @@ from rayscope.storage.sql.entities import find_id
 router = Router()
 
 
-@router.get("/api/tasks")
+@router.get("/api/v1/tasks")
 def tasks(
     records: CurrentRecords,
     filters: Filters,
@@ -43,7 +43,7 @@ def tasks(
     )
 
 
-@router.get("/api/scheduling")
+@router.get("/api/v1/scheduling")
 def scheduling(
     records: CurrentRecords,
     request: Request,
@@ -73,7 +73,7 @@ def scheduling(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/failures")
+@router.get("/api/v1/failures")
 def failures(
     records: CurrentRecords,
     request: Request,
@@ -104,7 +104,7 @@ def failures(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/tasks/{task_id}")
+@router.get("/api/v1/tasks/{task_id}")
 def task(records: CurrentRecords, task_id: str, session: Session = None) -> Json[schemas.TaskDetail]:
     """One task: all attempts with state times, phases and errors; parent, call path, children, spans."""
     chosen = records.resolve(session)

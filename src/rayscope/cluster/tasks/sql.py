@@ -84,7 +84,7 @@ def find_task(reader: duckdb.DuckDBPyConnection, task_id: str) -> tuple[int, str
     if not found:
         raise NotFound(
             f"Task {task_id[:80]!r} not found in this session.",
-            "GET /api/tasks lists the tasks.",
+            "GET /api/v1/tasks lists the tasks.",
             what="task",
             id=task_id[:80],
         )

@@ -32,7 +32,7 @@ _SUBMIT_NS = 1_000_000
 class BadChange(RayscopeError):
     """A change that does not apply to this job."""
 
-    remedy = "GET /api/functions lists the functions, and GET /api/actors the classes of the actors."
+    remedy = "GET /api/v1/functions lists the functions, and GET /api/v1/actors the classes of the actors."
     code = "bad_change"
     status = 400
 

@@ -55,9 +55,9 @@ def find_job(file: SessionFile, job: str | None, last_ns: int) -> tuple[str, int
         job = job or longest_job(reader, last_ns)
         attempts = sql.count_attempts(reader, job) if job else 0
     if job is None:
-        raise NotFound("No tasks recorded yet.", "GET /api/jobs lists the jobs.")
+        raise NotFound("No tasks recorded yet.", "GET /api/v1/jobs lists the jobs.")
     if not attempts:
-        raise NotFound(f"No tasks recorded for job {job[:80]!r}.", "GET /api/jobs lists the jobs.")
+        raise NotFound(f"No tasks recorded for job {job[:80]!r}.", "GET /api/v1/jobs lists the jobs.")
     return job, attempts
 
 

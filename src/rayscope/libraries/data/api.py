@@ -18,7 +18,7 @@ _MAX_BUCKETS = 240
 _MAX_WARNINGS = 100
 
 
-@router.get("/api/data")
+@router.get("/api/v1/data")
 def datasets(
     records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
 ) -> Json[schemas.DatasetPage]:
@@ -30,7 +30,7 @@ def datasets(
     )
 
 
-@router.get("/api/data/{dataset_id}")
+@router.get("/api/v1/data/{dataset_id}")
 def dataset(records: CurrentRecords, dataset_id: str, session: Session = None) -> Json[schemas.DatasetAnswer]:
     """A dataset: its operators with their tasks, and the operator that limits the throughput."""
     name = records.resolve(session)

@@ -19,7 +19,7 @@ router = Router()
 _MAX_REPLICAS = 2_000
 
 
-@router.get("/api/serve")
+@router.get("/api/v1/serve")
 def serve(
     records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
 ) -> Json[schemas.ServePage]:
@@ -39,7 +39,7 @@ def serve(
 
 
 # This is no sub-path of the application, because a name may contain slashes and end in anything.
-@router.get("/api/serve-requests/{application:path}")
+@router.get("/api/v1/serve-requests/{application:path}")
 def serve_requests(
     records: CurrentRecords,
     application: str,
@@ -62,7 +62,7 @@ def serve_requests(
     return answer(records.read_cached(name, read, f"{application} {limit} {order}"))
 
 
-@router.get("/api/serve/{application:path}")
+@router.get("/api/v1/serve/{application:path}")
 def serve_application(
     records: CurrentRecords, application: str, session: Session = None
 ) -> Json[schemas.ServeApplicationAnswer]:

@@ -26,7 +26,7 @@ _MAX_METRICS = 24
 _MAX_WORKERS = 1_000
 
 
-@router.get("/api/train")
+@router.get("/api/v1/train")
 def train_runs(
     records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
 ) -> Json[schemas.TrainRunPage]:
@@ -43,7 +43,7 @@ def train_runs(
     )
 
 
-@router.get("/api/train/{run_id}")
+@router.get("/api/v1/train/{run_id}")
 def train_run(
     records: CurrentRecords,
     run_id: str,

@@ -26,7 +26,7 @@ _MAX_METRICS = 50
 _MAX_TRIALS = 1_000
 
 
-@router.get("/api/tune")
+@router.get("/api/v1/tune")
 def tune_experiments(
     records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
 ) -> Json[schemas.TuneExperimentPage]:
@@ -38,7 +38,7 @@ def tune_experiments(
     )
 
 
-@router.get("/api/tune/{experiment_id}")
+@router.get("/api/v1/tune/{experiment_id}")
 def tune_experiment(
     records: CurrentRecords,
     experiment_id: str,

@@ -36,7 +36,7 @@ async def realtime(realtime: Annotated[Realtime, provide(Realtime)], socket: Web
             await socket.close(_BAD_MESSAGE, str(error)[:100])
 
 
-@router.get("/api/realtime")
+@router.get("/api/v1/realtime")
 def topic_now(
     realtime: Annotated[Realtime, provide(Realtime)],
     topic: Annotated[str, Query(max_length=60)],

@@ -19,7 +19,7 @@ MAX_LINKS = 3_000
 router = Router()
 
 
-@router.get("/api/flow/critical_path")
+@router.get("/api/v1/flow/critical-path")
 def critical_path(
     records: CurrentRecords, request: Request, session: Session = None, job_id: Text = None
 ) -> Json[schemas.CriticalPathAnswer]:

@@ -44,7 +44,7 @@ router = Router()
 
 
 @router.get(
-    "/api/export",
+    "/api/v1/export",
     response_class=Response,
     responses={200: {"content": _CONTENT, "description": "The file, as a stream."}},
 )

@@ -29,7 +29,7 @@ ROLLUPS: dict[str, Make] = {
 
 
 @router.get(
-    "/api/flow/flame",
+    "/api/v1/flow/flame",
 )
 def flow_flame(
     records: CurrentRecords,
@@ -40,7 +40,7 @@ def flow_flame(
     weight: Annotated[str, Query(max_length=60, description=f"One of {', '.join(WEIGHTS)}")] = "executing",
     focus: Annotated[str | None, Query(max_length=2000, description="The id of a frame")] = None,
     of: Text = None,
-    baseline_job: Text = None,
+    baseline_job_id: Text = None,
     baseline_since_ns: Nanoseconds = None,
     baseline_until_ns: Nanoseconds = None,
     baseline_rest: bool = False,
@@ -53,7 +53,7 @@ def flow_flame(
     is_folded, filters = filters.only is not None, filters.with_libraries()
     if weight not in WEIGHTS:
         raise BadQuery(f"Unknown weight {weight!r}.", f"One of: {', '.join(WEIGHTS)}.")
-    baseline = _baseline(baseline_job, baseline_since_ns, baseline_until_ns)
+    baseline = _baseline(baseline_job_id, baseline_since_ns, baseline_until_ns)
     if baseline_rest:
         if baseline:
             raise BadQuery(
@@ -114,7 +114,7 @@ def flow_flame(
         if graph is None:
             raise NotFound(
                 f"Frame {(focus or '')[:80]!r} not found in this session.",
-                "/api/flow/flame lists the frames.",
+                "/api/v1/flow/flame lists the frames.",
             )
         return {
             "session": chosen,

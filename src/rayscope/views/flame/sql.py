@@ -156,7 +156,9 @@ def path_sums(
 def paths_to(file: SessionFile, frame: str) -> list[tuple[str, str, str]]:
     """Return a frame's path and those above it, as in :class:`PathSums`. Raises BadQuery."""
     if not _FRAME.fullmatch(frame) or (frame.isdigit() and int(frame) >= 2**63):
-        raise BadQuery(f"{frame[:80]!r} is not a frame ID.", "Use the `id` of a frame from /api/flow/flame.")
+        raise BadQuery(
+            f"{frame[:80]!r} is not a frame ID.", "Use the `id` of a frame from /api/v1/flow/flame."
+        )
     with file.reader() as reader:
         return _paths(reader, [int(frame)] if frame.isdigit() else ())
 

@@ -34,7 +34,7 @@ STATES = ("finished", "failed", "running", "cut_off", "waiting")
 router = Router()
 
 
-@router.get("/api/flow/gantt")
+@router.get("/api/v1/flow/gantt")
 def bars(
     records: CurrentRecords,
     rollups: Annotated[Rollups, provide(Rollups)],

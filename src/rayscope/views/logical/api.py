@@ -43,7 +43,7 @@ ROLLUPS: dict[str, Make] = {
 }
 
 
-@router.get("/api/flow/logical")
+@router.get("/api/v1/flow/logical")
 def flow_logical(
     records: CurrentRecords,
     rollups: Annotated[Rollups, provide(Rollups)],

@@ -26,7 +26,7 @@ Key = Annotated[str | None, Query(max_length=500, description="The name of an an
 router = Router()
 
 
-@router.get("/api/flow/physical")
+@router.get("/api/v1/flow/physical")
 def physical(
     records: CurrentRecords,
     clusters: CurrentClusters,
@@ -77,7 +77,7 @@ def physical(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/flow/physical/node")
+@router.get("/api/v1/flow/physical/node")
 def physical_node(
     records: CurrentRecords,
     request: Request,
@@ -88,7 +88,7 @@ def physical_node(
 ) -> Json[schemas.NodeAnswer]:
     """Return one node at a given time: its workers with their tasks, and its bundles."""
     if not on_node:
-        raise BadQuery("No node given.", "Set on_node to an ID from /api/flow/physical or /api/nodes.")
+        raise BadQuery("No node given.", "Set on_node to an ID from /api/v1/flow/physical or /api/v1/nodes.")
     chosen = records.resolve(session)
     live = records.is_live(chosen)
 
@@ -114,7 +114,7 @@ def physical_node(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/flow/transfers")
+@router.get("/api/v1/flow/transfers")
 def transfers(
     records: CurrentRecords,
     request: Request,

@@ -16,7 +16,7 @@ from rayscope.views.range.sql import RangeSums
 router = Router()
 
 
-@router.get("/api/flow/range")
+@router.get("/api/v1/flow/range")
 def flow_range(
     records: CurrentRecords,
     request: Request,

@@ -19,7 +19,7 @@ Buckets = Annotated[int, Query(ge=1, le=2000)]
 router = Router()
 
 
-@router.get("/api/flow/stack")
+@router.get("/api/v1/flow/stack")
 def stack(
     records: CurrentRecords,
     request: Request,
@@ -50,7 +50,7 @@ def stack(
     return answer_from_record(records, chosen, request, look)
 
 
-@router.get("/api/flow/activity")
+@router.get("/api/v1/flow/activity")
 def activity(
     records: CurrentRecords,
     request: Request,

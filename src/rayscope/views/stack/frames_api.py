@@ -38,7 +38,7 @@ class FramesRequest(Body):
     model_config = ConfigDict(extra="forbid")
 
     session: str | None = Field(None, max_length=200, description="Session name (default: the newest).")
-    node: str | None = Field(None, pattern=r"^[0-9a-f]{16}$", description="A node of /api/flow/stack.")
+    node: str | None = Field(None, pattern=r"^[0-9a-f]{16}$", description="A node of /api/v1/flow/stack.")
     workers: list[WorkerId] | None = Field(None, min_length=1, max_length=MAX_WORKERS)
     whole: bool = Field(False, description="Include Ray's own frames and idle threads.")
 
@@ -46,7 +46,7 @@ class FramesRequest(Body):
 router = Router()
 
 
-@router.post("/api/flow/stack/frames")
+@router.post("/api/v1/flow/stack/frames")
 def frames(
     records: CurrentRecords,
     clusters: CurrentClusters,

@@ -48,7 +48,7 @@ def log(running: Running, text: str, stream: str = "err") -> None:
 def crash(running: Running, story: Story) -> dict[str, Any]:
     """The only crash of a story."""
     running.record(story)
-    found = running.get("/api/crashes")
+    found = running.get("/api/v1/crashes")
     assert (found["total"], found["workers"], len(found["items"])) == (1, 1, 1)
     item: dict[str, Any] = found["items"][0]
     assert found["harmed"] == (item["harm"]["harm"] == "harmed")
@@ -62,9 +62,9 @@ def test_a_worker_that_hits_rays_race_as_it_exits_did_no_harm(fresh: Running) ->
     story.task("last", 0, 3, 4)
     worker(story, **IDLE)
     fresh.record(story)
-    assert fresh.get("/api/crashes")["total"] == 0  # an intended end, as far as Ray knows
+    assert fresh.get("/api/v1/crashes")["total"] == 0  # an intended end, as far as Ray knows
     log(fresh, RACE)
-    found = fresh.get("/api/crashes")
+    found = fresh.get("/api/v1/crashes")
     assert (found["total"], found["harmed"], found["unknown"], found["in_race"]) == (1, 0, 0, 1)
     item = found["items"][0]
     assert (item["function"], item["node_id"], item["pid"], item["signal"]) == ("last", NODE, 100, "SIGABRT")
@@ -221,7 +221,7 @@ def test_a_crash_whose_end_ray_has_not_reported_is_unknown(fresh: Running) -> No
     worker(story, None)
     fresh.record(story)
     log(fresh, RACE)
-    found = fresh.get("/api/crashes")
+    found = fresh.get("/api/v1/crashes")
     assert (found["total"], found["unknown"]) == (1, 1)
     assert found["items"][0]["harm"]["code"] == "no_end"
 
@@ -232,7 +232,7 @@ def test_other_ends_are_no_crashes(fresh: Running) -> None:
     worker(story, exit_type="USER_ERROR", exit_detail="Exception raised from an actor init method.")
     fresh.record(story)
     log(fresh, "*** SIGTERM received at time=1760000000 on cpu 1 ***\n")
-    found = fresh.get("/api/crashes")
+    found = fresh.get("/api/v1/crashes")
     assert (found["total"], found["workers"], found["items"]) == (0, 1, [])
 
 
@@ -256,7 +256,7 @@ def test_without_a_report_the_last_lines_are_shown(fresh: Running) -> None:
     worker(story, **UNEXPECTED)
     fresh.record(story)
     log(fresh, "".join(f"line {number}\n" for number in range(50)), "out")
-    (item,) = fresh.get("/api/crashes")["items"]
+    (item,) = fresh.get("/api/v1/crashes")["items"]
     assert item["lines"] == [f"line {number}" for number in range(38, 50)]
     assert (item["file"], item["offset"], item["is_race"]) == (None, None, False)
 
@@ -269,6 +269,6 @@ def test_the_newest_are_listed_and_all_are_counted(fresh: Running) -> None:
         story.entity("worker", identity, 0, 10 + number, node_id=NODE, worker_type="WORKER", **UNEXPECTED)
     story.task("work", 0, 1, 2, parent=DRIVER)
     fresh.record(story)
-    found = fresh.get("/api/crashes", limit=2)
+    found = fresh.get("/api/v1/crashes", limit=2)
     assert [int(item["worker_id"], 16) for item in found["items"]] == [6, 5]
     assert (found["total"], found["left_out"], found["harmed"], found["unknown"]) == (7, 5, 0, 0)

@@ -75,7 +75,7 @@ def seeded(fresh: Any) -> Any:
 
 
 def test_events_are_listed_newest_first_with_their_severity(seeded: Any) -> None:
-    found = seeded.get("/api/events", severity="ERROR,WARNING")
+    found = seeded.get("/api/v1/events", severity="ERROR,WARNING")
     assert [(row["event"], row["title"], row["count"]) for row in found["items"]] == [
         ("TASK_FAILED", "broken", 1),  # another minute
         ("ACTOR_DEAD", "Flaky", 1),
@@ -86,7 +86,7 @@ def test_events_are_listed_newest_first_with_their_severity(seeded: Any) -> None
     ]
     assert found["items"][2]["message"] == "UNEXPECTED_TERMINATION: gone"
     assert found["items"][4]["message"] == "SYSTEM_ERROR: killed"
-    history = seeded.get(f"/api/actors/{'1' * 24}{JOB}")["history"]
+    history = seeded.get(f"/api/v1/actors/{'1' * 24}{JOB}")["history"]
     assert [(step["state"], step.get("message")) for step in history] == [
         ("ALIVE", None),
         ("RESTARTING", "SYSTEM_ERROR: killed"),
@@ -103,7 +103,7 @@ def test_an_attempt_that_was_retried_is_a_warning(fresh: Any) -> None:
     broken = story.task("broken", 0, 1, 5, failed=True)
     story.task("broken", 0, 6, 7, task_id=broken, attempt=1, failed=True)
     fresh.record(story)
-    found = fresh.get("/api/events", kind="task")["items"]
+    found = fresh.get("/api/v1/events", kind="task")["items"]
     assert [(row["event"], row["severity"], row["title"]) for row in found] == [
         ("TASK_FAILED", "ERROR", "broken"),
         ("TASK_RETRIED", "WARNING", "broken"),
@@ -112,41 +112,41 @@ def test_an_attempt_that_was_retried_is_a_warning(fresh: Any) -> None:
 
 
 def test_pages_filters_and_a_search_return_the_same_events(seeded: Any) -> None:
-    whole = seeded.get("/api/events")
+    whole = seeded.get("/api/v1/events")
     assert whole["total"] == len(whole["items"]) == 12
     paged, cursor = [], None
     while True:
-        page = seeded.get("/api/events", limit=2, **({"cursor": cursor} if cursor else {}))
+        page = seeded.get("/api/v1/events", limit=2, **({"cursor": cursor} if cursor else {}))
         paged += page["items"]
         cursor = page["next"]
         if cursor is None:
             break
     assert paged == whole["items"]
-    assert seeded.get("/api/events", q="flak")["total"] == 3
-    assert seeded.get("/api/events", kind="job", job_id=OTHER)["total"] == 2
-    assert seeded.get("/api/events", node_id="c" * 56)["total"] == 2
-    assert seeded.get("/api/events", until_ns=ORIGIN_NS + 2 * MS)["total"] == 4
+    assert seeded.get("/api/v1/events", q="flak")["total"] == 3
+    assert seeded.get("/api/v1/events", kind="job", job_id=OTHER)["total"] == 2
+    assert seeded.get("/api/v1/events", node_id="c" * 56)["total"] == 2
+    assert seeded.get("/api/v1/events", until_ns=ORIGIN_NS + 2 * MS)["total"] == 4
     # From a time on: what happened then or later, and what was still going on.
     since = ORIGIN_NS + 12 * MS
     items = whole["items"]
     later = [item for item in items if max(item["time_ns"], item["last_ns"] or 0) >= since]
     assert 0 < len(later) < len(items)
-    assert seeded.get("/api/events", since_ns=since)["items"] == later
-    assert seeded.get("/api/events", node_id="cccc") == seeded.get("/api/events", node_id="c" * 56)
-    assert "ERROR" in seeded.error(seeded.client.get("/api/events?severity=BAD"), 400)["remedy"]
+    assert seeded.get("/api/v1/events", since_ns=since)["items"] == later
+    assert seeded.get("/api/v1/events", node_id="cccc") == seeded.get("/api/v1/events", node_id="c" * 56)
+    assert "ERROR" in seeded.error(seeded.client.get("/api/v1/events?severity=BAD"), 400)["remedy"]
 
 
 def test_a_jobs_progress_counts_all_its_attempts(seeded: Any) -> None:
-    progress = seeded.get(f"/api/jobs/{JOB}/progress")
+    progress = seeded.get(f"/api/v1/jobs/{JOB}/progress")
     assert progress["states"] == {"FAILED": 4, "FINISHED": 1, "RUNNING": 1}
     assert [(row["func_name"], row["states"]) for row in progress["functions"]] == [
         ("broken", {"FAILED": 4}),
         ("fine", {"FINISHED": 1, "RUNNING": 1}),
     ]
     assert progress["functions"][0]["duration_ns"] == 4 * MS
-    jobs = {row["job_id"]: row["tasks"] for row in seeded.get("/api/jobs")["items"]}
+    jobs = {row["job_id"]: row["tasks"] for row in seeded.get("/api/v1/jobs")["items"]}
     assert jobs == {JOB: progress["states"], OTHER: {"FINISHED": 1}}
-    seeded.error(seeded.client.get("/api/jobs/ff/progress"), 404)
+    seeded.error(seeded.client.get("/api/v1/jobs/ff/progress"), 404)
 
 
 def test_a_submissions_progress_is_that_of_all_its_drivers(seeded: Any) -> None:
@@ -155,15 +155,15 @@ def test_a_submissions_progress_is_that_of_all_its_drivers(seeded: Any) -> None:
         "gcs",
     )
     assert seeded.server.services.writer.flush()
-    states = seeded.get("/api/jobs/sub_1/progress")["states"]
-    assert states == seeded.get(f"/api/jobs/{JOB}/progress")["states"] != {}
+    states = seeded.get("/api/v1/jobs/sub_1/progress")["states"]
+    assert states == seeded.get(f"/api/v1/jobs/{JOB}/progress")["states"] != {}
     seeded.server.services.writer.submit_records(
         RecordBatch(SESSION, entities=[entity("job", OTHER, {"submission_id": "sub_1"})]), "gcs"
     )
     assert seeded.server.services.writer.flush()
-    both = seeded.get("/api/jobs/sub_1/progress")
+    both = seeded.get("/api/v1/jobs/sub_1/progress")
     assert both["states"] == {**states, "FINISHED": states["FINISHED"] + 1}
-    assert seeded.get(f"/api/jobs/{JOB}/progress")["states"] == states
+    assert seeded.get(f"/api/v1/jobs/{JOB}/progress")["states"] == states
 
 
 def test_a_change_of_a_placement_group_is_an_event(fresh: Any) -> None:
@@ -189,7 +189,7 @@ def test_a_change_of_a_placement_group_is_an_event(fresh: Any) -> None:
         ),
     ]
     fresh.record(story)
-    items = fresh.get("/api/events", kind="placement_group")["items"]
+    items = fresh.get("/api/v1/events", kind="placement_group")["items"]
     assert [
         (row["title"], row["event"].removeprefix("PLACEMENT_GROUP_"), (row["time_ns"] - asked) / MS)
         for row in sorted(items, key=lambda row: (row["title"], row["time_ns"]))
@@ -207,15 +207,16 @@ def test_a_change_of_a_placement_group_is_an_event(fresh: Any) -> None:
 def test_acts_need_the_operator_and_a_cluster(seeded: Any) -> None:
     operator = {"X-Rayscope-Operator": seeded.server.services.secrets.operator_token}
     for method, path in (
-        ("POST", "/api/jobs"),
-        ("POST", f"/api/jobs/{JOB}/stop"),
-        ("DELETE", f"/api/jobs/{JOB}"),
+        ("POST", "/api/v1/jobs"),
+        ("POST", f"/api/v1/jobs/{JOB}/stop"),
+        ("DELETE", f"/api/v1/jobs/{JOB}"),
     ):
-        body = {"entrypoint": "true"} if path == "/api/jobs" else None
+        body = {"entrypoint": "true"} if path == "/api/v1/jobs" else None
         assert seeded.error(seeded.client.request(method, path, json=body), 403)["code"] == "needs_operator"
         answer = seeded.client.request(method, path, json=body, headers=operator)
         assert seeded.error(answer, 502)["code"] == "no_job_api"
     local = {"entrypoint": "true", "runtime_env": {"working_dir": "/etc"}}
     assert (
-        "URI" in seeded.error(seeded.client.post("/api/jobs", json=local, headers=operator), 400)["message"]
+        "URI"
+        in seeded.error(seeded.client.post("/api/v1/jobs", json=local, headers=operator), 400)["message"]
     )

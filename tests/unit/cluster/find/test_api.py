@@ -10,7 +10,7 @@ from tests.story import Story
 
 def _names_by_kind(running: Running, q: str, **params: Any) -> dict[str, list[str]]:
     """Kind -> names of its hits, or ids of those without a name."""
-    groups = running.get("/api/find", q=q, **params)["groups"]
+    groups = running.get("/api/v1/find", q=q, **params)["groups"]
     return {group["kind"]: [item["name"] or item["id"] for item in group["items"]] for group in groups}
 
 
@@ -43,7 +43,7 @@ def test_names_of_every_kind_are_found(fresh: Running) -> None:
     assert found["job"] == ["load_all.py"]
     assert "worker" not in found
 
-    tasks = fresh.get("/api/find", q="load", limit=1)["groups"][1]
+    tasks = fresh.get("/api/v1/find", q="load", limit=1)["groups"][1]
     assert (tasks["kind"], tasks["total"]) == ("task", 4)
     assert [item["id"] for item in tasks["items"]] == [failed]
 
@@ -57,4 +57,4 @@ def test_names_of_every_kind_are_found(fresh: Running) -> None:
     assert _names_by_kind(fresh, "4711") == {"actor": ["the loader"], "worker": ["b" * 56]}
     assert _names_by_kind(fresh, "%") == {}
     assert _names_by_kind(fresh, " ") == {}
-    fresh.error(fresh.client.get("/api/find", params={"q": "x" * 201}), 422)
+    fresh.error(fresh.client.get("/api/v1/find", params={"q": "x" * 201}), 422)

@@ -106,7 +106,7 @@ def test_a_folder_goes_to_ray_with_the_operators_token(fresh: Any, monkeypatch: 
 
     def send(package: bytes, token: str) -> Any:
         headers = {"X-Rayscope-Operator": token, "Content-Type": "application/zip"}
-        path = f"/api/jobs/folder?session={SESSION}"
+        path = f"/api/v1/jobs/folder?session={SESSION}"
         return fresh.client.post(path, content=package, headers=headers)
 
     package = _zip("train.py")

@@ -50,11 +50,11 @@ def archived(fresh: Running) -> Running:
 
 
 def _file(server: Running, **params: Any) -> Any:
-    return server.get("/api/logs/file", node_id=NODE, name=NAME, **params)
+    return server.get("/api/v1/logs/file", node_id=NODE, name=NAME, **params)
 
 
 def test_files_pages_and_filters(archived: Running) -> None:
-    answer = archived.get("/api/logs")
+    answer = archived.get("/api/v1/logs")
     assert [(f["name"], f["kind"], f["live"]) for f in answer["files"]] == [
         ("job-driver-sub_1.log", "driver", False),
         (NAME, "worker_out", False),
@@ -75,17 +75,17 @@ def test_files_pages_and_filters(archived: Running) -> None:
     since = round(BEGIN.timestamp() + 1500) * 10**9
     of_time = _file(archived, since_ns=since, until_ns=since + 9 * 10**9)
     assert [line["text"] for line in of_time["lines"]] == LINES[1500:1510]
-    download = archived.client.get("/api/logs/download", params={"node_id": NODE, "name": NAME})
+    download = archived.client.get("/api/v1/logs/download", params={"node_id": NODE, "name": NAME})
     assert download.text == TEXT
     assert NAME in download.headers["content-disposition"]
-    found = archived.get("/api/logs/search", q="odd")
+    found = archived.get("/api/v1/logs/search", q="odd")
     assert [(hit["name"], hit["level"]) for hit in found["items"]] == [("raylet.out", "warning")]
     assert found["complete"]
-    of_worker = archived.get("/api/logs/of", worker_id=WORKER)
+    of_worker = archived.get("/api/v1/logs/of", worker_id=WORKER)
     assert [part["name"] for part in of_worker["parts"]] == [NAME]
     assert of_worker["parts"][0]["page"]["lines"][-1]["text"] == LINES[-1]
     for job in (JOB, "sub_1"):
-        of_job = archived.get("/api/logs/of", job_id=job)
+        of_job = archived.get("/api/v1/logs/of", job_id=job)
         assert [part["name"] for part in of_job["parts"]] == ["job-driver-sub_1.log", NAME]
         assert of_job["parts"][0]["page"]["lines"][0]["text"] == "the driver said this"
 
@@ -103,10 +103,10 @@ def test_rotated_pieces_are_one_log_from_the_oldest_to_the_newest(fresh: Running
     assert store is not None
     for piece in ("", ".1", ".2", ".10"):
         store.append(NODE, f"{NAME}{piece}", 0, f"piece {piece}\n".encode(), 2)
-    of_worker = fresh.get("/api/logs/of", worker_id=WORKER)
+    of_worker = fresh.get("/api/v1/logs/of", worker_id=WORKER)
     pieces = [f"{NAME}.10", f"{NAME}.2", f"{NAME}.1", NAME]
     assert [part["name"] for part in of_worker["parts"]] == pieces
-    of_task = fresh.get("/api/logs/of", task_id=task.task_id)  # its offsets may be of any piece
+    of_task = fresh.get("/api/v1/logs/of", task_id=task.task_id)  # its offsets may be of any piece
     assert ([part["name"] for part in of_task["parts"]], of_task["notes"]) == (pieces, ["rotated"])
 
 
@@ -129,32 +129,32 @@ def test_files_are_known_by_what_ran_in_them(archived: Running) -> None:
     story.entity("job", JOB, 0, 5, entrypoint="python /home/me/nightly.py --all", submission_id="sub_1")
     archived.record(story)
 
-    every = archived.get("/api/logs", node_id=NODE[:8])
+    every = archived.get("/api/v1/logs", node_id=NODE[:8])
     files = {file["name"]: file for file in every["files"]}
     assert [file["pid"] for file in every["files"]] == [8, 7, None, 100, None]  # users', the newest first
     assert (files[actor]["actor_class"], files[actor]["is_empty"]) == ("Board", False)
     assert (files[idle]["functions"], files[idle]["functions_total"]) == (["f", "load", "clean"], 4)
     assert (files[idle]["job_id"], files[idle]["script"]) == (JOB, "nightly.py")
     assert files["job-driver-sub_1.log"]["script"] == "nightly.py"
-    shown = archived.get("/api/logs", hide_empty=1)
+    shown = archived.get("/api/v1/logs", hide_empty=1)
     assert (shown["total"], shown["empty"]) == (4, 1)
     assert idle not in {file["name"] for file in shown["files"]}
     for text, name in (("board", actor), ("load", idle), ("d" * 9, idle)):
-        assert [file["name"] for file in archived.get("/api/logs", q=text)["files"]] == [name]
+        assert [file["name"] for file in archived.get("/api/v1/logs", q=text)["files"]] == [name]
 
-    found = archived.get("/api/logs/search", q="it: line [01] ", regex=1)
+    found = archived.get("/api/v1/logs/search", q="it: line [01] ", regex=1)
     assert [file["name"] for file in found["files"]] == [NAME]
     assert [(hit["func_name"], hit["attempt"]) for hit in found["items"]] == [(None, None), ("f", 0)]
     assert found["items"][1]["task_id"] == printing.task_id
-    workers = {worker["pid"]: worker for worker in archived.get("/api/workers")["items"]}
+    workers = {worker["pid"]: worker for worker in archived.get("/api/v1/workers")["items"]}
     assert (workers[7]["functions"], workers[7]["functions_total"]) == (["f", "load", "clean"], 4)
     assert (workers[7]["script"], workers[8]["actor_class"]) == ("nightly.py", "Board")
-    assert archived.get(f"/api/workers/{'e' * 56}")["actor_class"] == "Board"
-    (part,) = archived.get("/api/logs/of", worker_id="e" * 8)["parts"]
+    assert archived.get(f"/api/v1/workers/{'e' * 56}")["actor_class"] == "Board"
+    (part,) = archived.get("/api/v1/logs/of", worker_id="e" * 8)["parts"]
     assert (part["actor_class"], part["name"]) == ("Board", actor)
-    page = archived.get("/api/logs/file", node_id=NODE[:8], name=actor)
+    page = archived.get("/api/v1/logs/file", node_id=NODE[:8], name=actor)
     assert page["lines"][-1]["text"] == "said"
-    items = archived.get("/api/find", q="board")["groups"]
+    items = archived.get("/api/v1/find", q="board")["groups"]
     (group,) = [group for group in items if group["kind"] == "log_file"]
     assert [(item["name"], item["detail"]) for item in group["items"]] == [("Board", "stderr · PID 8")]
 
@@ -173,25 +173,25 @@ HOSTILE = (
 def test_invalid_names_reach_no_file(archived: Running) -> None:
     for name in HOSTILE:
         for path in ("file", "download"):
-            answer = archived.client.get(f"/api/logs/{path}", params={"node_id": NODE, "name": name})
+            answer = archived.client.get(f"/api/v1/logs/{path}", params={"node_id": NODE, "name": name})
             archived.error(answer, 404)
     for node in ("../x", "A" * 10, "", "f" * 56):
-        answer = archived.client.get("/api/logs/file", params={"node_id": node, "name": "raylet.out"})
+        answer = archived.client.get("/api/v1/logs/file", params={"node_id": node, "name": "raylet.out"})
         archived.error(answer, 404)
 
 
 def test_hostile_searches_are_refused_or_bounded(archived: Running) -> None:
     for pattern in ("(", "(?=a)b", "\\1", "(a{1000}){1000}", "["):
         for path, more in (("search", {}), ("file", {"node_id": NODE, "name": NAME})):
-            answer = archived.client.get(f"/api/logs/{path}", params={"q": pattern, "regex": 1, **more})
+            answer = archived.client.get(f"/api/v1/logs/{path}", params={"q": pattern, "regex": 1, **more})
             archived.error(answer, 400)
-    evil = archived.get("/api/logs/search", q="(x+x+)+y$", regex=1)
+    evil = archived.get("/api/v1/logs/search", q="(x+x+)+y$", regex=1)
     assert evil["items"] == []
-    archived.error(archived.client.get("/api/logs/search", params={"q": "x" * 301}), 422)
-    archived.error(archived.client.get("/api/logs", params={"kind": "secrets"}), 400)
-    archived.error(archived.client.get("/api/logs/of", params={"task_id": "a", "job_id": "b"}), 400)
+    archived.error(archived.client.get("/api/v1/logs/search", params={"q": "x" * 301}), 422)
+    archived.error(archived.client.get("/api/v1/logs", params={"kind": "secrets"}), 400)
+    archived.error(archived.client.get("/api/v1/logs/of", params={"task_id": "a", "job_id": "b"}), 400)
     foreign = archived.client.get(
-        "/api/logs/search", params={"q": "x"}, headers={"Sec-Fetch-Site": "cross-site"}
+        "/api/v1/logs/search", params={"q": "x"}, headers={"Sec-Fetch-Site": "cross-site"}
     )
     archived.error(foreign, 403)
 
@@ -258,7 +258,7 @@ def test_output_of_a_program_is_the_log_of_its_driver(fresh: Running) -> None:
     story.entity("job", "02000000", 1, 5, driver_pid=5, type="DRIVER")
     story.entity("worker", WORKER, 0, 5, worker_type="DRIVER", job_id=JOB, node_id=NODE)
     fresh.record(story)
-    assert fresh.get("/api/logs/of", worker_id=WORKER)["notes"] == ["driver_terminal"]
+    assert fresh.get("/api/v1/logs/of", worker_id=WORKER)["notes"] == ["driver_terminal"]
     services = fresh.server.services
     assert services is not None
 
@@ -272,11 +272,11 @@ def test_output_of_a_program_is_the_log_of_its_driver(fresh: Running) -> None:
     assert send(b"x" * 200_000 + b"\nend\n", 16).json() == {"taken": True}
     assert send(b"x", 0, key="wrong").status_code == 404
     assert send(b"x", 0, pids="../5").status_code == 422
-    [part] = fresh.get("/api/logs/of", job_id=JOB)["parts"]
+    [part] = fresh.get("/api/v1/logs/of", job_id=JOB)["parts"]
     assert (part["name"], part["stream"]) == (f"driver-{JOB}.log", "driver")
-    assert fresh.get("/api/logs/of", worker_id=WORKER)["parts"] == [part]
+    assert fresh.get("/api/v1/logs/of", worker_id=WORKER)["parts"] == [part]
     texts = [line["text"] for line in part["page"]["lines"]]
     assert (texts[:2], texts[-1]) == (["epoch 1", "epoch 2"], "end")
     assert part["page"]["problem"] is None
-    [hit] = fresh.get("/api/logs/search", q="epoch 2", kind="driver")["items"]
+    [hit] = fresh.get("/api/v1/logs/search", q="epoch 2", kind="driver")["items"]
     assert hit["name"] == f"driver-{JOB}.log"

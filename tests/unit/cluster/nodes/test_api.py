@@ -45,7 +45,7 @@ def test_sorted_and_filtered_by_what_they_use(fresh: Running) -> None:
         fresh, {node: {"cpu": cpu, "mem": mem, "workers": [process]} for node, cpu in cpus.items()}
     )
 
-    everything = fresh.get("/api/nodes", sort="-cpu_percent")["items"]
+    everything = fresh.get("/api/v1/nodes", sort="-cpu_percent")["items"]
     assert [node["hostname"] for node in everything] == ["host1", "host3", "host2", "host0", "host4"]
     first, last = everything[0]["usage"], everything[-1]
     assert (first["cpu_percent"], first["mem_percent"], first["mem_used_bytes"]) == (90.0, 40.0, 400)
@@ -58,20 +58,22 @@ def test_sorted_and_filtered_by_what_they_use(fresh: Running) -> None:
     assert [node["workers"] for node in everything] == [1] * 5
     pages, cursor = [], None
     while True:
-        page = fresh.get("/api/nodes", sort="-cpu_percent", limit=2, **({"cursor": cursor} if cursor else {}))
+        page = fresh.get(
+            "/api/v1/nodes", sort="-cpu_percent", limit=2, **({"cursor": cursor} if cursor else {})
+        )
         pages += page["items"]
         cursor = page["next"]
         if cursor is None:
             break
     assert pages == everything
     # Filters come before limits.
-    busy = fresh.get("/api/nodes", at_least="cpu_percent:50,mem_percent:40", sort="cpu_percent", limit=1)
+    busy = fresh.get("/api/v1/nodes", at_least="cpu_percent:50,mem_percent:40", sort="cpu_percent", limit=1)
     assert (busy["total"], busy["items"][0]["hostname"]) == (3, "host2")
-    assert fresh.get("/api/nodes", at_least="cpu_percent:50", q="host3")["total"] == 1
+    assert fresh.get("/api/v1/nodes", at_least="cpu_percent:50", q="host3")["total"] == 1
     for wrong in ("cpu_percent", "cpu_percent:much", "hostname:3", "cpu_percent:nan", "doc:1"):
-        fresh.error(fresh.client.get("/api/nodes", params={"at_least": wrong}), 400)
+        fresh.error(fresh.client.get("/api/v1/nodes", params={"at_least": wrong}), 400)
 
-    workers = fresh.get("/api/workers", sort="-memory_bytes")["items"]
+    workers = fresh.get("/api/v1/workers", sort="-memory_bytes")["items"]
     alive, dead = f"{0:02d}" * 28, "99" * 28
     by_id = {worker["worker_id"]: worker for worker in workers}
     assert (by_id[alive]["cpu_percent"], by_id[alive]["memory_bytes"], by_id[alive]["num_fds"]) == (
@@ -82,7 +84,7 @@ def test_sorted_and_filtered_by_what_they_use(fresh: Running) -> None:
     assert by_id[dead]["memory_bytes"] is None
     assert workers[0]["worker_id"] == alive
     for worker in (alive, dead):
-        assert by_id[worker].items() <= fresh.get(f"/api/workers/{worker}").items()
+        assert by_id[worker].items() <= fresh.get(f"/api/v1/workers/{worker}").items()
 
 
 def test_one_node_in_full(fresh: Running) -> None:
@@ -95,7 +97,7 @@ def test_one_node_in_full(fresh: Running) -> None:
     running = story.task("Model.step", 3, 4, actor=actor, node=node, worker=worker)
     fresh.record(story)
     set_last_usage(fresh, {node: sample["json"]})
-    answer = fresh.get(f"/api/nodes/{node}")
+    answer = fresh.get(f"/api/v1/nodes/{node}")
     (one,) = answer["workers"]
     assert one["memory_bytes"] == next(
         w["memoryInfo"]["rss"] for w in sample["json"]["workers"] if w["pid"] == sample["pid"]
@@ -112,8 +114,8 @@ def test_one_node_in_full(fresh: Running) -> None:
     assert second["processes"] == []
     assert {process["name"] for process in answer["processes"]} >= {"raylet", "agent", "gcs"}
     assert answer["resources"] is None  # the cluster is gone
-    fresh.error(fresh.client.get("/api/nodes/nonsense"), 404)
-    status = fresh.get("/api/cluster/status")
+    fresh.error(fresh.client.get("/api/v1/nodes/nonsense"), 404)
+    status = fresh.get("/api/v1/cluster/status")
     assert (status["resources"], status["pending"], status["time_ns"]) == ({}, [], None)
 
 
@@ -138,7 +140,7 @@ def test_a_large_cluster_in_little_room(fresh: Running) -> None:
         ]
         accounts[node] = {"cpu": 12.5, "mem": [100, 60, 40, 40], "workers": processes}
     set_last_usage(fresh, accounts)
-    answer = fresh.client.get("/api/nodes/cells")
+    answer = fresh.client.get("/api/v1/nodes/cells")
     assert len(answer.content) < 1_000_000
     picture = answer.json()
     assert (picture["nodes_total"], picture["workers_total"], picture["workers_left_out"]) == (
@@ -146,7 +148,7 @@ def test_a_large_cluster_in_little_room(fresh: Running) -> None:
         10_000,
         0,
     )
-    assert len(picture["nodes"]["id"]) == 1000
+    assert len(picture["nodes"]["node_id"]) == 1000
     assert {len(column) for column in picture["workers"].values()} == {10_000}
     measured = picture["measured"]
     assert set(measured["cpu"]) == {12.3}
@@ -155,8 +157,8 @@ def test_a_large_cluster_in_little_room(fresh: Running) -> None:
     assert set(measured["nodes"]["gpu"]) == {-1}
     place = picture["workers"]["function"].index(0)
     assert picture["functions"] == ["step"]
-    assert picture["nodes"]["id"][picture["workers"]["node"][place]] == nodes[7]
-    assert [node["id"] for node in picture["dead"]] == ["d" * 56]
+    assert picture["nodes"]["node_id"][picture["workers"]["node"][place]] == nodes[7]
+    assert [node["node_id"] for node in picture["dead"]] == ["d" * 56]
 
 
 def test_the_metrics_of_an_ended_session_show_the_last_usage(fresh: Running) -> None:
@@ -177,7 +179,7 @@ def test_the_metrics_of_an_ended_session_show_the_last_usage(fresh: Running) -> 
         store.append(time_ns, [Sample(name, labels, value * part) for name, value in figures.items()])
     store.close()
     fresh.record(story)
-    by_name = {node["hostname"]: node for node in fresh.get("/api/nodes")["items"]}
+    by_name = {node["hostname"]: node for node in fresh.get("/api/v1/nodes")["items"]}
     usage = by_name["old"]["usage"]
     assert (usage["cpu_percent"], usage["mem_percent"], usage["disk_percent"]) == (37.5, 25.0, None)
     assert (usage["current"], usage["usage_ns"]) == (False, last_ns - 60 * 10**9)

@@ -34,7 +34,7 @@ def attached(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any
 
 def test_the_first_answer_is_whole_where_all_nodes_answer(attached: Callable[[Any], Any]) -> None:
     with raylets_of(False, False) as gcs:
-        memory = attached(gcs).get("/api/memory", by="node")
+        memory = attached(gcs).get("/api/v1/memory", by="node")
     assert (memory["state"], memory["nodes_waiting"], memory["time_ns"] is not None) == ("whole", 0, True)
     assert [(group["key"][:2], group["objects"]) for group in memory["groups"]] == [
         ("00", HELD),
@@ -51,7 +51,7 @@ def test_nodes_that_have_not_answered_yet_are_named_and_come_later(
         monkeypatch.setattr("rayscope.cluster.objects.api.FIRST_ANSWER_TIMEOUT_S", 0.5)
 
         def one_answered() -> Any:
-            answer = server.get("/api/memory", by="node")
+            answer = server.get("/api/v1/memory", by="node")
             return answer["nodes_waiting"] == 1 and answer
 
         memory = wait_until(one_answered, "the node that answers")
@@ -64,7 +64,7 @@ def test_nodes_that_have_not_answered_yet_are_named_and_come_later(
         gcs.go.set()
 
         def all_answered() -> Any:
-            answer = server.get("/api/memory", by="node")
+            answer = server.get("/api/v1/memory", by="node")
             return answer["state"] == "whole" and answer
 
         memory = wait_until(all_answered, "the other node")
@@ -96,7 +96,7 @@ def test_a_gcs_that_cannot_be_read_is_reported(attached: Callable[[Any], Any]) -
             raise GcsError("The GCS does not answer.", "Is it running?")
 
     server = attached(Broken())
-    answer = server.client.get("/api/memory")
+    answer = server.client.get("/api/v1/memory")
     assert answer.status_code >= 400
     assert "does not answer" in answer.text
 
@@ -114,6 +114,6 @@ def test_the_last_reading_stays_when_the_cluster_is_gone(
         services.object_readings.keep(SESSION)  # too large now
         assert services.object_readings.read(SESSION) == kept
     monkeypatch.setattr(services.clusters, "gcs_of", lambda _: None)
-    memory = server.get("/api/memory", by="node")
+    memory = server.get("/api/v1/memory", by="node")
     assert (memory["live"], memory["state"], memory["totals"]["objects"]) == (False, "whole", 2 * HELD)
     assert began_ns < memory["time_ns"] < time.time_ns()

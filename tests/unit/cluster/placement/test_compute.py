@@ -64,7 +64,7 @@ def test_sums_are_of_all_whatever_is_cut(
     assert placement.nodes_total == len({"n0"} | {f"n{node}" for node, _, _ in rows})
     assert len(placement.nodes) == min(max_nodes, placement.nodes_total)
     for at, node in enumerate(placement.nodes):
-        mine = [row for row in rows if f"n{row[0]}" == node.id]
+        mine = [row for row in rows if f"n{row[0]}" == node.node_id]
         assert node.running == sum(running for _, running, _ in mine)
         assert node.used.get("CPU", 0) == sum(cpus for _, _, cpus in mine)
         assert placement.workers.node.count(at) + node.left_out == node.workers == len(mine)
@@ -87,5 +87,5 @@ def test_workers_without_a_bundle_are_in_the_first_of_their_group() -> None:
 def test_bundles_of_a_node_that_has_ended_are_nowhere() -> None:
     group = Group(GROUP, "g", ((0, "n", {"CPU": 1.0}), (1, "ended", {"CPU": 2.0}), (2, "untold", None)))
     placement = build_placement([NodeRow("n")], [], [group], ended_nodes={"ended"})
-    assert [(node.id, node.is_known) for node in placement.nodes] == [("n", True), ("untold", False)]
+    assert [(node.node_id, node.is_known) for node in placement.nodes] == [("n", True), ("untold", False)]
     assert ([bundle.index for bundle in placement.bundles], placement.bundles_total) == ([0, 2], 2)

@@ -109,13 +109,13 @@ def send_report(running: Any, said: dict[str, Any]) -> None:
 
 def test_the_lane_of_a_node_and_why(fresh: Any, bodies: list[bytes]) -> None:
     fresh.ingest(*bodies)
-    (node,) = fresh.get("/api/nodes")["items"]
+    (node,) = fresh.get("/api/v1/nodes")["items"]
     assert (node["lane"], node["lane_code"]) == ("json", "not_installed")
-    assert fresh.get("/api/summary")["lanes"]["json"] == 1
+    assert fresh.get("/api/v1/summary")["lanes"]["json"] == 1
 
-    session = fresh.get("/api/summary")["session"]
+    session = fresh.get("/api/v1/summary")["session"]
     send_report(fresh, report(session, node["node_id"]))
-    seen = fresh.get("/api/recording")
+    seen = fresh.get("/api/v1/recording")
     assert (seen["lanes"]["fast"], seen["lanes"]["json"], seen["lanes"]["reasons"]) == (1, 0, [])
     (lane,) = seen["nodes"]
     assert (lane["lane"], lane["agent"]["received"], lane["agent"]["waiting"]) == ("fast", 100, 10)
@@ -123,19 +123,19 @@ def test_the_lane_of_a_node_and_why(fresh: Any, bodies: list[bytes]) -> None:
     send_report(
         fresh, report(session, node["node_id"], lane="json", reason="Ray 3 works in another way", time_ns=11)
     )
-    node = fresh.get(f"/api/nodes/{node['node_id']}")
+    node = fresh.get(f"/api/v1/nodes/{node['node_id']}")
     assert (node["lane"], node["lane_code"]) == ("json", "agent_said")
     assert node["lane_reason"] == "Ray 3 works in another way"
     # Its batches of JSON do not make it one that never spoke.
     fresh.ingest(bodies[0])
-    assert fresh.get("/api/recording")["lanes"]["reasons"][0]["reason"] == "Ray 3 works in another way"
+    assert fresh.get("/api/v1/recording")["lanes"]["reasons"][0]["reason"] == "Ray 3 works in another way"
 
 
 def test_versions_that_do_not_fit_the_server_are_noted(fresh: Any) -> None:
     for number, version in enumerate(("0.2.0", "0.2.0", __version__, "")):
         node_id = f"{number:056x}"
         send_report(fresh, report("session_x", node_id, rayscope_version=version, ray_version="2.61.1"))
-    for path in ("/api/summary", "/api/recording"):
+    for path in ("/api/v1/summary", "/api/v1/recording"):
         agents, ray = fresh.get(path, session="session_x")["lanes"]["versions"]
         assert (agents["code"], agents["version"], agents["nodes"]) == ("other_agent", "0.2.0", 2)
         assert (
@@ -145,21 +145,23 @@ def test_versions_that_do_not_fit_the_server_are_noted(fresh: Any) -> None:
         assert ray["message"] == "Ray 2.61 is newer than the newest tested version (2.60)."
     for number in range(4):
         send_report(fresh, report("session_y", f"{number:056x}", rayscope_version=__version__))
-    assert fresh.get("/api/recording", session="session_y")["lanes"]["versions"] == []
+    assert fresh.get("/api/v1/recording", session="session_y")["lanes"]["versions"] == []
 
 
 def test_a_loss_is_reported_once_with_its_kind_and_times(
     fresh: Any, bodies: list[bytes], wait_for: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh.ingest(*bodies)
-    session = fresh.get("/api/summary")["session"]
-    (node,) = fresh.get("/api/nodes")["items"]
+    session = fresh.get("/api/v1/summary")["session"]
+    (node,) = fresh.get("/api/v1/nodes")["items"]
     lost = {"event_type": "TASK_LIFECYCLE_EVENT", "count": 7, "first_ns": 1000, "last_ns": 2000}
     for time_ns in (10, 10, 20):
         send_report(fresh, report(session, node["node_id"], lost=[lost], dropped_attempts=2, time_ns=time_ns))
     send_report(fresh, report(session, node["node_id"], lost=[lost | {"count": 3}], pid=12, time_ns=30))
     fresh.ingest()
-    dropped = wait_for(lambda: (now := fresh.get("/api/summary")["dropped"])["total"] and now, "the losses")
+    dropped = wait_for(
+        lambda: (now := fresh.get("/api/v1/summary")["dropped"])["total"] and now, "the losses"
+    )
     losses = sorted((by["source"][-2:], by["reason"], by["event_type"], by["count"]) for by in dropped["by"])
     assert losses == [
         ("11", "agent_buffer_full", "TASK_LIFECYCLE_EVENT", 7),
@@ -179,7 +181,7 @@ def test_a_loss_is_reported_once_with_its_kind_and_times(
     send_report(fresh, report(session, node["node_id"], lost=[lost | {"count": 4}], pid=12, time_ns=50))
     assert [drop.count for batch in written for drop in batch.drops] == [4]
     # Lost events do not wait to be sent.
-    agent = fresh.get("/api/recording")["nodes"][0]["agent"]
+    agent = fresh.get("/api/v1/recording")["nodes"][0]["agent"]
     assert (agent["received"], agent["sent"], agent["lost"], agent["waiting"]) == (100, 90, 4, 6)
 
 
@@ -189,15 +191,15 @@ def test_beyond_the_limit_the_agent_that_was_silent_longest_is_forgotten(
     monkeypatch.setattr("rayscope.ingest.agent_reports.MAX_AGENTS", 3)
     for number in range(5):
         send_report(fresh, report("session_x", f"{number:056x}", time_ns=100 + number))
-    kept = [int(node["node_id"], 16) for node in fresh.get("/api/recording", session="session_x")["nodes"]]
+    kept = [int(node["node_id"], 16) for node in fresh.get("/api/v1/recording", session="session_x")["nodes"]]
     assert kept == [2, 3, 4]
 
 
 def test_an_earlier_session_is_not_reported_as_silent(fresh: Any, bodies: list[bytes]) -> None:
     fresh.ingest(*bodies)
-    about = fresh.server.services.catalog.about(fresh.get("/api/summary")["session"])
+    about = fresh.server.services.catalog.about(fresh.get("/api/v1/summary")["session"])
     about.agents.clear()
-    (node,) = fresh.get("/api/nodes")["items"]
+    (node,) = fresh.get("/api/v1/nodes")["items"]
     assert (node["lane"], node["lane_code"]) == ("unknown", "not_noted")
 
 
@@ -212,11 +214,11 @@ def test_ids_and_files_that_are_none_cost_nothing_else(
     assert server.services.writer.flush()
     (session,) = server.services.catalog.names()
     assert server.services.catalog.about(session).agents == {}
-    tasks = httpx.get(f"{server.url}/api/summary").json()["tasks"]
+    tasks = httpx.get(f"{server.url}/api/v1/summary").json()["tasks"]
     server.stop()
     (tmp_path / "data" / "sessions" / session / "agents.json").write_text('{"x": {"lane": 3}}')
     again = serve()
-    assert httpx.get(f"{again.url}/api/summary").json()["tasks"] == tasks > 0
+    assert httpx.get(f"{again.url}/api/v1/summary").json()["tasks"] == tasks > 0
 
 
 def test_reports_of_agents_outlive_the_server(serve: Callable[..., Server], bodies: list[bytes]) -> None:
@@ -226,12 +228,12 @@ def test_reports_of_agents_outlive_the_server(serve: Callable[..., Server], bodi
     assert server.services is not None
     assert server.services.writer.flush()
     (session,) = server.services.catalog.names()
-    (node,) = httpx.get(f"{server.url}/api/nodes").json()["items"]
+    (node,) = httpx.get(f"{server.url}/api/v1/nodes").json()["items"]
     url = server.ingest_url.replace("/ray-events", "/agent")
     httpx.post(url, json=report(session, node["node_id"])).raise_for_status()
     server.stop()
     again = serve()
-    assert httpx.get(f"{again.url}/api/recording").json()["lanes"]["fast"] == 1
+    assert httpx.get(f"{again.url}/api/v1/recording").json()["lanes"]["fast"] == 1
 
 
 @pytest.mark.parametrize(
@@ -253,10 +255,10 @@ def test_reports_of_agents_outlive_the_server(serve: Callable[..., Server], bodi
 def test_a_hostile_report_is_refused(running: Any, changes: dict[str, Any]) -> None:
     said = report("session_x", "ab" * 28) | changes
     url = running.server.ingest_url.replace("/ray-events", "/agent")
-    before = len(running.get("/api/sessions")["items"])
+    before = len(running.get("/api/v1/sessions")["items"])
     answer = running.client.post(url, content=json.dumps(said))
     running.error(answer, 400)
-    assert len(running.get("/api/sessions")["items"]) == before
+    assert len(running.get("/api/v1/sessions")["items"]) == before
 
 
 def test_reports_need_the_key_and_have_a_limit(running: Any) -> None:

@@ -20,7 +20,7 @@ from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_names import find_session
 
-PATH = f"/api/sessions/{SESSION}"
+PATH = f"/api/v1/sessions/{SESSION}"
 #: Letters of a terminal, letters that turn text around, markup of rich, HTML and SQL.
 HOSTILE = "a\x1b[31m\u202e b\n[bold]c[/] </script>'\";--"
 
@@ -42,7 +42,7 @@ def end(running: Running) -> None:
 
 
 def row(running: Running) -> dict[str, Any]:
-    found: dict[str, Any] = running.get("/api/sessions")["items"][0]
+    found: dict[str, Any] = running.get("/api/v1/sessions")["items"][0]
     return found
 
 
@@ -94,7 +94,7 @@ def test_a_session_is_called_by_its_first_script_and_how_many_jobs_more(fresh: R
     assert (row(fresh)["name"], row(fresh)["host"]) == (None, "box")
     record(fresh, "python /a/one.py", "python two.py", "python three.py")
     assert (row(fresh)["name"], row(fresh)["script"]) == ("one.py +2", "one.py")
-    exported = fresh.client.get("/api/export", params={"format": "speedscope"})
+    exported = fresh.client.get("/api/v1/export", params={"format": "speedscope"})
     assert "one.py_2_20" in exported.headers["Content-Disposition"]
 
 
@@ -134,19 +134,19 @@ def test_sessions_are_found_by_what_they_are_called(fresh: Running) -> None:
         (SESSION[9:], 1),
         ("two", 0),
     ):
-        assert fresh.get("/api/sessions", q=text)["total"] == found, text
+        assert fresh.get("/api/v1/sessions", q=text)["total"] == found, text
 
 
 def test_a_session_is_accepted_by_its_shown_name(fresh: Running, tmp_path: Path) -> None:
     record(fresh, "python 'my dir/odd places.py' --x", "python two.py")
     for name in ("odd places.py +1", SESSION, SESSION[:15]):
-        assert fresh.get("/api/sessions", name=name)["total"] == 1
+        assert fresh.get("/api/v1/sessions", name=name)["total"] == 1
     url = ["--server", fresh.server.url, "--session", "odd places.py +1"]
     table = CliRunner().invoke(cli, ["jobs", *url], env={"COLUMNS": "120"})
     assert "odd places.py --x" in table.output
     assert "python" not in table.output
     assert "box" in CliRunner().invoke(cli, ["nodes", *url]).output
-    assert "not found" in fresh.error(fresh.client.get("/api/jobs?session=places.py"), 404)["message"]
+    assert "not found" in fresh.error(fresh.client.get("/api/v1/jobs?session=places.py"), 404)["message"]
 
 
 def test_a_name_of_several_sessions_is_refused_with_their_ids(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_hostile_name_changes_no_terminal_and_no_header(fresh: Running) -> Non
     assert session["name"] == "a [31m b [bold]c[/] </script>'\";--"
     assert "\x1b" not in session["note"]
     assert "\u202e" not in session["note"]
-    exported = fresh.client.get("/api/export", params={"format": "speedscope"})
+    exported = fresh.client.get("/api/v1/export", params={"format": "speedscope"})
     assert "a_31m_b" in exported.headers["Content-Disposition"]
     table = CliRunner().invoke(cli, ["sessions", "--server", fresh.server.url], env={"COLUMNS": "300"})
     assert "[bold]c[/]" in table.output
@@ -179,7 +179,7 @@ def test_a_session_is_deleted_with_its_files_once_it_is_over(fresh: Running) -> 
     assert row(fresh)["attempts"] == 1
     end(fresh)
     assert act(fresh, "DELETE").json() == {"session": SESSION}
-    assert fresh.get("/api/sessions")["total"] == 0
+    assert fresh.get("/api/v1/sessions")["total"] == 0
     assert not (fresh.folder / "sessions" / SESSION).exists()
     assert fresh.error(act(fresh, "DELETE"), 404)
     record(fresh, "python one.py")  # later events begin a new record
@@ -194,18 +194,19 @@ def test_a_session_that_is_read_is_not_deleted(fresh: Running) -> None:
     assert fresh.server.services is not None
     with fresh.server.services.catalog.reading(SESSION):
         assert fresh.error(act(fresh, "DELETE"), 409)["code"] == "session_in_use"
-    assert fresh.get("/api/summary")["attempts"] == 1
+    assert fresh.get("/api/v1/summary")["attempts"] == 1
 
 
 def test_the_beginning_of_a_name_is_taken_for_it(fresh: Running) -> None:
     record(fresh)
     for begin in ("session_2025-10", "2025-10-09_08"):
-        assert fresh.get("/api/summary", session=begin)["session"] == SESSION
-    assert fresh.error(fresh.client.get("/api/summary", params={"session": "ses"}), 404)
+        assert fresh.get("/api/v1/summary", session=begin)["session"] == SESSION
+    assert fresh.error(fresh.client.get("/api/v1/summary", params={"session": "ses"}), 404)
     assert fresh.server.services is not None
     fresh.server.services.catalog.add("session_2025-11")
     assert (
-        "Several" in fresh.error(fresh.client.get("/api/summary", params={"session": "2025"}), 400)["message"]
+        "Several"
+        in fresh.error(fresh.client.get("/api/v1/summary", params={"session": "2025"}), 400)["message"]
     )
 
 
@@ -226,4 +227,4 @@ def test_the_command_line_names_annotates_and_deletes(fresh: Running) -> None:
     assert refused.startswith("1")
     assert row(fresh)["attempts"] == 1
     assert run("delete", "2025-10", "--yes").startswith("0")
-    assert fresh.get("/api/sessions")["total"] == 0
+    assert fresh.get("/api/v1/sessions")["total"] == 0

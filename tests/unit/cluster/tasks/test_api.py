@@ -33,8 +33,8 @@ def keys(items: list[dict[str, Any]]) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("sort", [*SORTS, *(f"-{name}" for name in SORTS)])
 def test_every_sort_in_pages(running: Any, sort: str) -> None:
-    everything = running.get("/api/tasks", limit=1000)
-    found = pages(running, "/api/tasks", sort=sort, limit=7)
+    everything = running.get("/api/v1/tasks", limit=1000)
+    found = pages(running, "/api/v1/tasks", sort=sort, limit=7)
     assert len(found) == everything["total"] > 30
     assert sorted(keys(found)) == sorted(keys(everything["items"]))
     name = sort.removeprefix("-")
@@ -45,28 +45,30 @@ def test_every_sort_in_pages(running: Any, sort: str) -> None:
 
 
 def test_filters_come_before_limits_and_totals(running: Any) -> None:
-    everything = running.get("/api/tasks", limit=1000)["items"]
+    everything = running.get("/api/v1/tasks", limit=1000)["items"]
     assert {item["type"] for item in everything} == {"NORMAL_TASK", "ACTOR_TASK", "ACTOR_CREATION_TASK"}
     for name in ("job_id", "func_name", "state", "type", "node_id", "worker_id", "actor_id", "error_type"):
         for value in {item[name] for item in everything if item[name]}:
-            page = running.get("/api/tasks", **{name: value}, limit=1)
+            page = running.get("/api/v1/tasks", **{name: value}, limit=1)
             matching = [item for item in everything if item[name] == value]
             assert page["total"] == len(matching), (name, value)
-            assert keys(pages(running, "/api/tasks", **{name: value}, limit=2)) == keys(matching)
-    both = running.get("/api/tasks", state="failed,FINISHED", limit=1000)["items"]
+            assert keys(pages(running, "/api/v1/tasks", **{name: value}, limit=2)) == keys(matching)
+    both = running.get("/api/v1/tasks", state="failed,FINISHED", limit=1000)["items"]
     assert keys(both) == keys([item for item in everything if item["state"] in ("FAILED", "FINISHED")])
-    inner = running.get("/api/tasks", name="INNE", limit=1000)["items"]
+    inner = running.get("/api/v1/tasks", name="INNE", limit=1000)["items"]
     assert keys(inner) == keys([item for item in everything if item["name"] == "inner"])
     parent = inner[0]["parent_task_id"]
-    children = running.get("/api/tasks", parent_task_id=parent)["items"]
+    children = running.get("/api/v1/tasks", parent_task_id=parent)["items"]
     assert keys(children) == keys([item for item in everything if item["parent_task_id"] == parent])
     prefix = inner[0]["task_id"][:10]
-    assert {item["task_id"] for item in running.get("/api/tasks", q=prefix)["items"]} == {inner[0]["task_id"]}
+    assert {item["task_id"] for item in running.get("/api/v1/tasks", q=prefix)["items"]} == {
+        inner[0]["task_id"]
+    }
     times = sorted(item["created_ns"] for item in everything)
     middle = times[len(times) // 2]
-    until = running.get("/api/tasks", until_ns=middle, limit=1000)["items"]
+    until = running.get("/api/v1/tasks", until_ns=middle, limit=1000)["items"]
     assert keys(until) == keys([item for item in everything if item["created_ns"] <= middle])
-    since = running.get("/api/tasks", since_ns=middle, limit=1000)["items"]
+    since = running.get("/api/v1/tasks", since_ns=middle, limit=1000)["items"]
     assert keys(since) == keys([i for i in everything if i["end_ns"] is None or i["end_ns"] >= middle])
 
 
@@ -87,7 +89,7 @@ def test_unknown_values_of_a_filter_are_refused_with_the_known_ones(
     running: Any, path: str, params: dict[str, str], known: str
 ) -> None:
     (value,) = (text.rpartition(",")[2] for text in params.values())
-    problem = running.error(running.client.get(f"/api/{path}", params=params), 400)
+    problem = running.error(running.client.get(f"/api/v1/{path}", params=params), 400)
     assert repr(value.upper()) in problem["message"]
     assert known in problem["remedy"]
 
@@ -97,17 +99,17 @@ def test_pages_hold_still_while_rows_arrive(fresh: Any, make_batches: Callable[.
     batches = make_batches(400, size=40 * events, spread=0)  # 40 whole tasks each
     half = len(batches) // 2
     fresh.ingest(*batches[:half])
-    before = keys(fresh.get("/api/tasks", limit=1000)["items"])
-    found = keys(fresh.get("/api/tasks", limit=50)["items"])
-    cursor = fresh.get("/api/tasks", limit=50)["next"]
+    before = keys(fresh.get("/api/v1/tasks", limit=1000)["items"])
+    found = keys(fresh.get("/api/v1/tasks", limit=50)["items"])
+    cursor = fresh.get("/api/v1/tasks", limit=50)["next"]
     for batch in batches[half:]:
         fresh.ingest(batch)
         if cursor is not None:
-            page = fresh.get("/api/tasks", limit=50, cursor=cursor)
+            page = fresh.get("/api/v1/tasks", limit=50, cursor=cursor)
             found += keys(page["items"])
             cursor = page["next"]
     while cursor is not None:
-        page = fresh.get("/api/tasks", limit=50, cursor=cursor)
+        page = fresh.get("/api/v1/tasks", limit=50, cursor=cursor)
         found += keys(page["items"])
         cursor = page["next"]
     assert len(set(found)) == len(found)
@@ -116,7 +118,7 @@ def test_pages_hold_still_while_rows_arrive(fresh: Any, make_batches: Callable[.
 
 @pytest.mark.parametrize("path", ["actors", "nodes", "workers", "jobs", "placement_groups"])
 def test_entities_page_and_sort_by_every_column(running: Any, path: str) -> None:
-    everything = running.get(f"/api/{path}", limit=1000)
+    everything = running.get(f"/api/v1/{path}", limit=1000)
     identity = f"{path.removesuffix('s')}_id"
     ids = sorted(item[identity] for item in everything["items"])
     assert len(set(ids)) == len(ids) == everything["total"]
@@ -127,22 +129,22 @@ def test_entities_page_and_sort_by_every_column(running: Any, path: str) -> None
     columns = [name for item in everything["items"][:1] for name in item if not name.startswith(computed)]
     for name in columns:
         for sort in (name, f"-{name}"):
-            found = pages(running, f"/api/{path}", sort=sort, limit=3)
+            found = pages(running, f"/api/v1/{path}", sort=sort, limit=3)
             assert sorted(item[identity] for item in found) == ids
     for item in everything["items"]:
-        one = running.get(f"/api/{path}/{item[identity]}")
+        one = running.get(f"/api/v1/{path}/{item[identity]}")
         # The session may have ended since the list was read.
         now = ("workers",) if path == "nodes" else ("running", "blocked", "attempts")
         lasting = {name: value for name, value in item.items() if name not in now}
         assert {name: one[name] for name in lasting} == lasting  # of a node there is more
     for state in {item["state"] for item in everything["items"]}:
         matching = [item for item in everything["items"] if item["state"] == state]
-        assert running.get(f"/api/{path}", state=state, limit=1)["total"] == len(matching)
+        assert running.get(f"/api/v1/{path}", state=state, limit=1)["total"] == len(matching)
 
 
 @pytest.mark.parametrize("path", ["actors", "nodes", "workers", "jobs"])
 def test_a_range_leaves_what_lived_in_it(running: Any, path: str) -> None:
-    everything = running.get(f"/api/{path}", limit=1000, internal=True)["items"]
+    everything = running.get(f"/api/v1/{path}", limit=1000, internal=True)["items"]
     starts = [item["start_ns"] for item in everything if item["start_ns"]] or [1]
     middle = sorted(starts)[len(starts) // 2]
     for since, until in ((0, middle), (middle, middle), (max(starts) + 1, 2**62)):
@@ -151,7 +153,7 @@ def test_a_range_leaves_what_lived_in_it(running: Any, path: str) -> None:
             for item in everything
             if (item["end_ns"] or 2**63) >= since and (item["start_ns"] or 0) <= until
         ]
-        found = running.get(f"/api/{path}", since_ns=since, until_ns=until, internal=True)
+        found = running.get(f"/api/v1/{path}", since_ns=since, until_ns=until, internal=True)
         assert found["total"] == len(lived)
 
 
@@ -166,7 +168,7 @@ def test_placement_groups_of_a_range(fresh: Any) -> None:
     fresh.record(story)
 
     def names(**times: int) -> set[str]:
-        return {row["name"] for row in fresh.get("/api/placement_groups", **times)["items"]}
+        return {row["name"] for row in fresh.get("/api/v1/placement-groups", **times)["items"]}
 
     assert names() == {"gone", "lives", "late"}
     assert names(since_ns=at(40)) == {"gone", "lives", "late"}
@@ -186,34 +188,34 @@ def test_a_node_is_found_by_its_name(fresh: Any) -> None:
     def nodes_of(path: str, node: str) -> list[str]:
         return [row["node_id"] for row in fresh.get(path, node_id=node)["items"]]
 
-    for path in ("/api/tasks", "/api/workers", "/api/nodes"):
+    for path in ("/api/v1/tasks", "/api/v1/workers", "/api/v1/nodes"):
         assert nodes_of(path, "worker-7") == nodes_of(path, "a1a1") == ["a1" * 28]
-    assert fresh.get("/api/nodes/worker-7")["node_id"] == "a1" * 28
-    assert {event["node_id"] for event in fresh.get("/api/events", node_id="head")["items"]} == {"b2" * 28}
-    assert sorted(nodes_of("/api/workers", "head,worker-7")) == ["a1" * 28, "b2" * 28]
-    refused = fresh.error(fresh.client.get("/api/tasks", params={"node_id": "twin"}), 400)
+    assert fresh.get("/api/v1/nodes/worker-7")["node_id"] == "a1" * 28
+    assert {event["node_id"] for event in fresh.get("/api/v1/events", node_id="head")["items"]} == {"b2" * 28}
+    assert sorted(nodes_of("/api/v1/workers", "head,worker-7")) == ["a1" * 28, "b2" * 28]
+    refused = fresh.error(fresh.client.get("/api/v1/tasks", params={"node_id": "twin"}), 400)
     assert "c3c3c3c3c3c3 (ALIVE), d4d4d4d4d4d4 (ALIVE)" in refused["message"]
-    assert nodes_of("/api/tasks", "nobody") == []
+    assert nodes_of("/api/v1/tasks", "nobody") == []
 
 
 def test_functions_are_those_of_the_attempts_in_a_range(running: Any) -> None:
-    whole = running.get("/api/functions", limit=1000)["items"]
-    assert whole[:50] == running.get("/api/summary")["functions"]
-    tasks = running.get("/api/tasks", limit=1000, sort="created_ns")
+    whole = running.get("/api/v1/functions", limit=1000)["items"]
+    assert whole[:50] == running.get("/api/v1/summary")["functions"]
+    tasks = running.get("/api/v1/tasks", limit=1000, sort="created_ns")
     middle = tasks["items"][tasks["total"] // 2]["created_ns"]
     for times in ({"until_ns": middle}, {"since_ns": middle + 1}):
-        found = running.get("/api/functions", limit=1000, **times)["items"]
-        scheduled = running.get("/api/scheduling", limit=1000, **times)["items"]
-        total = running.get("/api/tasks", limit=1, **times)["total"]
+        found = running.get("/api/v1/functions", limit=1000, **times)["items"]
+        scheduled = running.get("/api/v1/scheduling", limit=1000, **times)["items"]
+        total = running.get("/api/v1/tasks", limit=1, **times)["total"]
         assert 0 < sum(item["attempts"] for item in found) == total
         assert sum(item["attempts"] for item in scheduled) == total
 
 
 def test_workers_are_found_by_the_class_of_their_actor(running: Any) -> None:
-    actor = running.get("/api/actors", limit=1000)["items"][0]
-    found = running.get("/api/workers", class_name=actor["class_name"].lower(), internal=True)["items"]
+    actor = running.get("/api/v1/actors", limit=1000)["items"][0]
+    found = running.get("/api/v1/workers", class_name=actor["class_name"].lower(), internal=True)["items"]
     assert actor["worker_id"] in [worker["worker_id"] for worker in found]
-    assert running.get("/api/workers", class_name="no such class", internal=True)["total"] == 0
+    assert running.get("/api/v1/workers", class_name="no such class", internal=True)["total"] == 0
 
 
 HOSTILE = [
@@ -254,7 +256,7 @@ def test_hostile_parameters_find_nothing_and_break_nothing(
 ) -> None:
     before = table_sums()
     for name in FILTERS:
-        answer = running.client.get("/api/tasks", params={name: value})
+        answer = running.client.get("/api/v1/tasks", params={name: value})
         if answer.status_code == 200:
             page = answer.json()
             free_text = name in ("name", "q") and value == "_"  # is in some names
@@ -263,11 +265,11 @@ def test_hostile_parameters_find_nothing_and_break_nothing(
             running.error(answer, answer.status_code)
             assert answer.status_code in (400, 404, 422), (name, answer.text)
     for path in ("tasks", "actors", "nodes", "workers", "jobs", "placement_groups"):
-        answer = running.client.get(f"/api/{path}/{value.replace('/', '%2F')}".replace("\0", "%00"))
+        answer = running.client.get(f"/api/v1/{path}/{value.replace('/', '%2F')}".replace("\0", "%00"))
         assert answer.status_code in (400, 404), (path, answer.text)
     for path in ("actors", "nodes", "workers", "jobs", "placement_groups"):
         for name in ("state", "name", "q", "sort", "cursor", "job_id", "type"):
-            answer = running.client.get(f"/api/{path}", params={name: value})
+            answer = running.client.get(f"/api/v1/{path}", params={name: value})
             assert answer.status_code in (200, 400, 422), (path, name, answer.text)
     assert table_sums() == before
 
@@ -291,53 +293,53 @@ def test_hostile_parameters_find_nothing_and_break_nothing(
 )
 def test_made_up_cursors_are_refused(running: Any, values: Any) -> None:
     cursor = urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
-    running.error(running.client.get("/api/tasks", params={"cursor": cursor}), 400)
-    running.error(running.client.get("/api/actors", params={"cursor": cursor}), 400)
+    running.error(running.client.get("/api/v1/tasks", params={"cursor": cursor}), 400)
+    running.error(running.client.get("/api/v1/actors", params={"cursor": cursor}), 400)
 
 
 def test_errors_have_a_remedy(running: Any) -> None:
     for path, status in (
-        ("/api/tasks?sort=secret", 400),
-        ("/api/tasks?limit=0", 422),
-        ("/api/tasks?limit=1001", 422),
-        ("/api/tasks?since_ns=x", 422),
-        ("/api/tasks?session=nowhere", 404),
-        ("/api/tasks/" + "0" * 48, 404),
-        ("/api/tasks/xyz", 400),
-        ("/api/actors/nobody", 404),
-        ("/api/nothing", 404),
-        ("/api/sessions?cursor=nowhere", 400),
+        ("/api/v1/tasks?sort=secret", 400),
+        ("/api/v1/tasks?limit=0", 422),
+        ("/api/v1/tasks?limit=1001", 422),
+        ("/api/v1/tasks?since_ns=x", 422),
+        ("/api/v1/tasks?session=nowhere", 404),
+        ("/api/v1/tasks/" + "0" * 48, 404),
+        ("/api/v1/tasks/xyz", 400),
+        ("/api/v1/actors/nobody", 404),
+        ("/api/v1/nothing", 404),
+        ("/api/v1/sessions?cursor=nowhere", 400),
     ):
         running.error(running.client.get(path), status)
     for path, what, id in (
-        ("/api/tasks?session=nowhere", "session", "nowhere"),
-        ("/api/tasks/" + "0" * 48, "task", "0" * 48),
-        ("/api/actors/nobody", "actor", "nobody"),
-        ("/api/placement_groups/none", "placement_group", "none"),
-        ("/api/logs/of?job_id=none", "job", "none"),
+        ("/api/v1/tasks?session=nowhere", "session", "nowhere"),
+        ("/api/v1/tasks/" + "0" * 48, "task", "0" * 48),
+        ("/api/v1/actors/nobody", "actor", "nobody"),
+        ("/api/v1/placement-groups/none", "placement_group", "none"),
+        ("/api/v1/logs/of?job_id=none", "job", "none"),
     ):
         error = running.error(running.client.get(path), 404)
         assert (error["code"], error["params"]) == ("not_found", {"what": what, "id": id})
-    running.error(running.client.post("/api/sql", json={}), 422)
-    running.error(running.client.post("/api/sql", content=b"{"), 422)
+    running.error(running.client.post("/api/v1/sql", json={}), 422)
+    running.error(running.client.post("/api/v1/sql", content=b"{"), 422)
     operator = {"X-Rayscope-Operator": running.server.services.secrets.operator_token}
-    odd = running.client.post("/api/clusters", json={"address": "not an address"}, headers=operator)
+    odd = running.client.post("/api/v1/clusters", json={"address": "not an address"}, headers=operator)
     running.error(odd, 502)
 
 
 def test_a_task_in_full(running: Any) -> None:
-    inner = running.get("/api/tasks", name="inner", limit=1)["items"][0]
-    task = running.get(f"/api/tasks/{inner['task_id'].upper()}")
+    inner = running.get("/api/v1/tasks", name="inner", limit=1)["items"][0]
+    task = running.get(f"/api/v1/tasks/{inner['task_id'].upper()}")
     assert task["call_path"] == ["outer", "inner"]
     assert task["parent"]["name"] == "outer"
     (attempt,) = task["attempts"]
     assert [state["state"] for state in attempt["states"]][-1] == "FINISHED"
     assert {phase["name"] for phase in attempt["phases"]} == {"deserialize", "execute", "store", "total"}
-    parent = running.get(f"/api/tasks/{task['parent']['task_id']}")
+    parent = running.get(f"/api/v1/tasks/{task['parent']['task_id']}")
     assert parent["children_total"] == 3
     assert inner["task_id"] in {child["task_id"] for child in parent["children"]}
-    fails = running.get("/api/tasks", name="fails", state="FAILED")["items"][0]
-    error = running.get(f"/api/tasks/{fails['task_id']}")["attempts"][0]["error"]
+    fails = running.get("/api/v1/tasks", name="fails", state="FAILED")["items"][0]
+    error = running.get(f"/api/v1/tasks/{fails['task_id']}")["attempts"][0]["error"]
     assert error["type"] == "TASK_EXECUTION_EXCEPTION"
     assert "boom" in error["message"]
     assert "\x1b" not in error["message"]
@@ -353,16 +355,16 @@ def test_a_task_is_found_by_how_its_id_begins(fresh: Any) -> None:
     init = story.task("A.__init__", 0, 1, 2, actor="c" * 24, task_id="f" * 16 + "c" * 24 + JOB)
     fresh.record(story)
     for said in ("deadbeef", "DEADBEEF…", ids[0][:20], ids[0]):
-        found = fresh.get(f"/api/tasks/{said}")
+        found = fresh.get(f"/api/v1/tasks/{said}")
         assert (found["task_id"], [c["task_id"] for c in found["children"]]) == (ids[0], [child])
-    assert fresh.get(f"/api/tasks/…{init[-12:]}")["task_id"] == init  # as the UI shows it
-    assert fresh.get("/api/logs/of", task_id="deadbeef") == fresh.get("/api/logs/of", task_id=ids[0])
-    assert keys(fresh.get("/api/tasks", parent_task_id="deadbeef")["items"]) == [(child, 0)]
-    error = fresh.error(fresh.client.get("/api/tasks/deadbe"), 400)
+    assert fresh.get(f"/api/v1/tasks/…{init[-12:]}")["task_id"] == init  # as the UI shows it
+    assert fresh.get("/api/v1/logs/of", task_id="deadbeef") == fresh.get("/api/v1/logs/of", task_id=ids[0])
+    assert keys(fresh.get("/api/v1/tasks", parent_task_id="deadbeef")["items"]) == [(child, 0)]
+    error = fresh.error(fresh.client.get("/api/v1/tasks/deadbe"), 400)
     assert "2 tasks" in error["message"]
     assert all(
         f"{task_id} ({name})" in error["remedy"] for task_id, name in zip(ids, ("one", "two"), strict=True)
     )
-    fresh.error(fresh.client.get("/api/tasks/beef"), 404)
+    fresh.error(fresh.client.get("/api/v1/tasks/beef"), 404)
     for wrong in ("dea", "deadbeefs", "0" * 49, "%25"):
-        fresh.error(fresh.client.get(f"/api/tasks/{wrong}"), 400)
+        fresh.error(fresh.client.get(f"/api/v1/tasks/{wrong}"), 400)

@@ -51,7 +51,7 @@ def _story() -> Story:
 
 def test_alike_failures_are_one_group_and_final_ones_come_first(fresh: Running) -> None:
     fresh.record(_story())
-    found = fresh.get("/api/failures")
+    found = fresh.get("/api/v1/failures")
     groups = [
         (g["func_name"], g["error_type"], g["file"], g["line"], g["outcome"], g["attempts"], g["tasks"])
         for g in found["items"]
@@ -78,26 +78,26 @@ def test_alike_failures_are_one_group_and_final_ones_come_first(fresh: Running) 
 
 def test_filters_leave_the_failures_of_an_outcome_a_function_or_a_range(fresh: Running) -> None:
     fresh.record(_story())
-    recovered = fresh.get("/api/failures", outcome="recovered")
+    recovered = fresh.get("/api/v1/failures", outcome="recovered")
     assert [(g["attempts"], g["final"]) for g in recovered["items"]] == [(5, 0), (2, 0)]
     assert recovered["tasks"] == {"final": 2, "retrying": 1, "recovered": 7}
-    assert [g["func_name"] for g in fresh.get("/api/failures", func_name="slow")["items"]] == ["slow"]
-    late = fresh.get("/api/failures", since_ns=at(150))["items"]
+    assert [g["func_name"] for g in fresh.get("/api/v1/failures", func_name="slow")["items"]] == ["slow"]
+    late = fresh.get("/api/v1/failures", since_ns=at(150))["items"]
     assert sum(g["attempts"] for g in late) == 2
-    fresh.error(fresh.client.get("/api/failures", params={"outcome": "x'"}), 400)
+    fresh.error(fresh.client.get("/api/v1/failures", params={"outcome": "x'"}), 400)
 
 
 def test_a_session_without_failures_has_none_of_any_outcome(fresh: Running) -> None:
     story = Story()
     story.task("fine", 0, 1, 2)
     fresh.record(story)
-    found = fresh.get("/api/failures")
+    found = fresh.get("/api/v1/failures")
     assert (found["items"], found["total"], found["stopped_by_libraries"]) == ([], 0, 0)
     assert found["tasks"] == {"final": 0, "retrying": 0, "recovered": 0}
     failed = Story()
     _fail(failed, "load", 10, "ValueError: 1")
     fresh.record(failed)
-    found = fresh.get("/api/failures", outcome="recovered")
+    found = fresh.get("/api/v1/failures", outcome="recovered")
     assert (found["items"], found["total"]) == ([], 0)
     assert found["tasks"] == {"final": 1, "retrying": 0, "recovered": 0}
 
@@ -109,7 +109,7 @@ def test_very_long_and_odd_messages_are_grouped_in_linear_time(fresh: Running) -
         story.task("odd", number, number + 1, number + 2, failed=True)
         story.batch.attempts[-1].error = TaskError(at(number + 2), "TASK_EXECUTION_EXCEPTION", text)
     fresh.record(story)
-    found = fresh.get("/api/failures")
+    found = fresh.get("/api/v1/failures")
     assert sum(group["attempts"] for group in found["items"]) == len(texts)
     assert all(len(group["message"] or "") <= 300 for group in found["items"])
     assert found["items"][0]["first_ns"] >= at(0) + 2 * MS

@@ -26,10 +26,10 @@ def _story() -> Story:
 
 def _answers(running: Running) -> dict[str, Any]:
     """All answers but those that show each span: the Gantt chart and a task."""
-    running.get("/api/flow/gantt")
-    for task in running.get("/api/tasks")["items"]:
-        running.get(f"/api/tasks/{task['task_id']}")
-    paths = [*(f"/api/flow/{path}" for path in PATHS), "/api/summary", "/api/scheduling"]
+    running.get("/api/v1/flow/gantt")
+    for task in running.get("/api/v1/tasks")["items"]:
+        running.get(f"/api/v1/tasks/{task['task_id']}")
+    paths = [*(f"/api/v1/flow/{path}" for path in PATHS), "/api/v1/summary", "/api/v1/scheduling"]
     # When an answer was made and how much was received differ.
     return {path: {**running.get(path), "at_ns": None, "ingest": None} for path in paths}
 

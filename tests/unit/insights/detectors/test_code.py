@@ -59,7 +59,7 @@ def returns(story: Story, size: int, end: float) -> None:
 def find(fresh: Running, story: Story, kind: str) -> dict[str, Any] | None:
     """The one finding of a kind, if there is one."""
     fresh.record(story)
-    answer = fresh.get("/api/insights")
+    answer = fresh.get("/api/v1/insights")
     assert not [one for one in answer["silent"] if one["kind"] == kind]
     found = [one for one in answer["findings"] if one["kind"] == kind]
     assert len(found) <= 1
@@ -139,7 +139,7 @@ def test_a_loop_in_which_each_call_needs_the_value_of_the_one_before(fresh: Runn
     """It must be a loop: what can be said is that the values need not come to the driver."""
     story = loop_of_values([LARGE + 1000 * place for place in range(6)])
     assert find(fresh, story, "get_in_loop") is None
-    assert [one["kind"] for one in fresh.get("/api/insights")["findings"]] == ["unnecessary_get"]
+    assert [one["kind"] for one in fresh.get("/api/v1/insights")["findings"]] == ["unnecessary_get"]
 
 
 def test_a_loop_over_values_of_one_size(fresh: Running) -> None:
@@ -220,7 +220,7 @@ def test_references_that_cost_no_time_are_a_risk_and_come_last(fresh: Running) -
     found = find(fresh, puts(268, blocked=0), "return_put")
     assert found is not None
     assert (found["cost_ns"], found["severity"], found["is_risk"]) == (0, "info", True)
-    all_of_them = fresh.get("/api/insights")["findings"]
+    all_of_them = fresh.get("/api/v1/insights")["findings"]
     assert len(all_of_them) > 1
     assert [one["kind"] for one in all_of_them if one["is_risk"]] == [all_of_them[-1]["kind"]]
 
@@ -311,7 +311,7 @@ def test_risks_by_function_and_place(fresh: Running, kind: str, span_name: str, 
     span(story, DRIVER, span_name, 300, 310)
     span(story, DRIVER, span_name, 300, 310, place="app.py:1", times="often")
     fresh.record(ended(story))
-    found = [one for one in fresh.get("/api/insights")["findings"] if one["kind"] == kind]
+    found = [one for one in fresh.get("/api/v1/insights")["findings"] if one["kind"] == kind]
     assert [(one["function"], one["numbers"]) for one in found] == [
         ("load", {"place": "app.py:7 (load)", number: 11}),
         (None, {"place": "app.py:20", number: 1}),
@@ -336,7 +336,7 @@ def test_issues_of_ray_data_by_operator(fresh: Running) -> None:
     span(story, "ef" * 20 + JOB, "data_issue", 40, 40, place="Sort", times=1, issue="hanging", message="No.")
     span(story, DRIVER, "data_issue", 50, 60, user={"place": "Sort", "times": 1})
     fresh.record(ended(story))
-    found = [one for one in fresh.get("/api/insights")["findings"] if one["kind"] == "data_issue"]
+    found = [one for one in fresh.get("/api/v1/insights")["findings"] if one["kind"] == "data_issue"]
     assert [(one["numbers"]["operator"], one["numbers"]["issue"]) for one in found] == [
         ("Map(f)", "hanging"),
         ("Map(f)", "high memory"),

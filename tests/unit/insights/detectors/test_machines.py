@@ -69,7 +69,7 @@ def measure(
 def insights(running: Running, story: Story, kind: str) -> tuple[dict[str, Any], str]:
     """The one finding of a kind, and why there is none: each empty if it is not so."""
     running.record(story)
-    answer = running.get("/api/insights")
+    answer = running.get("/api/v1/insights")
     found = [one for one in answer["findings"] if one["kind"] == kind]
     assert len(found) < 2, found
     skipped = {one["kind"]: one["message"] for one in answer["silent"]}
@@ -265,7 +265,7 @@ def test_one_call_gets_more_data(
     story.get(DRIVER, tasks, 2, 850)
     ends(story, 850)
     fresh.record(story)
-    findings = {one["kind"]: one for one in fresh.get("/api/insights")["findings"]}
+    findings = {one["kind"]: one for one in fresh.get("/api/v1/insights")["findings"]}
     assert {"data_skew", "straggler"} & findings.keys() == ({kind} if kind else set())
     if kind == "data_skew":
         found = findings[kind]
@@ -437,7 +437,7 @@ def test_a_node_dies(fresh: Running, error: str, died: bool) -> None:
 
 def test_results_are_made_again(fresh: Running) -> None:
     fresh.record(lost_node("NODE_DIED", True))
-    findings = {one["kind"]: one for one in fresh.get("/api/insights")["findings"]}
+    findings = {one["kind"]: one for one in fresh.get("/api/v1/insights")["findings"]}
     assert "retries" not in findings
     assert findings["reconstruction"]["numbers"] == {"again": 1, "again_ns": 380 * MS}
 
@@ -449,7 +449,7 @@ def test_failures_make_nothing_again(fresh: Running) -> None:
     story.get(DRIVER, task, 0, 900)
     ends(story, 900)
     fresh.record(story)
-    kinds = {one["kind"] for one in fresh.get("/api/insights")["findings"]}
+    kinds = {one["kind"] for one in fresh.get("/api/v1/insights")["findings"]}
     assert "retries" in kinds
     assert not kinds & {"reconstruction", "node_death", "oom_kill"}
 
@@ -512,7 +512,7 @@ def test_slow_calls_share_an_actor(fresh: Running, slow: tuple[int, ...], kind: 
     story.get(DRIVER, calls, 5, 520)
     story.entity("job", JOB, 0, 520)
     fresh.record(story)
-    findings = {one["kind"]: one for one in fresh.get("/api/insights")["findings"]}
+    findings = {one["kind"]: one for one in fresh.get("/api/v1/insights")["findings"]}
     assert {"slow_place", "straggler"} & findings.keys() == ({kind} if kind else set())
     if kind:
         found = findings[kind]
@@ -548,7 +548,7 @@ def test_actors_hold_cpus_while_they_wait(fresh: Running, cpus: int, kind: str |
     story.get(DRIVER, calls, 5, 10 + length)
     story.entity("job", JOB, 0, 20 + length)
     fresh.record(story)
-    findings = {one["kind"]: one for one in fresh.get("/api/insights")["findings"]}
+    findings = {one["kind"]: one for one in fresh.get("/api/v1/insights")["findings"]}
     assert ("waiting_actor" in findings) == (kind is not None), sorted(findings)
     if kind:
         found = findings[kind]

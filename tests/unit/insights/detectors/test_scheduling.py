@@ -22,7 +22,7 @@ def find(fresh: Running, story: Story, end: float, cpus: float = 2) -> dict[str,
     story.entity("job", JOB, 0, end)
     story.entity("worker", "d" * 56, 0, worker_type="DRIVER", job_id=JOB, tracer="on")
     fresh.record(story)
-    return {one["kind"]: one for one in fresh.get("/api/insights")["findings"]}
+    return {one["kind"]: one for one in fresh.get("/api/v1/insights")["findings"]}
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_class_is_a_bottleneck_whatever_another_class_needs(fresh: Running, is
         made += add_actor(story, name, 8, 80 if cpus else 90, actor=actor, cpus=cpus)
     story.get(DRIVER, made, 6, 820)
     find(fresh, story, 830, cpus=4)
-    findings = fresh.get("/api/insights")["findings"]
+    findings = fresh.get("/api/v1/insights")["findings"]
     assert [one["actor_class"] for one in findings if one["kind"] == "actor_bottleneck"] == ["Board"]
 
 

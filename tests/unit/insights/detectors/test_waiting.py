@@ -25,7 +25,7 @@ def test_a_detector_describes_its_finding_threshold_and_scope(detector: Detector
 def find(fresh: Running, story: Story) -> dict[str, dict[str, Any]]:
     """The findings about a job, by kind."""
     fresh.record(story)
-    return {one["kind"]: one for one in fresh.get("/api/insights")["findings"]}
+    return {one["kind"]: one for one in fresh.get("/api/v1/insights")["findings"]}
 
 
 def cluster(story: Story, end: float, **resources: float) -> None:

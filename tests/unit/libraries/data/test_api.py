@@ -55,7 +55,7 @@ def server(fresh: Any) -> Any:
 
 
 def test_an_operator_has_the_ids_of_its_inputs(server: Any) -> None:
-    (item,) = server.get("/api/data")["items"]
+    (item,) = server.get("/api/v1/data")["items"]
     assert [one["operator_id"] for one in item["operators"]] == [f"{DATASET}/{name}" for name in OPERATORS]
     assert [one["inputs"] for one in item["operators"]] == [
         [],
@@ -66,13 +66,13 @@ def test_an_operator_has_the_ids_of_its_inputs(server: Any) -> None:
 
 
 def test_warnings_of_ray_data_are_shown_with_their_dataset_and_among_the_events(server: Any) -> None:
-    found = server.get(f"/api/data/{DATASET}")["warnings"]
+    found = server.get(f"/api/v1/data/{DATASET}")["warnings"]
     assert [(one["operator"], one["issue"], one["message"]) for one in found] == [
         ("Read", "high memory", "A task hangs."),
         ("Map(f)", "hanging", "A task hangs."),
     ]
     assert [one["time_ns"] for one in found] == [ORIGIN_NS + 10 * MS, ORIGIN_NS + 20 * MS]
-    events = server.get("/api/events", kind="dataset")["items"]
+    events = server.get("/api/v1/events", kind="dataset")["items"]
     assert [(one["title"], one["id"], one["severity"], one["job_id"]) for one in events] == [
         ("other_2 / Map(f)", "dataset_other_2", "WARNING", JOB),
         ("Map(f)", None, "WARNING", JOB),
@@ -98,7 +98,7 @@ def test_a_dataset_ends_with_its_job(fresh: Any, planned: bool, ended: bool, sta
     job = Entity("job", JOB, {}, {(end, "SUCCEEDED"): {"end_ns": end}})
     story.batch.entities += [dataset, job, *operator("Read_0", [] if planned else None)]
     fresh.record(story)
-    (item,) = fresh.get("/api/data")["items"]
+    (item,) = fresh.get("/api/v1/data")["items"]
     assert (item["state"], item["end_known_by"]) == (state, None if ended else "job")
     assert item["end_ns"] == (end - MS if ended else end)
     if not ended:
@@ -116,7 +116,7 @@ def test_the_pace_is_judged_without_the_cold_start_of_workers(fresh: Any) -> Non
     for attempt in story.batch.attempts:
         attempt.module_name = "ray.data._internal.execution.operators.map_operator"
     fresh.record(story)
-    found = fresh.get(f"/api/data/{DATASET}")
+    found = fresh.get(f"/api/v1/data/{DATASET}")
     tasks = {one["name"]: one["tasks"] for one in found["operators"]}
     assert (tasks["Read"]["time_ns"], tasks["Read"]["steady_ns"]) == (430 * MS, 40 * MS)
     assert (tasks["Map"]["time_ns"], tasks["Map"]["steady_ns"]) == (120 * MS, 120 * MS)

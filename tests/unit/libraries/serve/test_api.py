@@ -78,7 +78,7 @@ def test_a_request_is_put_together_from_its_hops(fresh: Any, story: Story) -> No
     add(story, FRONT, "serve.hop", 30, 480, front)
     add(story, MODEL, "serve.hop", 160, 390, hop("one", "Model", downstream_ns=0))
     fresh.record(story)
-    page = fresh.get("/api/serve-requests/shop")
+    page = fresh.get("/api/v1/serve-requests/shop")
     (found,) = page["items"]
     steps = found.pop("steps")
     assert found == {
@@ -133,7 +133,7 @@ def test_a_dead_replica_has_the_error_of_its_constructor(fresh: Any, story: Stor
     attempt.module_name = "ray.serve._private.replica"
     attempt.error = TaskError(ORIGIN_NS + 2 * MS, "TASK_EXECUTION_EXCEPTION", error)
     fresh.record(story)
-    replicas = {one["deployment"]: one for one in fresh.get("/api/serve/shop")["replicas"]}
+    replicas = {one["deployment"]: one for one in fresh.get("/api/v1/serve/shop")["replicas"]}
     assert replicas["Model"]["death_reason"] == "OSError: no weights"
     assert replicas["Model"]["start_error"] == error
     assert replicas["Front"]["death_reason"] == "killed by `ray.kill`."
@@ -154,7 +154,7 @@ def test_the_slowest_or_the_newest_requests_of_an_application(fresh: Any, story:
     add(story, FRONT, "serve.left_out", 10, 20, {"hops": 4})
     add(story, MODEL, "serve.left_out", 0, 10, {"hops": 5})
     fresh.record(story)
-    slowest = fresh.get("/api/serve-requests/shop")
+    slowest = fresh.get("/api/v1/serve-requests/shop")
     assert [one["request"] for one in slowest["items"]] == ["r1", "r0", "lost", "r2"]
     assert slowest["left_out"] == 7
     first, _, lost, _ = slowest["items"]
@@ -162,11 +162,11 @@ def test_the_slowest_or_the_newest_requests_of_an_application(fresh: Any, story:
     assert [first[name] for name in parts] == [None, None, 900 * MS, 0]
     assert [lost[name] for name in parts] == [None, 7 * MS, None, None]
     assert lost["deployments"] == ["Front"]
-    newest = fresh.get("/api/serve-requests/shop", order="newest", limit=2)
+    newest = fresh.get("/api/v1/serve-requests/shop", order="newest", limit=2)
     assert [one["request"] for one in newest["items"]] == ["lost", "r2"]
     for wrong in ({"limit": 0}, {"limit": 201}, {"order": "oldest"}):
-        assert fresh.client.get("/api/serve-requests/shop", params=wrong).status_code == 422
-    assert fresh.client.get("/api/serve-requests/none").status_code == 404
+        assert fresh.client.get("/api/v1/serve-requests/shop", params=wrong).status_code == 422
+    assert fresh.client.get("/api/v1/serve-requests/none").status_code == 404
 
 
 def test_calls_are_summed_with_their_latency(fresh: Any, story: Story) -> None:
@@ -184,7 +184,7 @@ def test_calls_are_summed_with_their_latency(fresh: Any, story: Story) -> None:
     for odd in ("{", "{}", '{"caller":"shop#Front","callee":"shop#Model","latency":[1]}'):
         add(story, MODEL, "serve.calls", 0, 10, odd)
     fresh.record(story)
-    (found,) = fresh.get("/api/serve/shop")["edges"]
+    (found,) = fresh.get("/api/v1/serve/shop")["edges"]
     quantiles = [found.pop(f"p{q}_ns") / MS for q in (50, 95, 99)]
     assert found == {"caller": "shop#Front", "callee": "shop#Model", "calls": 100, "errors": 3}
     assert quantiles == pytest.approx([50, 95, 99], rel=0.0625)
@@ -198,8 +198,8 @@ def test_an_application_may_be_called_anything(fresh: Any, story: Story) -> None
     fresh.record(story)
     for name in ("shop", "requests", "shop/requests", "shop/requests/requests"):
         for path in (name, name.replace("/", "%2F")):
-            assert fresh.get(f"/api/serve/{path}")["name"] == name
-            found = [one["request"] for one in fresh.get(f"/api/serve-requests/{path}")["items"]]
+            assert fresh.get(f"/api/v1/serve/{path}")["name"] == name
+            found = [one["request"] for one in fresh.get(f"/api/v1/serve-requests/{path}")["items"]]
             assert found == ([] if name == "shop" else [f"of {name}"])
 
 
@@ -209,7 +209,7 @@ def test_a_repeated_state_is_no_change(fresh: Any, story: Story) -> None:
     for at, state in enumerate(reported_states):
         application.transitions[ORIGIN_NS + at, state] = {}
     fresh.record(story)
-    found = fresh.get("/api/serve/shop")
+    found = fresh.get("/api/v1/serve/shop")
     states = [(one["time_ns"] - ORIGIN_NS, one["state"]) for one in found["history"]]
     assert states == [(0, "DEPLOYING"), (1, "RUNNING"), (3, "UNHEALTHY"), (4, "RUNNING")]
     assert found["since_ns"] == ORIGIN_NS + 4

@@ -44,7 +44,7 @@ def training() -> Story:
 
 def test_the_ranks_that_wait_in_a_report_are_those_that_the_last_one_holds_up(fresh: Any) -> None:
     fresh.record(training())
-    answer = fresh.get("/api/train/r1")
+    answer = fresh.get("/api/v1/train/r1")
     waiting = [(one["world_rank"], one["reporting_since_ns"]) for one in answer["workers"]]
     assert waiting == [(0, at(200)), (1, at(200)), (2, None)]
     assert answer["steps"] == 1
@@ -54,6 +54,6 @@ def test_a_worker_that_is_gone_waits_no_more(fresh: Any) -> None:
     story = training()
     story.batch.entities.append(Entity("train_worker", "a1/0", {}, {}, ORIGIN_NS + 1, {"state": "DEAD"}))
     fresh.record(story)
-    gone, waiting, _ = fresh.get("/api/train/r1")["workers"]
+    gone, waiting, _ = fresh.get("/api/v1/train/r1")["workers"]
     assert (gone["state"], gone["reporting_since_ns"]) == ("DEAD", None)
     assert waiting["reporting_since_ns"] == at(200)

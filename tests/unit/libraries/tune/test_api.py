@@ -56,10 +56,10 @@ def server(fresh: Any) -> Any:
 
 
 def test_the_best_so_far_is_by_the_last_result_of_each_trial(server: Any) -> None:
-    (item,) = server.get("/api/tune")["items"]
+    (item,) = server.get("/api/v1/tune")["items"]
     assert (item["best_trial_id"], item["best_value"], item["results"]) == ("t3", 0.25, 4)
     assert (item["trial_count"], item["stopped_early"]) == (4, 1)
-    answer = server.get("/api/tune/e1")
+    answer = server.get("/api/v1/tune/e1")
     zero, one, two, three = answer["trials"]
     assert (zero["iterations"], zero["value"], zero["best_value"], zero["results"]) == (2, 1, 1, 2)
     assert (one["value"], one["best_value"], one["end_reason"]) == (4, 4, "early")
@@ -75,19 +75,19 @@ def test_the_best_so_far_is_by_the_last_result_of_each_trial(server: Any) -> Non
 
 
 def test_any_metric_can_be_chosen_and_whether_less_of_it_is_better(server: Any) -> None:
-    answer = server.get("/api/tune/e1", metric="acc")
+    answer = server.get("/api/v1/tune/e1", metric="acc")
     # Whether more of it is better is not known: there is no best one.
     assert (answer["shown_mode"], answer["shown_best_trial_id"]) == (None, None)
     assert answer["lines"] == [{"trial_id": "t0", "points": [[1, 0.5]]}]
     assert answer["trials"][0]["metrics"]["acc"] == "nan"
-    most = server.get("/api/tune/e1", metric="loss", mode="max")
+    most = server.get("/api/v1/tune/e1", metric="loss", mode="max")
     assert most["shown_best_trial_id"] == "t1"
-    assert server.get("/api/tune/e1", metric="no such")["lines"] == []
-    server.error(server.client.get("/api/tune/none"), 404)
+    assert server.get("/api/v1/tune/e1", metric="no such")["lines"] == []
+    server.error(server.client.get("/api/v1/tune/none"), 404)
 
 
 def test_a_search_finds_experiments_and_trials(server: Any) -> None:
-    found = {group["kind"]: group["items"] for group in server.get("/api/find", q="asha")["groups"]}
+    found = {group["kind"]: group["items"] for group in server.get("/api/v1/find", q="asha")["groups"]}
     assert [(one["id"], one["name"], one["state"]) for one in found["tune_experiment"]] == [
         ("e1", "asha", "RUNNING")
     ]
@@ -99,10 +99,10 @@ def test_running_trials_are_cut_off_with_their_job(server: Any) -> None:
     end = ORIGIN_NS + 9 * S
     story.batch.entities.append(Entity("job", JOB, {}, {(end, "FINISHED"): {"end_ns": end}}))
     server.record(story)
-    (item,) = server.get("/api/tune")["items"]
+    (item,) = server.get("/api/v1/tune")["items"]
     assert (item["state"], item["end_known_by"], item["end_ns"]) == ("CUT_OFF", "job", end)
     assert item["trial_states"] == {"CUT_OFF": 2, "TERMINATED": 2}
-    running, _, pending, _ = server.get("/api/tune/e1")["trials"]
+    running, _, pending, _ = server.get("/api/v1/tune/e1")["trials"]
     assert (running["end_ns"], pending["end_ns"]) == (end, None)
 
 
@@ -116,9 +116,9 @@ def test_running_trials_of_an_interrupted_experiment_are_cut_off(server: Any) ->
     stopped.observed_ns += 1
     story.batch.entities += [experiment, stopped]
     server.record(story)
-    (item,) = server.get("/api/tune")["items"]
+    (item,) = server.get("/api/v1/tune")["items"]
     assert (item["state"], item["trial_states"]) == ("INTERRUPTED", {"CUT_OFF": 2, "TERMINATED": 2})
-    zero, one, two, three = server.get("/api/tune/e1")["trials"]
+    zero, one, two, three = server.get("/api/v1/tune/e1")["trials"]
     assert (zero["state"], zero["end_ns"], two["state"], two["end_ns"]) == (
         "CUT_OFF",
         end - S,
@@ -136,10 +136,10 @@ def test_a_score_that_is_no_number_is_neither_best_nor_worst(server: Any) -> Non
     result(story, "t4", 2, 50, {"loss": "nan"})
     result(story, "t3", 10, 50, {"loss": "-inf"})
     server.record(story)
-    (item,) = server.get("/api/tune")["items"]
+    (item,) = server.get("/api/v1/tune")["items"]
     assert (item["best_trial_id"], item["best_value"]) == ("t0", 1)
     for mode, best, value in (("min", "t0", 0.125), ("max", "t1", 0.125)):
-        answer = server.get("/api/tune/e1", mode=mode)
+        answer = server.get("/api/v1/tune/e1", mode=mode)
         last = answer["trials"][4]
         assert answer["shown_best_trial_id"] == best
         assert (last["value"], last["best_value"], last["best_iteration"]) == (None, value, 1)
@@ -151,16 +151,16 @@ def test_trials_without_the_tracer_are_a_problem(fresh: Any) -> None:
     actor = Entity("actor", "c" * 24 + JOB, {"class_name": "ImplicitFunc", "job_id": JOB, "start_ns": 1})
     story.batch.entities.append(actor)
     fresh.record(story)
-    page = fresh.get("/api/tune")
+    page = fresh.get("/api/v1/tune")
     assert page["items"] == []
     assert "1 actor ran a trial" in page["problem"]["message"]
     assert "rayscope run" in page["problem"]["remedy"]
-    assert "tune" in fresh.get("/api/cluster")["libraries"]
+    assert "tune" in fresh.get("/api/v1/cluster")["libraries"]
 
 
 def test_a_session_without_ray_tune_does_not_mention_it(fresh: Any) -> None:
     story = Story()
     story.task("f", 0, 1, 2)
     fresh.record(story)
-    assert fresh.get("/api/tune")["problem"] is None
-    assert "tune" not in fresh.get("/api/cluster")["libraries"]
+    assert fresh.get("/api/v1/tune")["problem"] is None
+    assert "tune" not in fresh.get("/api/v1/cluster")["libraries"]

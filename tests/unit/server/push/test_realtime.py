@@ -110,7 +110,7 @@ def test_first_the_state_then_what_changes(fresh: Any, watch: Callable[..., Watc
         changed = client.next()
         assert changed["seq"] > 1
     for topic, params in (("tasks", {}), ("job", {"job_id": JOB})):
-        by_http = fresh.get("/api/realtime", topic=topic, **params)
+        by_http = fresh.get("/api/v1/realtime", topic=topic, **params)
         assert client.latest[topic] == merged({}, by_http["data"])
     assert client.latest["tasks"]["states"] == {"FINISHED": 1, "FAILED": 1}
 
@@ -261,7 +261,7 @@ def test_topic_metrics_has_the_nodes_and_how_many_are_left_out(
     fresh.record(story())
     nodes = {f"{n:02d}": NodeStats(node_id=f"{n:02d}", time_ns=1, cpu_percent=float(n)) for n in range(52)}
     monkeypatch.setattr(fresh.server.services.clusters, "usage", lambda _: Usage(nodes=nodes))
-    data = fresh.get("/api/realtime", topic="metrics")["data"]
+    data = fresh.get("/api/v1/realtime", topic="metrics")["data"]
     assert list(data["nodes"]) == sorted(nodes)[:50]
     assert data["nodes"]["07"]["cpu_percent"] == 7
     assert data["nodes_left_out"] == 2
@@ -286,7 +286,7 @@ def test_limits(fresh: Any, watch: Callable[..., Watcher], monkeypatch: pytest.M
 
 def test_by_http_a_bad_question_is_answered(fresh: Any) -> None:
     fresh.record(story())
-    error = fresh.error(fresh.client.get("/api/realtime", params={"topic": "weather"}), 400)
+    error = fresh.error(fresh.client.get("/api/v1/realtime", params={"topic": "weather"}), 400)
     assert "cluster" in error["remedy"]
 
 

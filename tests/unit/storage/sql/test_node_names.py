@@ -26,7 +26,7 @@ def test_restarts_of_actors_have_their_name_in_all_views(fresh: Running) -> None
     fresh.record(_restarted())
 
     def get_view(view: str, **params: Any) -> Any:
-        return fresh.get(f"/api/flow/{view}", **params)
+        return fresh.get(f"/api/v1/flow/{view}", **params)
 
     name = "Store.__init__"
     assert get_view("gantt")["names"] == [name]
@@ -37,7 +37,7 @@ def test_restarts_of_actors_have_their_name_in_all_views(fresh: Running) -> None
     assert name in {node["name"] for node in get_view("logical")["nodes"]}
     assert [row["name"] for row in get_view("range")["functions"]] == [name]
     assert [row["name"] for row in get_view("range", func_name=name)["functions"]] == [name]
-    assert [task["name"] for task in fresh.get("/api/tasks")["items"]] == [name]
+    assert [task["name"] for task in fresh.get("/api/v1/tasks")["items"]] == [name]
 
 
 def test_a_function_called_driver_is_no_driver(fresh: Running) -> None:
@@ -49,7 +49,7 @@ def test_a_function_called_driver_is_no_driver(fresh: Running) -> None:
     story.get(DRIVER, called, 0, 100)
     story.entity("job", JOB, 0, 100)
     fresh.record(story)
-    shares = fresh.get("/api/flow/critical_path")["functions"]
+    shares = fresh.get("/api/v1/flow/critical-path")["functions"]
     assert {
         (share["name"], share["is_driver"]): share["total_ns"] / MS
         for share in shares
@@ -58,7 +58,7 @@ def test_a_function_called_driver_is_no_driver(fresh: Running) -> None:
         # 10 ms for a node, 10 ms until it submits `inner`, and 10 ms after that has ended.
         ("driver", False): 30,
     }
-    stack = fresh.get("/api/flow/stack", at_ns=at(50))
+    stack = fresh.get("/api/v1/flow/stack", at_ns=at(50))
     assert {(node["name"], node["type"]) for node in stack["nodes"]} == {
         ("driver", "DRIVER_TASK"),
         ("driver", "NORMAL_TASK"),
@@ -81,7 +81,7 @@ def test_tasks_whose_events_are_switched_off_are_counted_by_class(fresh: Running
     story.argument("c" * 16 + "f" * 24 + JOB, seen, when=20)
     story.span("d" * 40 + JOB, "load", 20, 30)  # of a thread, for which Ray invents an id
     fresh.record(story)
-    for path in ("/api/summary", "/api/recording"):
+    for path in ("/api/v1/summary", "/api/v1/recording"):
         tracing = fresh.get(path)["tracing"]
         assert tracing["tasks_without_events"] == 4
         assert tracing["without_events"] == [
@@ -96,11 +96,11 @@ def test_an_ambiguous_prefix_of_ids_is_refused_and_a_whole_id_is_not(fresh: Runn
     for last in "abc":
         story.entity("node", "12345678" + last * 48, 0)
     fresh.record(story)
-    assert "matches several nodes" in fresh.error(fresh.client.get("/api/nodes/12345678"), 400)["message"]
-    assert fresh.get("/api/nodes/12345678b")["node_id"] == "12345678" + "b" * 48
-    assert fresh.get("/api/nodes", node_id="12345678")["total"] == 3
-    assert fresh.get("/api/nodes", node_id="12345678a,12345678c")["total"] == 2
-    fresh.error(fresh.client.get("/api/nodes/123"), 404)  # too short to mean one
+    assert "matches several nodes" in fresh.error(fresh.client.get("/api/v1/nodes/12345678"), 400)["message"]
+    assert fresh.get("/api/v1/nodes/12345678b")["node_id"] == "12345678" + "b" * 48
+    assert fresh.get("/api/v1/nodes", node_id="12345678")["total"] == 3
+    assert fresh.get("/api/v1/nodes", node_id="12345678a,12345678c")["total"] == 2
+    fresh.error(fresh.client.get("/api/v1/nodes/123"), 404)  # too short to mean one
 
 
 def test_the_beginning_of_a_job_id_will_do_wherever_a_job_is_asked_for(fresh: Running) -> None:
@@ -108,12 +108,12 @@ def test_the_beginning_of_a_job_id_will_do_wherever_a_job_is_asked_for(fresh: Ru
     story.task("work", 0, 1, 2)
     story.entity("job", JOB, 0, 100, entrypoint="python /home/me/train.py")
     fresh.record(story)
-    assert fresh.get("/api/tasks", job_id=JOB[:4])["total"] == 1
-    assert fresh.get("/api/events", job_id=JOB[:4])["total"] >= 1
-    assert fresh.get("/api/flow/critical_path", job_id=JOB[:4])["job_id"] == JOB
-    assert len(fresh.get("/api/scheduling", job_id=JOB[:4])["items"]) == 1
-    assert fresh.get("/api/logs/of", job_id=JOB[:4])["notes"] == ["driver_terminal", "gone"]
-    assert fresh.get("/api/memory", job_id=JOB[:4])["live"] is False
+    assert fresh.get("/api/v1/tasks", job_id=JOB[:4])["total"] == 1
+    assert fresh.get("/api/v1/events", job_id=JOB[:4])["total"] >= 1
+    assert fresh.get("/api/v1/flow/critical-path", job_id=JOB[:4])["job_id"] == JOB
+    assert len(fresh.get("/api/v1/scheduling", job_id=JOB[:4])["items"]) == 1
+    assert fresh.get("/api/v1/logs/of", job_id=JOB[:4])["notes"] == ["driver_terminal", "gone"]
+    assert fresh.get("/api/v1/memory", job_id=JOB[:4])["live"] is False
 
 
 def test_a_driver_is_known_by_its_script_and_a_worker_by_its_functions(fresh: Running) -> None:
@@ -123,12 +123,12 @@ def test_a_driver_is_known_by_its_script_and_a_worker_by_its_functions(fresh: Ru
     story.task("wait", 0, 10, 100)
     story.entity("job", JOB, 0, 100, entrypoint="python /home/me/train.py --epochs 3")
     fresh.record(story)
-    (lane,) = fresh.get("/api/flow/gantt")["lanes"]
+    (lane,) = fresh.get("/api/v1/flow/gantt")["lanes"]
     assert (lane["functions"], lane["functions_total"]) == (["load", "clean", "train"], 5)
-    assert fresh.get("/api/flow/gantt", by="node")["lanes"][0]["functions"] == []
-    drivers = [node for node in fresh.get("/api/flow/logical")["nodes"] if node["kind"] == "driver"]
+    assert fresh.get("/api/v1/flow/gantt", by="node")["lanes"][0]["functions"] == []
+    drivers = [node for node in fresh.get("/api/v1/flow/logical")["nodes"] if node["kind"] == "driver"]
     assert [driver["name"] for driver in drivers] == ["train.py"]
-    stack = fresh.get("/api/flow/stack", at_ns=at(50))["nodes"]
+    stack = fresh.get("/api/v1/flow/stack", at_ns=at(50))["nodes"]
     assert [node["name"] for node in stack] == ["train.py", "wait"]
 
 
@@ -137,6 +137,6 @@ def test_the_quantiles_of_a_function_are_those_of_its_attempts(fresh: Running) -
     for number in range(1, 101):
         story.task("work", 0, 0, number)
     fresh.record(story)
-    (row,) = fresh.get("/api/summary")["functions"]
+    (row,) = fresh.get("/api/v1/summary")["functions"]
     assert (row["attempts"], row["max_ns"]) == (100, 100_000_000)
     assert (row["p50_ns"], row["p95_ns"]) == (50_500_000, 95_050_000)

@@ -119,7 +119,7 @@ def test_tasks_of_dask_are_called_after_the_function_in_their_key(fresh: Running
         attempt = story.batch.attempts[-1]
         attempt.name, attempt.module_name = f"dask:{key}", "ray.util.dask.scheduler"
     fresh.record(story)
-    functions = {one["func_name"]: one for one in fresh.get("/api/functions")["items"]}
+    functions = {one["func_name"]: one for one in fresh.get("/api/v1/functions")["items"]}
     assert {name: one["attempts"] for name, one in functions.items()} == {
         "Dask: load": 2,
         "Dask: read-csv": 1,
@@ -128,36 +128,36 @@ def test_tasks_of_dask_are_called_after_the_function_in_their_key(fresh: Running
         "dask_task_wrapper": 1,  # a key without a name
     }
     assert functions["Dask: load"]["operator"] == "Dask: load"
-    assert fresh.get("/api/tasks", func_name="Dask: load")["total"] == 2
+    assert fresh.get("/api/v1/tasks", func_name="Dask: load")["total"] == 2
     # They run the user's code.
-    mine = {one["func_name"] for one in fresh.get("/api/functions", only="mine")["items"]}
+    mine = {one["func_name"] for one in fresh.get("/api/v1/functions", only="mine")["items"]}
     assert mine == set(functions) - {"dask_task_wrapper"}
 
 
 def test_tasks_that_a_library_stops_itself_are_no_failures(fresh: Running) -> None:
     fresh.record(_stopped())
-    whole = fresh.get("/api/failures", stopped=True)
-    left = fresh.get("/api/failures")
+    whole = fresh.get("/api/v1/failures", stopped=True)
+    left = fresh.get("/api/v1/failures")
     assert (whole["stopped_by_libraries"], left["stopped_by_libraries"]) == (2, 2)
     # No actor of the last one is known to have been ended on purpose.
     assert sum(group["attempts"] for group in whole["items"]) == 4
     assert sum(group["attempts"] for group in left["items"]) == 2
-    assert fresh.get("/api/summary")["stopped_by_libraries"] == 2
+    assert fresh.get("/api/v1/summary")["stopped_by_libraries"] == 2
     # Ray's own states keep it.
-    functions = {row["func_name"]: row for row in fresh.get("/api/functions")["items"]}
+    functions = {row["func_name"]: row for row in fresh.get("/api/v1/functions")["items"]}
     stopped = "ServeReplica:shop:Model.get_num_ongoing_requests"
     assert {name: (row["failed"], row["stopped_by_libraries"]) for name, row in functions.items()} == {
         stopped: (2, 1),
         "ServeReplica:shop:Model.handle_request": (1, 1),
         "ServeReplica:shop:Model.check": (1, 0),
     }
-    only = fresh.get("/api/functions", state="FAILED", func_name=stopped)["items"]
+    only = fresh.get("/api/v1/functions", state="FAILED", func_name=stopped)["items"]
     assert [(row["failed"], row["stopped_by_libraries"]) for row in only] == [(2, 1)]
-    progress = fresh.get(f"/api/jobs/{JOB}/progress")
+    progress = fresh.get(f"/api/v1/jobs/{JOB}/progress")
     assert (progress["states"], progress["stopped_by_libraries"]) == ({"FAILED": 4}, 2)
     assert {row["func_name"]: row["stopped_by_libraries"] for row in progress["functions"]}[stopped] == 1
     assert progress["rest"]["stopped_by_libraries"] == 0
-    (job,) = fresh.get("/api/jobs")["items"]
+    (job,) = fresh.get("/api/v1/jobs")["items"]
     assert (job["tasks"], job["stopped_by_libraries"]) == ({"FAILED": 4}, 2)
 
 
@@ -191,7 +191,7 @@ def _story() -> Story:
 
 def test_functions_have_an_origin_and_those_of_libraries_can_be_left_out(fresh: Running) -> None:
     fresh.record(_story())
-    answer = fresh.get("/api/functions")
+    answer = fresh.get("/api/v1/functions")
     assert answer["hidden"] == []
     assert {row["func_name"]: row["origin"] for row in answer["items"]} == {
         "clean": "user",
@@ -202,15 +202,15 @@ def test_functions_have_an_origin_and_those_of_libraries_can_be_left_out(fresh: 
         "Pool.run": "ray.util",
         "lost": None,
     }
-    mine = fresh.get("/api/functions", only="mine")
+    mine = fresh.get("/api/v1/functions", only="mine")
     assert {row["func_name"]: row["attempts"] for row in mine["items"]} == {"clean": 3, "lost": 1}
     assert mine["hidden"] == [DATA, POOL]
     # Other filters apply to what is hidden, too.
-    assert fresh.get("/api/functions", only="mine", func_name="Pool.run")["hidden"] == [
+    assert fresh.get("/api/v1/functions", only="mine", func_name="Pool.run")["hidden"] == [
         {"library": "ray.util", "functions": 1, "attempts": 1}
     ]
-    assert {row["func_name"] for row in fresh.get("/api/tasks", only="mine")["items"]} == {"clean", "lost"}
-    fresh.error(fresh.client.get("/api/functions", params={"only": "yours"}), 422)
+    assert {row["func_name"] for row in fresh.get("/api/v1/tasks", only="mine")["items"]} == {"clean", "lost"}
+    fresh.error(fresh.client.get("/api/v1/functions", params={"only": "yours"}), 422)
 
 
 def test_a_users_function_is_told_apart_from_a_librarys_of_the_same_name(fresh: Running) -> None:
@@ -219,7 +219,7 @@ def test_a_users_function_is_told_apart_from_a_librarys_of_the_same_name(fresh: 
     story.task("load", 0, 10, 20)
     story.batch.attempts[0].module_name, story.batch.attempts[1].module_name = "ray.dag", "train"
     fresh.record(story)
-    answer = fresh.get("/api/functions", only="mine")
+    answer = fresh.get("/api/v1/functions", only="mine")
     assert [(row["func_name"], row["origin"], row["attempts"]) for row in answer["items"]] == [
         ("train.load", "user", 1)
     ]
@@ -230,23 +230,23 @@ def test_where_no_module_is_known_nothing_is_a_librarys(fresh: Running) -> None:
     story.task("load", 0, 10, 20)
     fresh.record(story)
     for only in (None, "mine"):
-        answer = fresh.get("/api/functions", **({} if only is None else {"only": only}))
+        answer = fresh.get("/api/v1/functions", **({} if only is None else {"only": only}))
         assert [(row["func_name"], row["origin"]) for row in answer["items"]] == [("load", None)]
         assert answer["hidden"] == []
 
 
 def test_the_gantt_chart_hides_libraries_and_says_so(fresh: Running) -> None:
     fresh.record(_story())
-    whole = fresh.get("/api/flow/gantt")
+    whole = fresh.get("/api/v1/flow/gantt")
     assert (whole["attempts"], whole["hidden"]) == (10, [])
-    mine = fresh.get("/api/flow/gantt", only="mine", by="function")
+    mine = fresh.get("/api/v1/flow/gantt", only="mine", by="function")
     assert {lane["id"]: lane["attempts"] for lane in mine["lanes"]} == {"clean": 3, "lost": 1}
     assert mine["attempts"] == mine["in_window"] == 4
     assert mine["hidden"] == [DATA, POOL]
 
 
 def _flame(fresh: Running, **params: Any) -> tuple[dict[str, Any], dict[tuple[str, ...], dict[str, Any]]]:
-    found = fresh.get("/api/flow/flame", weight="count", **params)
+    found = fresh.get("/api/v1/flow/flame", weight="count", **params)
     paths: dict[str, tuple[str, ...]] = {}
     for frame in found["frames"]:
         above = paths.get(frame["parent"] or "")
@@ -279,7 +279,7 @@ def test_the_flame_graph_folds_a_librarys_calls_that_follow_each_other(fresh: Ru
     split = next(frame["id"] for frame in whole["frames"] if frame["name"] == "split")
     focused, _ = _flame(fresh, only="mine", focus=split)
     assert focused["focus"] == frames[("ray.dag",)]["id"]
-    around = fresh.get("/api/flow/flame", weight="count", only="mine", of="ray.dag")
+    around = fresh.get("/api/v1/flow/flame", weight="count", only="mine", of="ray.dag")
     assert (around["total"], around["attempts"]) == (10, 4)
     assert {frame["name"] for frame in around["callees"]["frames"]} == {"ray.dag", "clean"}
 
@@ -308,13 +308,13 @@ def test_a_job_is_compared_with_libraries_folded_in_both(fresh: Running) -> None
     for attempt in story.batch.attempts:
         attempt.module_name = "ray.dag"
     fresh.record(story)
-    _, frames = _flame(fresh, only="mine", job_id="01000000", baseline_job=other)
+    _, frames = _flame(fresh, only="mine", job_id="01000000", baseline_job_id=other)
     library = frames[("ray.dag",)]
     assert (library["value"], library["baseline_value"]) == (1, 3)
 
 
 def _logical(fresh: Running, **params: Any) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    answer = fresh.get("/api/flow/logical", **params)
+    answer = fresh.get("/api/v1/flow/logical", **params)
     return answer, {node["id"]: node for node in answer["nodes"]}
 
 

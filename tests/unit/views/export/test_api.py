@@ -48,7 +48,7 @@ def story() -> tuple[Story, dict[str, str]]:
 
 
 def fetch(fresh: Running, form: str, **params: Any) -> tuple[bytes, dict[str, int]]:
-    answer = fresh.client.get("/api/export", params={"format": form, **params})
+    answer = fresh.client.get("/api/v1/export", params={"format": form, **params})
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-disposition"].startswith(f'attachment; filename="{SESSION}.')
     return answer.content, json.loads(answer.headers["x-rayscope-left-out"])
@@ -168,7 +168,7 @@ def test_speedscope_has_the_sums_by_call_path_and_each_worker(fresh: Running) ->
         ("driver", "A.one"): 40,
         ("driver", "A.two"): 40,
     }
-    flame = fresh.get("/api/flow/flame")
+    flame = fresh.get("/api/v1/flow/flame")
     assert summed["endValue"] == flame["total"]
     assert left_out == {"attempts_without_worker": 1}
     assert len(workers) == 5  # the driver, and three workers of which one does two things at once
@@ -225,13 +225,15 @@ def test_a_stalled_download_is_cut_and_its_place_is_free_again(
         at = urlsplit(fresh.server.url)
         for _ in range(2):
             client = stack.enter_context(socket.create_connection((at.hostname, at.port)))
-            client.sendall(f"GET /api/export?format=perfetto HTTP/1.1\r\nHost: {at.netloc}\r\n\r\n".encode())
+            client.sendall(
+                f"GET /api/v1/export?format=perfetto HTTP/1.1\r\nHost: {at.netloc}\r\n\r\n".encode()
+            )
             assert client.recv(12) == b"HTTP/1.1 200"
-        fresh.error(fresh.client.get("/api/export", params={"format": "perfetto"}), 503)
+        fresh.error(fresh.client.get("/api/v1/export", params={"format": "perfetto"}), 503)
         patched.undo()
 
         def has_room() -> bool:
-            return fresh.client.get("/api/export", params={"format": "parquet"}).status_code != 503
+            return fresh.client.get("/api/v1/export", params={"format": "parquet"}).status_code != 503
 
         wait_until(has_room, "the stalled downloads leave their places")
 
@@ -246,7 +248,7 @@ def test_parquet_is_what_sql_says(fresh: Running, monkeypatch: pytest.MonkeyPatc
     assert SESSION in archive.read("README.md").decode()
     for view in VIEWS:
         table = pq.read_table(io.BytesIO(archive.read(f"{view}.parquet")))
-        answer = fresh.client.post("/api/sql", json={"sql": f"SELECT * FROM {view}", "limit": 1000}).json()
+        answer = fresh.client.post("/api/v1/sql", json={"sql": f"SELECT * FROM {view}", "limit": 1000}).json()
         assert table.column_names == [column[0] for column in answer["columns"]]
         rows = [[row[name] for name in table.column_names] for row in table.to_pylist()]
         key = json.dumps
@@ -267,12 +269,12 @@ def test_parquet_is_what_sql_says(fresh: Running, monkeypatch: pytest.MonkeyPatc
 
 
 def test_bad_requests_say_what_to_do(fresh: Running) -> None:
-    fresh.error(fresh.client.get("/api/export", params={"format": "perfetto"}), 404)
+    fresh.error(fresh.client.get("/api/v1/export", params={"format": "perfetto"}), 404)
     recorded, _ = story()
     fresh.record(recorded)
-    assert fresh.client.get("/api/export", params={"format": "exe"}).status_code == 422
-    fresh.error(fresh.client.get("/api/export", params={"format": "perfetto", "parent_task_id": "x"}), 400)
-    fresh.error(fresh.client.get("/api/export", params={"format": "perfetto", "session": "other"}), 404)
+    assert fresh.client.get("/api/v1/export", params={"format": "exe"}).status_code == 422
+    fresh.error(fresh.client.get("/api/v1/export", params={"format": "perfetto", "parent_task_id": "x"}), 400)
+    fresh.error(fresh.client.get("/api/v1/export", params={"format": "perfetto", "session": "other"}), 404)
     # None of these keeps a place.
     for _ in range(3):
         fetch(fresh, "perfetto", job_id=JOB)

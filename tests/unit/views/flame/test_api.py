@@ -49,7 +49,7 @@ def _story() -> Story:
 
 def _flame(fresh: Running, **params: Any) -> tuple[dict[str, Any], dict[tuple[str, ...], dict[str, Any]]]:
     """The answer, and its frames by the names from the driver down."""
-    found = fresh.get("/api/flow/flame", **params)
+    found = fresh.get("/api/v1/flow/flame", **params)
     by_id: dict[str, tuple[str, ...]] = {frame["id"]: () for frame in found["ancestors"]}
     named = {}
     for frame in found["frames"]:
@@ -65,7 +65,7 @@ def test_widths_are_shares_of_the_critical_path(fresh: Running) -> None:
     story = _story()
     story.entity("job", JOB, 0, 400)
     fresh.record(story)
-    path = fresh.get("/api/flow/critical_path")
+    path = fresh.get("/api/v1/flow/critical-path")
     found, _ = _flame(fresh, weight="critical_path")
     assert (found["total"], found["path_job_id"]) == (path["duration_ns"], path["job_id"])
     own: dict[str | None, int] = defaultdict(int)
@@ -76,10 +76,10 @@ def test_widths_are_shares_of_the_critical_path(fresh: Running) -> None:
         of_function[None if share["is_driver"] else share["name"] or None] += share["total_ns"]
     assert {name: ns for name, ns in own.items() if ns} == of_function
     assert of_function.keys() >= {"train", "load"}
-    around = fresh.get("/api/flow/flame", weight="critical_path", of="load")
+    around = fresh.get("/api/v1/flow/flame", weight="critical_path", of="load")
     assert (around["own"], around["total"]) == (of_function["load"], path["duration_ns"])
-    for part in ({"since_ns": at(0)}, {"func_name": "load"}, {"baseline_job": OTHER_JOB}):
-        refused = fresh.client.get("/api/flow/flame", params={"weight": "critical_path", **part})
+    for part in ({"since_ns": at(0)}, {"func_name": "load"}, {"baseline_job_id": OTHER_JOB}):
+        refused = fresh.client.get("/api/v1/flow/flame", params={"weight": "critical_path", **part})
         assert "whole job" in fresh.error(refused, 400)["message"]
 
 
@@ -101,7 +101,7 @@ def test_widths_add_up(fresh: Running) -> None:
         below = sum(one["value"] for one in found["frames"] if one["parent"] == frame["id"])
         assert frame["value"] == frame["own"] + below
     # The same as in the phases.
-    phases = {row["func_name"]: row for row in fresh.get("/api/scheduling")["items"]}
+    phases = {row["func_name"]: row for row in fresh.get("/api/v1/scheduling")["items"]}
     assert phases["train"]["executing_ns"] == train["own"]
     assert phases["train"]["blocked_ns"] == train["blocked_ns"]
 
@@ -174,14 +174,14 @@ def test_focus_is_a_subtree(fresh: Running) -> None:
     fresh.record(_story())
     _, frames = _flame(fresh)
     train = frames[("train",)]
-    found = fresh.get("/api/flow/flame", focus=train["id"])
+    found = fresh.get("/api/v1/flow/flame", focus=train["id"])
     assert [frame["name"] for frame in found["frames"]] == ["train", "load"]
     assert found["ancestors"][0]["id"] == "0"
     assert found["total"] == 120 * MS
     get = fresh.client.get
-    fresh.error(get("/api/flow/flame", params={"focus": "123"}), 404)
+    fresh.error(get("/api/v1/flow/flame", params={"focus": "123"}), 404)
     for wrong in ({"focus": "x'"}, {"focus": str(2**63)}, {"weight": "heat"}, {"of": "a", "focus": "0"}):
-        fresh.error(get("/api/flow/flame", params=wrong), 400)
+        fresh.error(get("/api/v1/flow/flame", params=wrong), 400)
 
 
 def test_no_more_than_a_screen_shows_and_nothing_is_lost(fresh: Running) -> None:
@@ -198,7 +198,9 @@ def test_no_more_than_a_screen_shows_and_nothing_is_lost(fresh: Running) -> None
     # Nothing larger was left out.
     assert other["max_ns"] < frames[("parent", "child_2599")]["value"]
     assert other["attempts"] == 603
-    whole = fresh.client.post("/api/sql", json={"sql": "SELECT sum(duration_ns)::BIGINT FROM tasks"}).json()
+    whole = fresh.client.post(
+        "/api/v1/sql", json={"sql": "SELECT sum(duration_ns)::BIGINT FROM tasks"}
+    ).json()
     assert found["total"] == whole["rows"][0][0]
     assert sum(frame["own"] for frame in found["frames"]) == found["total"]
 
@@ -210,7 +212,7 @@ def test_sandwich(fresh: Running) -> None:
     story.task("leaf", 0, 50, 53, parent=again)
     story.task("leaf", 0, 60, 61)
     fresh.record(story)
-    found = fresh.get("/api/flow/flame", of="walk")
+    found = fresh.get("/api/v1/flow/flame", of="walk")
     assert (found["own"], found["value"], found["attempts"], found["total"]) == (30 * MS, 33 * MS, 2, 34 * MS)
 
     def edges(tree: dict[str, Any]) -> set[tuple[str | None, str | None, int, int]]:
@@ -231,7 +233,7 @@ def test_sandwich(fresh: Running) -> None:
         ("walk", "walk", 20, 23),
         ("walk", "leaf", 3, 3),
     }
-    assert fresh.get("/api/flow/flame", of="nobody")["value"] == 0
+    assert fresh.get("/api/v1/flow/flame", of="nobody")["value"] == 0
 
 
 def test_difference_between_jobs(fresh: Running) -> None:
@@ -241,7 +243,7 @@ def test_difference_between_jobs(fresh: Running) -> None:
     story.task("same", 100, 100, 130, job=OTHER_JOB, parent="f" * 40 + OTHER_JOB)
     story.task("new", 100, 100, 105, job=OTHER_JOB, parent="f" * 40 + OTHER_JOB)
     fresh.record(story)
-    found, frames = _flame(fresh, baseline_job="01000000")
+    found, frames = _flame(fresh, baseline_job_id="01000000")
     assert (found["total"], found["baseline_total"]) == (35 * MS, 17 * MS)
     values = {name: (one["value"] // MS, one["baseline_value"] // MS) for name, one in frames.items() if name}
     assert values == {("same",): (30, 10), ("new",): (5, 0), ("gone",): (0, 7)}
@@ -263,8 +265,8 @@ def test_a_range_compared_with_another_and_with_the_rest(fresh: Running) -> None
         _, frames = _flame(fresh, **span, **more)
         assert {name: one["value"] / MS for name, one in frames.items() if name} == {("f",): 50, ("g",): 10}
         assert {name: one["baseline_value"] / MS for name, one in frames.items() if name} == before
-    for wrong in ({"baseline_rest": True}, {**span, "baseline_rest": True, "baseline_job": "01000000"}):
-        fresh.error(fresh.client.get("/api/flow/flame", params=wrong), 400)
+    for wrong in ({"baseline_rest": True}, {**span, "baseline_rest": True, "baseline_job_id": "01000000"}):
+        fresh.error(fresh.client.get("/api/v1/flow/flame", params=wrong), 400)
 
 
 def test_an_empty_session_has_an_empty_graph(fresh: Running) -> None:
@@ -278,15 +280,15 @@ def test_tasks_that_die_while_blocked_were_blocked_until_then(fresh: Any) -> Non
     parent = story.task("parent", 0, 0, 100, failed=True)
     story.blocks(parent, story.task("child", 5, 10), since=10)
     fresh.record(story)
-    frames = fresh.get("/api/flow/flame", func_name="parent")["frames"]
+    frames = fresh.get("/api/v1/flow/flame", func_name="parent")["frames"]
     (frame,) = [frame for frame in frames if frame["name"] == "parent"]
     assert (frame["executing_ns"], frame["blocked_ns"]) == (10 * MS, 90 * MS)
     # The logical graph says the same.
-    nodes = fresh.get("/api/flow/logical", func_name="parent")["nodes"]
+    nodes = fresh.get("/api/v1/flow/logical", func_name="parent")["nodes"]
     (node,) = [node for node in nodes if node["name"] == "parent"]
     assert node["blocked_ns"] == 90 * MS
     # So do the phases.
     (phases,) = fresh.client.post(
-        "/api/sql", json={"sql": "SELECT executing_ns, blocked_ns FROM phases WHERE func_name = 'parent'"}
+        "/api/v1/sql", json={"sql": "SELECT executing_ns, blocked_ns FROM phases WHERE func_name = 'parent'"}
     ).json()["rows"]
     assert phases == [10 * MS, 90 * MS]

@@ -48,7 +48,7 @@ def two_workers() -> Story:
 
 def test_bars_are_where_the_attempts_held_their_workers(fresh: Running, two_workers: Story) -> None:
     fresh.record(two_workers)
-    picture = fresh.get("/api/flow/gantt", by="worker", width=800, since_ns=at(0), until_ns=at(400))
+    picture = fresh.get("/api/v1/flow/gantt", by="worker", width=800, since_ns=at(0), until_ns=at(400))
     assert picture["origin_ns"] == picture["begin_ns"] == ORIGIN_NS
     assert [lane["id"] for lane in picture["lanes"]] == [A, B, ""]
     assert [lane["rows"] for lane in picture["lanes"]] == [1, 2, 1]
@@ -85,7 +85,7 @@ def test_long_bars_show_their_phases(fresh: Running) -> None:
     story.awaits(task_id, 290, 315, awaited=24)  # several suspensions, drawn as one stretch
     story.awaits(task_id, 145, 235, awaited=3)
     fresh.record(story)
-    picture = fresh.get("/api/flow/gantt", width=800)
+    picture = fresh.get("/api/v1/flow/gantt", width=800)
     bar = picture["bars"]["task_id"].index(task_id)
     at_ = picture["details"]["bar"].index(bar)
     details = {name: values[at_] for name, values in picture["details"].items()}
@@ -116,7 +116,7 @@ def test_long_bars_show_their_phases(fresh: Running) -> None:
 )
 def test_other_lanes(fresh: Running, two_workers: Story, by: str, lanes: dict[str, int]) -> None:
     fresh.record(two_workers)
-    picture = fresh.get("/api/flow/gantt", by=by)
+    picture = fresh.get("/api/v1/flow/gantt", by=by)
     placed = [lane for lane in picture["lanes"] if lane["kind"] != "not_placed"]
     assert {lane["id"]: lane["attempts"] for lane in placed} == lanes
     assert picture["lanes_total"] == len(lanes) + 1
@@ -135,9 +135,9 @@ def test_waiting_calls_are_on_the_lane_of_their_actor_and_last_while_they_execut
     story.task("other", 20)
     story.entity("actor", actor + JOB, 0, worker_id=A)
     fresh.record(story)
-    lane, waiting = fresh.get("/api/flow/gantt", by="worker")["lanes"]
+    lane, waiting = fresh.get("/api/v1/flow/gantt", by="worker")["lanes"]
     assert (lane["id"], lane["waiting"], waiting["attempts"]) == (A, 5, 1)
-    picture = fresh.get("/api/flow/gantt", by="actor", width=800, since_ns=at(0), until_ns=at(400))
+    picture = fresh.get("/api/v1/flow/gantt", by="actor", width=800, since_ns=at(0), until_ns=at(400))
     lane, waiting = picture["lanes"]
     assert (lane["actor_id"], lane["waiting"], lane["rows"], lane["folded"]) == (actor + JOB, 5, 2, 0)
     assert (waiting["kind"], waiting["waiting"], waiting["attempts"]) == ("not_placed", 1, 1)
@@ -157,17 +157,17 @@ def test_a_window_and_filters_narrow_it_but_not_the_lanes_or_the_extent(
     fresh: Running, two_workers: Story
 ) -> None:
     fresh.record(two_workers)
-    window = fresh.get("/api/flow/gantt", since_ns=at(330), until_ns=at(350), width=100)
+    window = fresh.get("/api/v1/flow/gantt", since_ns=at(330), until_ns=at(350), width=100)
     assert [bar[1] for bar in bars(window) if bar[0] == B] == ["outer", "inner"]
     assert [bar for bar in bars(window) if bar[0] == A] == []
     assert window["lanes"][0]["busy_ns"] == 300 * MS
     assert window["origin_ns"] == ORIGIN_NS
-    one = fresh.get("/api/flow/gantt", func_name="use")
+    one = fresh.get("/api/v1/flow/gantt", func_name="use")
     assert [bar[1] for bar in bars(one)] == ["use"]
-    some = fresh.get("/api/flow/gantt", lanes=1, lanes_from=1)
+    some = fresh.get("/api/v1/flow/gantt", lanes=1, lanes_from=1)
     assert [lane["id"] for lane in some["lanes"]] == [B]
     assert {bar[0] for bar in bars(some)} == {B}
-    none = fresh.get("/api/flow/gantt", func_name="no such")
+    none = fresh.get("/api/v1/flow/gantt", func_name="no such")
     assert (none["attempts"], none["lanes"], none["bars"]["lane"]) == (0, [], [])
 
 
@@ -182,7 +182,7 @@ def test_bars_too_small_to_see_are_merged_and_counted(fresh: Running) -> None:
         longest = longest or made
     story.task("rest", 0, 700, 701, worker=A)
     fresh.record(story)
-    picture = fresh.get("/api/flow/gantt", width=100)
+    picture = fresh.get("/api/v1/flow/gantt", width=100)
     # A pixel is 10 ms; the next power of two is 16.8 ms.
     assert picture["resolution_ns"] == 2**24
     merged = [(name, count) for lane, name, _, _, _, count in bars(picture) if lane == A]
@@ -192,7 +192,7 @@ def test_bars_too_small_to_see_are_merged_and_counted(fresh: Running) -> None:
     assert sum(picture["bars"]["failed"]) == 1
     assert picture["merged"] == 200
     assert sum(picture["bars"]["busy"]) == round(1001 * MS + 200 * 0.005 * MS)
-    near = fresh.get("/api/flow/gantt", width=1000, since_ns=at(500), until_ns=at(502))
+    near = fresh.get("/api/v1/flow/gantt", width=1000, since_ns=at(500), until_ns=at(502))
     assert len([bar for bar in bars(near) if bar[1] == "tiny"]) == 200
     assert near["merged"] == 0
 
@@ -202,10 +202,10 @@ def test_utilisation_is_the_mean_number_of_running_attempts(fresh: Running) -> N
     story.task("whole", 0, 0, 400)
     story.task("half", 0, 200, 400, worker=C)
     fresh.record(story)
-    utilisation = fresh.get("/api/flow/gantt")["utilisation"]
+    utilisation = fresh.get("/api/v1/flow/gantt")["utilisation"]
     assert utilisation["bucket_ns"] == MS
     assert utilisation["running"] == [1.0] * 200 + [2.0] * 200
-    assert fresh.get("/api/flow/gantt", overview=False)["utilisation"] is None
+    assert fresh.get("/api/v1/flow/gantt", overview=False)["utilisation"] is None
 
 
 def test_events_after_the_layout_of_lanes_do_not_count_as_use(fresh: Running) -> None:
@@ -228,10 +228,10 @@ def test_events_after_the_layout_of_lanes_do_not_count_as_use(fresh: Running) ->
 
 def test_bad_questions_are_refused(fresh: Running, two_workers: Story) -> None:
     fresh.record(two_workers)
-    fresh.error(fresh.client.get("/api/flow/gantt", params={"by": "colour"}), 400)
-    fresh.error(fresh.client.get("/api/flow/gantt", params={"since_ns": 5, "until_ns": 5}), 400)
-    fresh.error(fresh.client.get("/api/flow/gantt", params={"width": 10**9}), 422)
-    fresh.error(fresh.client.get("/api/flow/critical_path", params={"job_id": "02000000"}), 404)
+    fresh.error(fresh.client.get("/api/v1/flow/gantt", params={"by": "colour"}), 400)
+    fresh.error(fresh.client.get("/api/v1/flow/gantt", params={"since_ns": 5, "until_ns": 5}), 400)
+    fresh.error(fresh.client.get("/api/v1/flow/gantt", params={"width": 10**9}), 422)
+    fresh.error(fresh.client.get("/api/v1/flow/critical-path", params={"job_id": "02000000"}), 404)
 
 
 def test_the_critical_path_adds_up_to_the_duration(fresh: Running) -> None:
@@ -247,7 +247,7 @@ def test_the_critical_path_adds_up_to_the_duration(fresh: Running) -> None:
     story.get(DRIVER, last, 311, 402)
     story.entity("job", JOB, 0, 420)
     fresh.record(story)
-    path = fresh.get("/api/flow/critical_path")
+    path = fresh.get("/api/v1/flow/critical-path")
     lanes = [
         (link["name"], link["phase"], (link["begin_ns"] - ORIGIN_NS) / MS, (link["end_ns"] - ORIGIN_NS) / MS)
         for link in path["links"]
@@ -290,7 +290,7 @@ def test_the_critical_path_is_that_of_the_longest_job_that_ran_tasks(fresh: Runn
     for attempt in story.batch.attempts:
         attempt.job_id = attempt.task_id[-8:]
     fresh.record(story)
-    assert fresh.get("/api/flow/critical_path")["job_id"] == "03000000"
+    assert fresh.get("/api/v1/flow/critical-path")["job_id"] == "03000000"
 
 
 def test_the_critical_path_goes_through_retries_and_nested_waits(fresh: Running) -> None:
@@ -302,7 +302,7 @@ def test_the_critical_path_goes_through_retries_and_nested_waits(fresh: Running)
     story.get(DRIVER, outer, 1, 300)
     story.entity("job", JOB, 0, 300)
     fresh.record(story)
-    path = fresh.get("/api/flow/critical_path", job_id=JOB)
+    path = fresh.get("/api/v1/flow/critical-path", job_id=JOB)
     lanes = [
         (link["name"], link["attempt"], link["phase"], (link["end_ns"] - link["begin_ns"]) / MS)
         for link in path["links"]
@@ -327,7 +327,7 @@ def test_a_long_path_shows_its_longest_links(fresh: Running, monkeypatch: pytest
         story.task("queued", 0, 10 * number + 1, 10 * number + 10)
     story.entity("job", JOB, 0, 120)
     fresh.record(story)
-    path = fresh.get("/api/flow/critical_path")
+    path = fresh.get("/api/v1/flow/critical-path")
     assert (path["links_total"], path["duration_ns"]) == (24, 120 * MS)
     begins = [(link["begin_ns"] - ORIGIN_NS) / MS for link in path["links"]]
     assert begins == [1, 11, 21, 31, 41]
@@ -339,7 +339,7 @@ def _path(running: Running, **params: Any) -> list[tuple[str, str, float, float]
     """(name, phase, begin, end) of each link, in ms of the story."""
     return [
         (link["name"], link["phase"], (link["begin_ns"] - ORIGIN_NS) / MS, (link["end_ns"] - ORIGIN_NS) / MS)
-        for link in running.get("/api/flow/critical_path", **params)["links"]
+        for link in running.get("/api/v1/flow/critical-path", **params)["links"]
     ]
 
 
@@ -351,7 +351,7 @@ def test_the_path_of_a_job_that_runs_ends_at_what_its_driver_waits_for(fresh: Ru
     story.blocks(outer, inner, 15)
     story.blocks(DRIVER, outer, 5)
     fresh.record(story)
-    path = fresh.get("/api/flow/critical_path")
+    path = fresh.get("/api/v1/flow/critical-path")
     assert [(link["name"], link["phase"]) for link in path["links"]] == [
         ("outer", "executing"),
         ("inner", "waiting_node"),
@@ -367,7 +367,7 @@ def test_the_path_of_a_job_whose_driver_runs_ends_at_the_driver(fresh: Running) 
     work = story.task("work", 0, 5, 50, worker=A)
     story.get(DRIVER, work, 1, 52)
     fresh.record(story)
-    path = fresh.get("/api/flow/critical_path")
+    path = fresh.get("/api/v1/flow/critical-path")
     assert [(link["name"], link["phase"]) for link in path["links"]] == [
         ("work", "waiting_node"),
         ("work", "executing"),
@@ -431,15 +431,15 @@ def test_the_start_of_a_worker_and_the_loading_of_code_are_phases_of_their_own(f
         ("first", "starting_worker", 2400, 2500),
         ("later", "waiting_node", 2500, 2600),
     ]
-    of_first = fresh.get(f"/api/tasks/{first}")["scheduling"][0]
+    of_first = fresh.get(f"/api/v1/tasks/{first}")["scheduling"][0]
     assert (of_first["waiting_node_ns"], of_first["starting_worker_ns"], of_first["loading_ns"]) == (
         400 * MS,
         1595 * MS,
         100 * MS,
     )
-    summed = fresh.get("/api/flow/range")["phases"]
+    summed = fresh.get("/api/v1/flow/range")["phases"]
     assert (summed["starting_worker"], summed["waiting_node"]) == (1595 * MS, (400 + 2590) * MS)
-    stack = fresh.get("/api/flow/stack", at_ns=at(1000))["nodes"]
+    stack = fresh.get("/api/v1/flow/stack", at_ns=at(1000))["nodes"]
     assert {(node["name"], node["situation"]) for node in stack if node["count"]} == {
         ("first", "starting_worker"),
         ("later", "waiting_node"),
@@ -487,17 +487,17 @@ def test_a_driver_without_a_tracer_is_taken_to_wait_for_what_it_submits(fresh: R
         ("second", "executing", 65, 90),
         ("driver", "unknown", 90, 200),
     ]
-    assert not fresh.get("/api/flow/critical_path")["driver_traced"]
+    assert not fresh.get("/api/v1/flow/critical-path")["driver_traced"]
 
 
 def test_no_time_at_all_and_clocks_that_differ_are_drawn_whole(fresh: Any) -> None:
     story = Story()
     story.task("at once", 0, 0, 0)
     fresh.record(story)
-    assert fresh.get("/api/flow/gantt")["in_window"] == 1
+    assert fresh.get("/api/v1/flow/gantt")["in_window"] == 1
     story.task("early", -100, -150, -110)  # its worker's clock is behind that of who submitted it
     fresh.record(story)
-    answer = fresh.get("/api/flow/gantt", by="node")
+    answer = fresh.get("/api/v1/flow/gantt", by="node")
     assert (answer["in_window"], answer["left_out"], answer["origin_ns"]) == (2, 0, at(-150))
 
 
@@ -515,20 +515,20 @@ def test_lanes_by_call_path_are_the_call_tree_and_fold(fresh: Running) -> None:
         rows = fresh.get(path, by="path", **params)["lanes"]
         return [(one["label"], one["depth"], one["attempts"], one["busy_ns"] / MS) for one in rows]
 
-    assert lanes("/api/flow/gantt") == [
+    assert lanes("/api/v1/flow/gantt") == [
         ("another", 1, 1, 10),
         ("leaf", 1, 1, 10),
         ("outer", 1, 1, 90),
         ("inner", 2, 1, 60),
         ("leaf", 3, 2, 15),
     ]
-    assert lanes("/api/flow/gantt", levels=1)[2:] == [("outer", 1, 4, 90 + 60 + 15)]
-    assert lanes("/api/flow/gantt", levels=2, lanes_from=2) == [("outer", 1, 1, 90), ("inner", 2, 3, 75)]
-    picture = fresh.get("/api/flow/gantt", by="path", levels=2)
+    assert lanes("/api/v1/flow/gantt", levels=1)[2:] == [("outer", 1, 4, 90 + 60 + 15)]
+    assert lanes("/api/v1/flow/gantt", levels=2, lanes_from=2) == [("outer", 1, 1, 90), ("inner", 2, 3, 75)]
+    picture = fresh.get("/api/v1/flow/gantt", by="path", levels=2)
     of_lane = [picture["lanes"][lane]["label"] for lane in picture["bars"]["lane"]]
     assert sorted(of_lane) == ["another", "inner", "inner", "inner", "leaf", "outer"]
-    assert lanes("/api/flow/range", levels=1)[0] == ("outer", 1, 4, 165)
-    fresh.error(fresh.client.get("/api/flow/gantt", params={"by": "path", "levels": 99}), 422)
+    assert lanes("/api/v1/flow/range", levels=1)[0] == ("outer", 1, 4, 165)
+    fresh.error(fresh.client.get("/api/v1/flow/gantt", params={"by": "path", "levels": 99}), 422)
 
 
 def test_lanes_added_after_the_layout_are_reported(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -537,12 +537,12 @@ def test_lanes_added_after_the_layout_are_reported(fresh: Running, monkeypatch: 
     story = Story()
     story.task("early", -1000, -900, -800)
     fresh.record(story)
-    before = fresh.get("/api/flow/gantt")
+    before = fresh.get("/api/v1/flow/gantt")
     story.task("late", -500, -400, -300)
     story.task("elsewhere", -500, -400, -300, worker="c" * 56)
     fresh.record(story)
-    wait_until(lambda: len(fresh.get("/api/tasks")["items"]) == 3, "what came later")
-    found = fresh.get("/api/flow/gantt", width=1500)
+    wait_until(lambda: len(fresh.get("/api/v1/tasks")["items"]) == 3, "what came later")
+    found = fresh.get("/api/v1/flow/gantt", width=1500)
     assert (before["attempts"], found["attempts"], found["in_window"], found["left_out"]) == (1, 3, 3, 1)
     assert found["names"] == ["early", "late"] or found["names"] == ["late", "early"]
     assert found["end_ns"] == before["end_ns"] + 500 * MS
@@ -555,5 +555,5 @@ def test_a_job_may_be_called_anything(fresh: Running) -> None:
     story.task("own", 0, 2, 5, job=job, worker="c" * 56, parent=f"{'f' * 40}{job}")
     fresh.record(story)
     for one, name in ((job, "own"), (JOB, "theirs")):
-        path = fresh.get("/api/flow/critical_path", job_id=one)
+        path = fresh.get("/api/v1/flow/critical-path", job_id=one)
         assert {link["name"] for link in path["links"]} - {"driver"} == {name}

@@ -61,7 +61,7 @@ def _nodes(graph: Graph) -> dict[str, dict[str, Any]]:
 
 def test_the_graph_is_what_ran(fresh: Running) -> None:
     fresh.record(_story())
-    found = fresh.get("/api/flow/logical", fold="Store")
+    found = fresh.get("/api/v1/flow/logical", fold="Store")
     driver = f"driver:{JOB}"
     calls = _calls(found)
     assert {pair: (edge["attempts"], edge["failed"]) for pair, edge in calls.items()} == {
@@ -74,7 +74,7 @@ def test_the_graph_is_what_ran(fresh: Running) -> None:
         ("m:Store.put", "m:Store.log"): (2, 0),
         ("m:Store.log", "f:clean"): (2, 0),
     }
-    assert found["attempts"] == fresh.get("/api/tasks")["total"] == 16
+    assert found["attempts"] == fresh.get("/api/v1/tasks")["total"] == 16
     assert _data(found) == {
         ("f:load", "f:train"): (0, 0, 4, 400),
         ("f:load", "m:Store.put"): (2, 2000, 0, 0),
@@ -112,17 +112,17 @@ def test_calls_of_a_coroutine_are_its_own_though_ray_names_the_creation_of_its_a
     story.get(run, step, 10, 50)
     story.batch.edges.append(Edge(step, -1, "caller", run, 0, None, at(10), at(10)))
     fresh.record(story)
-    assert ("m:Control.run", "f:step") in _calls(fresh.get("/api/flow/logical"))
-    (item,) = fresh.get("/api/tasks", func_name="step")["items"]
+    assert ("m:Control.run", "f:step") in _calls(fresh.get("/api/v1/flow/logical"))
+    (item,) = fresh.get("/api/v1/tasks", func_name="step")["items"]
     assert (item["parent_task_id"], item["caller_task_id"]) == (init, run)
     for name, known in (("caller_task_id", run), ("parent_task_id", init)):
-        assert [one["task_id"] for one in fresh.get("/api/tasks", **{name: known})["items"]] == [step]
-    task = fresh.get(f"/api/tasks/{step}")
+        assert [one["task_id"] for one in fresh.get("/api/v1/tasks", **{name: known})["items"]] == [step]
+    task = fresh.get(f"/api/v1/tasks/{step}")
     assert (task["parent"]["task_id"], task["call_path"]) == (run, ["Control.run", "step"])
-    assert [child["task_id"] for child in fresh.get(f"/api/tasks/{run}")["children"]] == [step]
-    assert fresh.get(f"/api/tasks/{init}")["children"] == []
-    assert fresh.get(f"/api/tasks/{leaf}")["call_path"] == ["Control.run", "step", "leaf"]
-    names = {frame["id"]: frame for frame in fresh.get("/api/flow/flame")["frames"]}
+    assert [child["task_id"] for child in fresh.get(f"/api/v1/tasks/{run}")["children"]] == [step]
+    assert fresh.get(f"/api/v1/tasks/{init}")["children"] == []
+    assert fresh.get(f"/api/v1/tasks/{leaf}")["call_path"] == ["Control.run", "step", "leaf"]
+    names = {frame["id"]: frame for frame in fresh.get("/api/v1/flow/flame")["frames"]}
     (frame,) = [frame for frame in names.values() if frame["name"] == "step"]
     assert names[frame["parent"]]["name"] == "Control.run"
 
@@ -140,17 +140,17 @@ def test_every_edge_of_the_record_is_in_the_graph(fresh: Running) -> None:
     story.batch.edges.append(Edge(taker, -1, "nested", maker, 3, None, at(503), at(503)))
     fresh.record(story)
     for filters in ({}, {"func_name": "taker"}, {"func_name": "maker"}):
-        found = _data(fresh.get("/api/flow/logical", **filters))
+        found = _data(fresh.get("/api/v1/flow/logical", **filters))
         assert found[("f:maker", "f:taker")] == (1, 70, 1, 5000)
         assert (len(found) == 1) == bool(filters)
     rows = fresh.client.post(
-        "/api/sql",
+        "/api/v1/sql",
         json={
             "sql": "SELECT count(*), sum(bytes)::BIGINT FROM data_edges "
             "WHERE kind IN ('argument', 'get') AND NOT nested"
         },
     ).json()["rows"]
-    data = fresh.get("/api/flow/logical")["data"]
+    data = fresh.get("/api/v1/flow/logical")["data"]
     assert [[sum(edge["objects"] for edge in data), sum(edge["bytes"] for edge in data)]] == rows
 
 
@@ -161,7 +161,7 @@ def test_instances_are_told_apart(fresh: Running) -> None:
         if attempt.actor_id == first and attempt.func_name == "Store.put":
             attempt.actor_repr_name = "Store(1)"
     fresh.record(story)
-    found = fresh.get("/api/flow/logical", expand=["Store", "NoSuchClass"])
+    found = fresh.get("/api/v1/flow/logical", expand=["Store", "NoSuchClass"])
     calls = {pair: edge["attempts"] for pair, edge in _calls(found).items() if "Store" in "".join(pair)}
     assert calls == {
         (f"driver:{JOB}", f"m:Store.__init__@{first}"): 1,
@@ -204,7 +204,7 @@ def test_a_class_that_calls_itself_opens_as_its_instances(
     for number in range(2):  # no call within this class
         story.task("Store.put", 50, 51, 52, actor=f"{100 + number:024x}")
     fresh.record(story)
-    found = fresh.get("/api/flow/logical")
+    found = fresh.get("/api/v1/flow/logical")
     nodes = _nodes(found)
     box = nodes["c:Worker"]
     assert (box["is_expanded"], box["actors"]) == (True, 7)
@@ -217,14 +217,14 @@ def test_a_class_that_calls_itself_opens_as_its_instances(
     tree = {(f"{up:024x}", f"{down:024x}"): 10 * down for up in (1, 2, 3) for down in (2 * up, 2 * up + 1)}
     assert called == tree
 
-    folded = fresh.get("/api/flow/logical", fold="Worker")
+    folded = fresh.get("/api/v1/flow/logical", fold="Worker")
     assert not _nodes(folded)["c:Worker"]["is_expanded"]
     assert _calls(folded)[("m:Worker.run", "m:Worker.run")]["attempts"] == 6
     assert folded["attempts"] == found["attempts"]
     for name, limit in (("MAX_UNASKED", 6), ("MAX_UNASKED_ROWS", 20)):
         with monkeypatch.context() as less:
             less.setattr(logical_sql, name, limit)
-            narrowed = fresh.get("/api/flow/logical", since_ns=str(at(0)), until_ns=str(at(10**6 + limit)))
+            narrowed = fresh.get("/api/v1/flow/logical", since_ns=str(at(0)), until_ns=str(at(10**6 + limit)))
             assert not _nodes(narrowed)["c:Worker"]["is_expanded"], name
 
 
@@ -234,7 +234,7 @@ def test_calls_of_a_function_are_told_apart(fresh: Running, monkeypatch: pytest.
     loads = [one.task_id for one in story.batch.attempts if one.func_name == "load"]
     trains = [one.task_id for one in story.batch.attempts if one.func_name == "train"]
     fresh.record(story)
-    found = fresh.get("/api/flow/logical", expand=["load", "train"], fold="Store")
+    found = fresh.get("/api/v1/flow/logical", expand=["load", "train"], fold="Store")
     # 10, 10, 10, 10, 40 and 10 ms: the longest, and of equals the first.
     failed, (first, second, *others) = loads[4], sorted({*loads} - {loads[4]})
     nodes = _nodes(found)
@@ -264,33 +264,34 @@ def test_calls_of_a_function_are_told_apart(fresh: Running, monkeypatch: pytest.
             expected[pair] = expected.get(pair, 0) + 1
     assert got == expected
     assert found["attempts"] == sum(edge["attempts"] for edge in found["calls"]) == 16
-    folded = fresh.get("/api/flow/logical", fold="Store")
+    folded = fresh.get("/api/v1/flow/logical", fold="Store")
     assert {(e["source"].split("@")[0], e["target"].split("@")[0]) for e in found["calls"]} == set(
         _calls(folded)
     )
-    only = fresh.get("/api/flow/logical", expand="load", state="FAILED")
+    only = fresh.get("/api/v1/flow/logical", expand="load", state="FAILED")
     assert {node["task_id"] for node in only["nodes"] if node["kind"] == "call"} == {failed}
     # A method is told apart by its actors alone, and an unknown name unfolds nothing.
-    same = fresh.get("/api/flow/logical", expand=["Store.put", "nobody"], fold="Store")
+    same = fresh.get("/api/v1/flow/logical", expand=["Store.put", "nobody"], fold="Store")
     assert set(_nodes(same)) == set(_nodes(folded))
 
 
 def test_filters_pick_the_callees(fresh: Running) -> None:
     fresh.record(_story())
-    found = fresh.get("/api/flow/logical", func_name="Store.log")
+    found = fresh.get("/api/v1/flow/logical", func_name="Store.log")
     assert {pair: edge["attempts"] for pair, edge in _calls(found).items()} == {
         ("m:Store.put", "m:Store.log"): 2
     }
     assert _nodes(found)["m:Store.put"]["attempts"] == 0
     assert found["data"] == []
     # A data edge is shown if one of its ends matches.
-    assert set(_data(fresh.get("/api/flow/logical", func_name="train"))) == {("f:load", "f:train")}
-    failed = fresh.get("/api/flow/logical", state="FAILED")
+    assert set(_data(fresh.get("/api/v1/flow/logical", func_name="train"))) == {("f:load", "f:train")}
+    failed = fresh.get("/api/v1/flow/logical", state="FAILED")
     assert failed["attempts"] == 1
-    assert fresh.get("/api/flow/logical", type="DRIVER_TASK")["calls"] == []
-    assert fresh.get("/api/flow/logical", job_id="02000000")["nodes"] == []
+    assert fresh.get("/api/v1/flow/logical", type="DRIVER_TASK")["calls"] == []
+    assert fresh.get("/api/v1/flow/logical", job_id="02000000")["nodes"] == []
     fresh.error(
-        fresh.client.get("/api/flow/logical", params={"expand": [f"C{number}" for number in range(11)]}), 400
+        fresh.client.get("/api/v1/flow/logical", params={"expand": [f"C{number}" for number in range(11)]}),
+        400,
     )
 
 
@@ -299,7 +300,7 @@ def test_open_waits_and_running_attempts_count(fresh: Running) -> None:
     waits = story.task("waits", 0, 10)
     story.blocks(waits, story.task("slow", 20, 30, parent=waits), 40)
     fresh.record(story)
-    node = _nodes(fresh.get("/api/flow/logical"))["f:waits"]
+    node = _nodes(fresh.get("/api/v1/flow/logical"))["f:waits"]
     assert node["executing_ns"] == 30 * MS
     assert node["blocked_ns"] == node["duration_ns"] - 30 * MS > 0
     assert node["p50_ns"] == pytest.approx(node["duration_ns"])
@@ -316,9 +317,9 @@ def test_waits_that_overlap_count_once_with_or_without_a_reported_end(
     fresh.record(story)
     for few, end in ((logical_sql.EXACT_QUANTILES, 200), (-1, 300)):
         monkeypatch.setattr(logical_sql, "EXACT_QUANTILES", few)
-        node = _nodes(fresh.get("/api/flow/logical", until_ns=at(end)))["f:waits"]
+        node = _nodes(fresh.get("/api/v1/flow/logical", until_ns=at(end)))["f:waits"]
         assert (node["executing_ns"], node["blocked_ns"]) == (20 * MS, 80 * MS)
-    (frame,) = (one for one in fresh.get("/api/flow/flame")["frames"] if one["name"] == "waits")
+    (frame,) = (one for one in fresh.get("/api/v1/flow/flame")["frames"] if one["name"] == "waits")
     assert frame["blocked_ns"] == 80 * MS
 
 
@@ -331,7 +332,7 @@ def test_many_instances_and_functions_are_folded_and_counted(fresh: Running) -> 
     for number in range(600):
         story.task(f"f{number:03d}", 0, 1, 2 + number)
     fresh.record(story)
-    found = fresh.get("/api/flow/logical", expand="Store")
+    found = fresh.get("/api/v1/flow/logical", expand="Store")
     assert len(found["nodes"]) + len(found["calls"]) + len(found["data"]) <= found["limit"] == 500
     assert sum(edge["attempts"] for edge in found["calls"]) == found["attempts"] == 661
     nodes = _nodes(found)
@@ -341,7 +342,7 @@ def test_many_instances_and_functions_are_folded_and_counted(fresh: Running) -> 
         sum(node["attempts"] for node in found["nodes"] if node["kind"] not in ("class", "instance")) == 661
     )
     assert nodes["other"]["attempts"] == found["folded"]["attempts"] > 0
-    only = fresh.get("/api/flow/logical", expand="Store", func_name="Store.put")
+    only = fresh.get("/api/v1/flow/logical", expand="Store", func_name="Store.put")
     assert only["folded"]["instances"] == {"Store": 10}
     boxes = [node for node in only["nodes"] if node["kind"] == "instance"]
     assert len(boxes) == 51
@@ -355,7 +356,7 @@ def test_a_restart_of_an_actor_is_its_constructor(fresh: Running) -> None:
     story.batch.attempts[0].func_name = story.batch.attempts[0].name = None
     story.batch.entities.append(Entity("actor", actor, {"class_name": "Store"}))
     fresh.record(story)
-    assert _nodes(fresh.get("/api/flow/logical", fold="Store"))["m:Store.__init__"]["attempts"] == 2
+    assert _nodes(fresh.get("/api/v1/flow/logical", fold="Store"))["m:Store.__init__"]["attempts"] == 2
 
 
 def test_a_large_record_is_summed_up_by_call_path_to_the_same_graph(
@@ -374,10 +375,10 @@ def test_a_large_record_is_summed_up_by_call_path_to_the_same_graph(
     story.blocks(waits, story.task("long", 406, 410, 600, parent=waits), 420)
     fresh.record(story)
     questions: list[dict[str, str]] = [{}, {"func_name": "load"}, {"name": "Store"}, {"state": "FAILED"}]
-    few = [fresh.get("/api/flow/logical", fold="Store", **asked) for asked in questions]
+    few = [fresh.get("/api/v1/flow/logical", fold="Store", **asked) for asked in questions]
     monkeypatch.setattr(logical_sql, "EXACT_QUANTILES", -1)
     for asked, before in zip(questions, few, strict=True):
-        found = fresh.get("/api/flow/logical", fold="Store", **asked, until_ns=str(at(10**6)))
+        found = fresh.get("/api/v1/flow/logical", fold="Store", **asked, until_ns=str(at(10**6)))
         assert found.pop("is_estimated")
         assert not before.pop("is_estimated")
         for part in ("nodes", "calls", "data"):
@@ -394,9 +395,9 @@ def test_objects_that_a_call_does_not_name_are_counted(fresh: Running) -> None:
         story.batch.spans.append(Span(train, 0, "ray.get", at(begin), at(begin + 10), extra))
     story.span(train, "ray.get", 60, 70)
     fresh.record(story)
-    assert fresh.get("/api/flow/logical")["data_unnamed"] == 7749
-    assert fresh.get("/api/flow/logical", func_name="train")["data_unnamed"] == 7749
-    assert fresh.get("/api/flow/logical", func_name="load")["data_unnamed"] == 0
+    assert fresh.get("/api/v1/flow/logical")["data_unnamed"] == 7749
+    assert fresh.get("/api/v1/flow/logical", func_name="train")["data_unnamed"] == 7749
+    assert fresh.get("/api/v1/flow/logical", func_name="load")["data_unnamed"] == 0
 
 
 def test_a_large_record_is_estimated_and_says_so(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -407,7 +408,7 @@ def test_a_large_record_is_estimated_and_says_so(fresh: Running, monkeypatch: py
     loads = [story.task("load", 2, 3, 13, parent=train) for _ in range(1000)]
     story.get(train, loads, 20, 30)
     fresh.record(story)
-    found = fresh.get("/api/flow/logical")
+    found = fresh.get("/api/v1/flow/logical")
     assert (found["data_sampled"], found["is_estimated"], found["attempts"]) == (4, True, 1001)
     (edge,) = found["data"]
     # Every fourth object by a hash: 250 of them, give or take a few standard deviations (of 13.7).

@@ -68,7 +68,7 @@ def _story() -> Story:
 
 def _placement(fresh: Any, **params: Any) -> Any:
     """The answer about a time, its nodes and bundles as rows."""
-    picture = fresh.get("/api/flow/physical", **params)
+    picture = fresh.get("/api/v1/flow/physical", **params)
     amounts = [*picture.pop("amounts"), None]  # -1 is none
     groups = picture.pop("groups")
     for name in ("nodes", "bundles"):
@@ -78,7 +78,7 @@ def _placement(fresh: Any, **params: Any) -> Any:
         node.update(total=amounts[node["total"]], used=amounts[node["used"]])
     for bundle in picture["bundles"]:
         group = groups[bundle["group"]]
-        bundle.update(group=group["id"], name=group["name"], resources=amounts[bundle["resources"]])
+        bundle.update(group=group["placement_group_id"], name=group["name"], resources=amounts[bundle["resources"]])
     return picture
 
 
@@ -165,7 +165,7 @@ def test_a_bundle_does_not_revive_a_node_that_has_ended(fresh: Any) -> None:
     picture = _placement(fresh, at_ns=at(660))
     assert [(node["name"], node["is_known"]) for node in picture["nodes"]] == [("head", True)]
     assert (picture["bundles"], picture["bundles_total"]) == ([], 0)
-    answer = fresh.client.get("/api/flow/physical/node", params={"on_node": SIDE, "at_ns": at(660)})
+    answer = fresh.client.get("/api/v1/flow/physical/node", params={"on_node": SIDE, "at_ns": at(660)})
     fresh.error(answer, 404)
 
 
@@ -209,27 +209,27 @@ def test_filters_pick_what_counts_as_running_and_bytes_are_those_made_so_far(fre
 
 def test_one_node_in_full(fresh: Any) -> None:
     fresh.record(_story())
-    picture = fresh.get("/api/flow/physical/node", at_ns=at(250), on_node=SIDE)
+    picture = fresh.get("/api/v1/flow/physical/node", at_ns=at(250), on_node=SIDE)
     assert picture["node"]["used"] == {"CPU": 3.0, "GPU": 2.0}
     assert picture["end_ns"] == at(800)
     (bundle,) = picture["bundles"]
     assert bundle["resources"] == {"CPU": 2.0, "GPU": 1.0}
     two, three = picture["workers"]
     assert [(a["name"], a["since_ns"]) for a in two["attempts"]] == [("inner", at(200))]
-    assert (three["id"], three["actor_id"], three["bundle"]) == (WORKER_3, ACTOR + JOB, 0)
+    assert (three["worker_id"], three["actor_id"], three["bundle"]) == (WORKER_3, ACTOR + JOB, 0)
     assert [a["name"] for a in three["attempts"]] == ["Model.stop", "Model.step", "Model.step", "Model.step"]
-    answer = fresh.client.get("/api/flow/physical/node", params={"on_node": SIDE, "at_ns": at(900)})
+    answer = fresh.client.get("/api/v1/flow/physical/node", params={"on_node": SIDE, "at_ns": at(900)})
     fresh.error(answer, 404)
-    fresh.error(fresh.client.get("/api/flow/physical/node"), 400)
+    fresh.error(fresh.client.get("/api/v1/flow/physical/node"), 400)
 
 
 def test_objects_count_once_for_each_node_that_took_them(fresh: Any) -> None:
     fresh.record(_story())
-    picture = fresh.get("/api/flow/transfers", until_ns=at(455))
+    picture = fresh.get("/api/v1/flow/transfers", until_ns=at(455))
     assert [(p["source"], p["target"], p["objects"], p["bytes"]) for p in picture["pairs"]] == [
         (SIDE, HEAD, 1, 100)
     ]
-    picture = fresh.get("/api/flow/transfers", span_ns=545 * 10**6, until_ns=at(1000))
+    picture = fresh.get("/api/v1/flow/transfers", span_ns=545 * 10**6, until_ns=at(1000))
     assert [(p["objects"], p["bytes"]) for p in picture["pairs"]] == [(1, 700)]
     assert (picture["pairs_total"], picture["objects"], picture["bytes"], picture["sampled"]) == (
         1,
@@ -237,8 +237,8 @@ def test_objects_count_once_for_each_node_that_took_them(fresh: Any) -> None:
         700,
         1,
     )
-    assert fresh.get("/api/flow/transfers", until_ns=at(250))["pairs"] == []
-    fresh.error(fresh.client.get("/api/flow/transfers", params={"span_ns": 0}), 422)
+    assert fresh.get("/api/v1/flow/transfers", until_ns=at(250))["pairs"] == []
+    fresh.error(fresh.client.get("/api/v1/flow/transfers", params={"span_ns": 0}), 422)
 
 
 def test_values_that_an_attempt_took_stay_where_it_ran(fresh: Any) -> None:
@@ -254,14 +254,14 @@ def test_values_that_an_attempt_took_stay_where_it_ran(fresh: Any) -> None:
     story.task("back", 60, 70, 90, node=SIDE, worker=WORKER_2, task_id=back, attempt=1)
     story.get(back, other, 35, 40)
     fresh.record(story)
-    picture = fresh.get("/api/flow/transfers", until_ns=at(100))
+    picture = fresh.get("/api/v1/flow/transfers", until_ns=at(100))
     assert [(p["source"], p["target"], p["objects"], p["bytes"]) for p in picture["pairs"]] == [
         (HEAD, SIDE, 1, 100)
     ]
     driver = Story()
     driver.get(DRIVER, other, 91, 92)
     fresh.record(driver)
-    picture = fresh.get("/api/flow/transfers", until_ns=at(110))
+    picture = fresh.get("/api/v1/flow/transfers", until_ns=at(110))
     assert [(p["source"], p["target"], p["objects"]) for p in picture["pairs"]] == [(HEAD, SIDE, 2)]
 
 
@@ -289,7 +289,7 @@ def test_a_thousand_nodes_fit(fresh: Any) -> None:
                 f"function_{slot}", 0, 1, 1000, node=node, worker=worker, resources='{"CPU":2.0,"GPU":1.0}'
             )
     fresh.record(story)
-    answer = fresh.client.get("/api/flow/physical", params={"at_ns": at(500), "with_bytes": True})
+    answer = fresh.client.get("/api/v1/flow/physical", params={"at_ns": at(500), "with_bytes": True})
     assert len(answer.content) < 1_000_000
     picture = answer.json()
     assert (picture["nodes_total"], picture["workers_total"], picture["workers_left_out"]) == (1000, 8000, 0)
@@ -309,12 +309,12 @@ def test_the_snapshot_of_now_is_made_once_and_equals_the_single_answers(
         return placement_sql.read_placement(*args, **more)
 
     monkeypatch.setattr(snapshot, "sql", SimpleNamespace(read_placement=read_placement))
-    cells = fresh.get("/api/nodes/cells")
-    shared = fresh.get("/api/flow/physical")
+    cells = fresh.get("/api/v1/nodes/cells")
+    shared = fresh.get("/api/v1/flow/physical")
     assert len(queries) == 1
     assert cells["at_ns"] == shared["at_ns"]
     # A filter that leaves all of it is asked of the record itself.
-    alone = fresh.get("/api/flow/physical", until_ns=2**62)
+    alone = fresh.get("/api/v1/flow/physical", until_ns=2**62)
     assert len(queries) == 1
     assert alone.pop("at_ns") >= shared.pop("at_ns")
     assert alone == shared
@@ -356,15 +356,15 @@ def test_rays_own_tasks_are_told_apart_and_not_counted(fresh: Any) -> None:
     }
     assert head["used"]["CPU"] == 2.0, "what it reserves is gone for others: outer's CPU and its own"
 
-    cells = fresh.get("/api/nodes/cells")["nodes"]
+    cells = fresh.get("/api/v1/nodes/cells")["nodes"]
     assert (cells["workers"][0], cells["internal"][0]) == (2, 2)
 
     for path, kind, mine, theirs in (("actors", "actor", 1, 1), ("workers", "worker", 4, 2)):
-        plain = fresh.get(f"/api/{path}")
+        plain = fresh.get(f"/api/v1/{path}")
         assert (plain["total"], plain["internal_hidden"]) == (mine, theirs)
-        whole = fresh.get(f"/api/{path}", internal="true")
+        whole = fresh.get(f"/api/v1/{path}", internal="true")
         assert (whole["total"], whole["internal_hidden"]) == (mine + theirs, 0)
         marked = {item[f"{kind}_id"] for item in whole["items"] if item["is_internal"]}
         assert marked == ({supervisor} if kind == "actor" else {own + "f" * 48, agent})
-        detail = fresh.get(f"/api/{path}/{min(marked)}")
+        detail = fresh.get(f"/api/v1/{path}/{min(marked)}")
         assert detail["is_internal"] is True

@@ -31,7 +31,7 @@ def story() -> Story:
 
 
 def get_range(running: Running, since: float, until: float, **more: Any) -> Any:
-    return running.get("/api/flow/range", since_ns=at(since), until_ns=at(until), **more)
+    return running.get("/api/v1/flow/range", since_ns=at(since), until_ns=at(until), **more)
 
 
 def test_times_are_cut_to_the_range(fresh: Running, story: Story) -> None:
@@ -103,7 +103,7 @@ def test_lanes_and_filters(fresh: Running, story: Story) -> None:
 
 def test_without_a_range_it_is_all_of_it(fresh: Running, story: Story) -> None:
     fresh.record(story)
-    found = fresh.get("/api/flow/range", state="FINISHED")
+    found = fresh.get("/api/v1/flow/range", state="FINISHED")
     assert (found["since_ns"], found["until_ns"]) == (at(0), at(300))
     assert found["attempts"] == 3
     # A wait without a reported end lasts as long as its task.
@@ -141,7 +141,7 @@ def test_tasks_that_never_reached_a_worker_keep_none_busy(fresh: Running) -> Non
 
 def test_a_range_may_have_one_end(fresh: Running, story: Story) -> None:
     fresh.record(story)
-    found = fresh.get("/api/flow/range", until_ns=at(-50))
+    found = fresh.get("/api/v1/flow/range", until_ns=at(-50))
     assert (found["attempts"], found["until_ns"]) == (0, at(-50))
 
 
@@ -149,7 +149,7 @@ def test_running_tasks_belong_to_the_range_up_to_now(fresh: Running, story: Stor
     fresh.record(story)
     services = fresh.server.services
     assert services is not None
-    found = fresh.get("/api/flow/range")
+    found = fresh.get("/api/v1/flow/range")
     assert found["since_ns"] == at(0)
     # `long` has no end: the range extends to the newest record, past the last end at 300.
     assert found["until_ns"] > at(300)
@@ -162,7 +162,7 @@ def test_nothing_in_the_range_and_what_is_no_range(fresh: Running, story: Story)
     assert (found["attempts"], found["lanes"], found["functions"]) == (0, [], [])
     assert found["running"] == {"mean": 0, "most": 0}
     for params in ({"since_ns": at(5), "until_ns": at(5)}, {"by": "colour"}):
-        fresh.error(fresh.client.get("/api/flow/range", params=params), 400)
+        fresh.error(fresh.client.get("/api/v1/flow/range", params=params), 400)
 
 
 def test_concurrency_of_too_many_attempts_is_not_counted(

@@ -33,7 +33,7 @@ def _lines(answer: Any) -> list[tuple[Any, ...]]:
 
 def test_like_branches_are_one_and_the_deepest_is_what_the_job_waits_for(fresh: Any) -> None:
     fresh.record(_story())
-    stack = fresh.get("/api/flow/stack", at_ns=at(90))
+    stack = fresh.get("/api/v1/flow/stack", at_ns=at(90))
     assert stack["in_flight"] == 14
     assert stack["left_out"] == stack["folded_nodes"] == 0
     assert _lines(stack) == [
@@ -84,7 +84,7 @@ def test_calls_behind_a_blocked_event_loop_do_not_run(fresh: Any) -> None:
     loop = story.batch.edges[-1]._replace(kind="blocks_loop", object_task=blocking, object_index=2**32 - 1)
     story.batch.edges.append(loop)
     fresh.record(story)
-    nodes = fresh.get("/api/flow/stack", at_ns=at(90))["nodes"]
+    nodes = fresh.get("/api/v1/flow/stack", at_ns=at(90))["nodes"]
     assert {(n["name"], n["situation"], n["count"]) for n in nodes if n["count"]} == {
         ("Api.wait", "running", 1),
         ("Api.blocking", "blocked", 1),
@@ -106,7 +106,7 @@ def test_an_attempt_is_where_its_states_say_at_each_time(fresh: Any) -> None:
     fresh.record(story)
 
     def situation(ms: float) -> tuple[str, int] | None:
-        nodes = fresh.get("/api/flow/stack", at_ns=at(ms), func_name="step")["nodes"]
+        nodes = fresh.get("/api/v1/flow/stack", at_ns=at(ms), func_name="step")["nodes"]
         return next(((n["situation"], n["oldest_ns"]) for n in nodes if n["name"] == "step"), None)
 
     assert [situation(ms) for ms in (5, 15, 22, 27, 40, 50, 60, 99)] == [
@@ -120,7 +120,7 @@ def test_an_attempt_is_where_its_states_say_at_each_time(fresh: Any) -> None:
         ("running", at(30)),
     ]
     assert situation(100) is None
-    later = fresh.get("/api/flow/stack", at_ns=at(95), func_name="stuck")["nodes"]
+    later = fresh.get("/api/v1/flow/stack", at_ns=at(95), func_name="stuck")["nodes"]
     stuck = next(n for n in later if n["name"] == "stuck")
     assert (stuck["situation"], stuck["blocked_on"][0]["name"]) == ("blocked", "held")
 
@@ -133,7 +133,7 @@ def test_an_argument_that_is_not_made_is_waited_for(fresh: Any) -> None:
     story.argument(second, first)
     story.get(DRIVER, second, 1, 200)
     fresh.record(story)
-    stack = fresh.get("/api/flow/stack", at_ns=at(50))
+    stack = fresh.get("/api/v1/flow/stack", at_ns=at(50))
     assert [[s["name"] for s in chain] for chain in stack["chains"]] == [["driver", "second", "first"]]
     assert {n["name"]: n["deepest"] for n in stack["nodes"]} == {"driver": 0, "second": 0, "first": 1}
 
@@ -143,25 +143,25 @@ def test_nothing_blocks_a_job_whose_driver_runs(fresh: Any) -> None:
     story.task("Gateway.forever", 0, 1, worker="9" * 56)
     fresh.record(story)
     # The driver has got what it waited for; the rest runs on by itself.
-    stack = fresh.get("/api/flow/stack", at_ns=at(650))
+    stack = fresh.get("/api/v1/flow/stack", at_ns=at(650))
     assert {n["name"] for n in stack["nodes"] if n["count"]} >= {"Gateway.forever", "loner", "leaf"}
     assert {(n["deepest"], n["awaited"]) for n in stack["nodes"]} == {(0, False)}
 
 
 def test_filters_leave_the_callers_in_sight(fresh: Any) -> None:
     fresh.record(_story())
-    stack = fresh.get("/api/flow/stack", at_ns=at(90), func_name="orphan")
+    stack = fresh.get("/api/v1/flow/stack", at_ns=at(90), func_name="orphan")
     assert stack["in_flight"] == 1
     assert [(n["name"], n["count"], n["others"]) for n in stack["nodes"]] == [
         ("driver", 0, 1),
         ("early", 0, 1),
         ("orphan", 1, 0),
     ]
-    leaves = fresh.get("/api/flow/stack", at_ns=at(90), func_name="leaf")
+    leaves = fresh.get("/api/v1/flow/stack", at_ns=at(90), func_name="leaf")
     assert leaves["in_flight"] == 8
     assert [(n["name"], n["count"]) for n in leaves["nodes"]][:2] == [("driver", 0), ("outer", 0)]
-    assert fresh.get("/api/flow/stack", at_ns=at(90), job_id="77000000")["nodes"] == []
-    assert fresh.get("/api/flow/stack", at_ns=at(-1))["in_flight"] == 0
+    assert fresh.get("/api/v1/flow/stack", at_ns=at(90), job_id="77000000")["nodes"] == []
+    assert fresh.get("/api/v1/flow/stack", at_ns=at(-1))["in_flight"] == 0
 
 
 def test_without_a_time_it_is_now_or_when_the_last_was_in_flight(
@@ -170,13 +170,13 @@ def test_without_a_time_it_is_now_or_when_the_last_was_in_flight(
     story = Story()
     story.task("only", 0, 10, 100)
     fresh.record(story)
-    live = fresh.get("/api/flow/stack")
+    live = fresh.get("/api/v1/flow/stack")
     assert live["live"]
     assert live["in_flight"] == 0
     monkeypatch.setattr("rayscope.ingest.clusters.LIVE_NS", 0)
-    over = fresh.get("/api/flow/stack")
+    over = fresh.get("/api/v1/flow/stack")
     assert (over["live"], over["at_ns"], over["in_flight"]) == (False, at(100) - 1, 1)
-    assert fresh.get("/api/flow/stack", func_name="none")["at_ns"] is None
+    assert fresh.get("/api/v1/flow/stack", func_name="none")["at_ns"] is None
 
 
 def test_activity_is_the_mean_over_each_part(fresh: Any) -> None:
@@ -184,15 +184,15 @@ def test_activity_is_the_mean_over_each_part(fresh: Any) -> None:
     story.task("a", 0, 25, 100)
     story.task("b", 50, 50, 75, failed=True)
     fresh.record(story)
-    stack = fresh.get("/api/flow/activity", buckets=4)
+    stack = fresh.get("/api/v1/flow/activity", buckets=4)
     assert (stack["begin_ns"], stack["end_ns"], stack["bucket_ns"]) == (at(0), at(100), 25_000_000)
     assert stack["in_flight"] == [1, 1, 2, 1]
     assert stack["running"] == [0, 1, 2, 1]
     assert stack["failed"] == [0, 0, 0, 1]
-    assert fresh.get("/api/flow/activity", buckets=8, func_name="b")["running"] == [1] * 8
-    assert fresh.get("/api/flow/activity", func_name="none")["in_flight"] == []
-    fresh.error(fresh.client.get("/api/flow/activity", params={"buckets": 5000}), 422)
-    fresh.error(fresh.client.get("/api/flow/stack", params={"parent_task_id": "x"}), 400)
+    assert fresh.get("/api/v1/flow/activity", buckets=8, func_name="b")["running"] == [1] * 8
+    assert fresh.get("/api/v1/flow/activity", func_name="none")["in_flight"] == []
+    fresh.error(fresh.client.get("/api/v1/flow/activity", params={"buckets": 5000}), 422)
+    fresh.error(fresh.client.get("/api/v1/flow/stack", params={"parent_task_id": "x"}), 400)
 
 
 def test_a_story_of_one_job_is_a_stack_of_that_driver(fresh: Any) -> None:
@@ -202,7 +202,7 @@ def test_a_story_of_one_job_is_a_stack_of_that_driver(fresh: Any) -> None:
         for _ in range(count):
             story.task("work", 0, 10, 100, parent="f" * 40 + job, job=job)
     fresh.record(story)
-    stack = fresh.get("/api/flow/stack", at_ns=at(50))
+    stack = fresh.get("/api/v1/flow/stack", at_ns=at(50))
     assert [(n["depth"], n["name"], n["total"]) for n in stack["nodes"]] == [
         (0, "driver", 2),
         (1, "work", 2),
@@ -221,10 +221,10 @@ def test_any_number_of_ended_callers_is_looked_up(fresh: Any, monkeypatch: pytes
     story.task("leaf", 10, 20, 100, parent=above)
     fresh.record(story)
     monkeypatch.setattr("rayscope.views.stack.sql._CLIMB_S", 60)
-    stack = fresh.get("/api/flow/stack", at_ns=at(60))
+    stack = fresh.get("/api/v1/flow/stack", at_ns=at(60))
     assert [node["name"] for node in stack["nodes"]] == ["driver", *(f"f{n}" for n in range(levels)), "leaf"]
     assert not stack["callers_left_out"]
     monkeypatch.setattr("rayscope.views.stack.sql._CLIMB_S", 0)
-    cut = fresh.get("/api/flow/stack", at_ns=at(61))
+    cut = fresh.get("/api/v1/flow/stack", at_ns=at(61))
     assert len(cut["nodes"]) == 1 + 50 + 1  # those that were found, under one of unknown callers
     assert cut["callers_left_out"]

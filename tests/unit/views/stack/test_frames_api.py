@@ -31,7 +31,7 @@ from rayscope.server.runner import Server
 from rayscope.views.stack import sampling
 
 NODE = "a" * 56
-PATH = "/api/flow/stack/frames"
+PATH = "/api/v1/flow/stack/frames"
 _SAMPLES = Path(__file__).parent / "samples"
 
 
@@ -121,7 +121,7 @@ def test_equal_stacks_of_a_line_are_one(fresh: Any, cluster: Cluster) -> None:
     cluster.reply = lambda pid, _: (True, dump(pid).replace("py:9", "py:8" if pid == 1002 else "py:9"))
     began_ns = time.time_ns()
     stacks = _post(fresh)
-    (leaf,) = [node for node in fresh.get("/api/flow/stack")["nodes"] if node["name"] == "outer_task"]
+    (leaf,) = [node for node in fresh.get("/api/v1/flow/stack")["nodes"] if node["name"] == "outer_task"]
     (node,) = stacks["nodes"]
     assert (node["node"], node["workers"]) == (leaf["id"], 3)
     assert [(f["depth"], f["name"], f["file"], f["line"], f["count"], f["own"]) for f in node["frames"]] == [
@@ -194,7 +194,7 @@ def test_a_node_of_the_stack_is_that_and_what_is_below(fresh: Any, cluster: Clus
     story.task("loner", 0, 10, worker=_worker(9))
     story.batch.attempts[-1].worker_pid = 1009
     fresh.record(story)
-    (loner,) = [node for node in fresh.get("/api/flow/stack")["nodes"] if node["name"] == "loner"]
+    (loner,) = [node for node in fresh.get("/api/v1/flow/stack")["nodes"] if node["name"] == "loner"]
     cluster.reply = lambda pid, _: (True, dump(pid).replace("outer_task", "loner"))
     stacks = _post(fresh, node=loner["id"])
     assert [request.pid for request in cluster.asked] == [1009]
@@ -344,7 +344,7 @@ def test_a_job_that_hangs_is_live_while_its_gcs_answers(fresh: Any, monkeypatch:
     poller = SimpleNamespace(status=answered)
     monkeypatch.setitem(services.clusters._clusters, SESSION, SimpleNamespace(session=SESSION, poller=poller))
     assert services.records.is_live(SESSION)
-    assert fresh.get("/api/sessions")["items"][0]["state"] == "live"
+    assert fresh.get("/api/v1/sessions")["items"][0]["state"] == "live"
     # The same address may be another session's by now.
     poller.status = PollStatus(ok=True, last_success_ns=time.time_ns(), session="another")
     assert not services.records.is_live(SESSION)

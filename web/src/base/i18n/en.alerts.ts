@@ -74,7 +74,7 @@ export const enAlerts = {
     went: 'Change',
     to: 'to',
     olderLeftOut:
-      '{{n}} older {{n, plural(one: change; other: changes)}} not shown; see /api/alerts/history.',
+      '{{n}} older {{n, plural(one: change; other: changes)}} not shown; see /api/v1/alerts/history.',
     noSilences: 'No silences',
     noSilencesText: 'To create one, choose Silence on a firing alert.',
     silenceState: { active: 'Active', pending: 'Scheduled', expired: 'Expired' },

@@ -74,7 +74,7 @@ export const zhAlerts: Pick<Translation, 'alerts'> = {
     when: '时间',
     went: '变化',
     to: '变为',
-    olderLeftOut: '未显示更早的 {{n}} 条，见 /api/alerts/history。',
+    olderLeftOut: '未显示更早的 {{n}} 条，见 /api/v1/alerts/history。',
     noSilences: '没有静默',
     noSilencesText: '要创建静默，请在触发中的告警上选择“静默”。',
     silenceState: { active: '生效中', pending: '未开始', expired: '已过期' },

@@ -25,7 +25,7 @@ export function channelDraft(channel?: Channel): ChannelDraft {
   };
 }
 
-/** The body of PUT /api/alerts/channels/NAME. Without an address, the server keeps the existing one. */
+/** The body of PUT /api/v1/alerts/channels/NAME. Without an address, the server keeps the existing one. */
 export function channelBody(draft: ChannelDraft, before?: Channel): object {
   const { severity: _, ...match } = before?.match ?? {};
   const addresses = draft.address.split(/\s+/).filter((address) => address !== '');

@@ -28,7 +28,7 @@ export function ruleDraft(rule?: Rule): RuleDraft {
   };
 }
 
-/** The body of PUT /api/alerts/rules/NAME. Fields that the form does not show stay unchanged. */
+/** The body of PUT /api/v1/alerts/rules/NAME. Fields that the form does not show stay unchanged. */
 export function ruleBody(draft: RuleDraft, before?: Rule): object {
   const texts = { summary: draft.summary.trim(), description: draft.description.trim() };
   const annotations: Record<string, string> = { ...before?.annotations, ...texts };

@@ -9,7 +9,7 @@ const SESSIONS = {
 
 function answer(values: number[], left_out = 0) {
   const series = values.map((value, at) => ({ labels: { queue: `q${at}` }, values: [value] }));
-  return { series, left_out, to_ns: 1e18, warnings: [] };
+  return { series, left_out, until_ns: 1e18, warnings: [] };
 }
 
 async function open(found: object, forS = 60) {
@@ -31,7 +31,7 @@ it('shows how many series match, which, and when the rule would fire', async () 
   expect(result.textContent).toContain('and 3 more series');
   const { params } = requests.find(({ path }) => path === '/metrics/query') ?? {};
   expect(params).toMatchObject({ expr: 'my_queue > 40', session: 'session_1' });
-  expect(params?.from_ns).toBe(params?.to_ns);
+  expect(params?.since_ns).toBe(params?.until_ns);
 });
 
 it('shows whether it fires immediately or not at all', async () => {

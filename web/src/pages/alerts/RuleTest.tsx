@@ -2,7 +2,6 @@ import { Group, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { ApiError, get } from '../../api/client';
-import type { QueryAnswer } from '../../api/schema';
 import { count, time, wholeAge } from '../../base/format';
 import { nanos } from '../../ui/charts/timeRange';
 import { useTimeRange } from '../../ui/charts/useTimeRange';
@@ -24,11 +23,7 @@ function useRuleTest(expr: string) {
     queryKey: ['alert-test', session, expr],
     queryFn: ({ signal }) => {
       const at = nanos(bounds.live ? Date.now() : (bounds.last ?? Date.now()));
-      return get<QueryAnswer>(
-        '/metrics/query',
-        { session, expr, from_ns: at, to_ns: at, limit: SHOWN },
-        signal,
-      );
+      return get('/metrics/query', { session, expr, since_ns: at, until_ns: at, limit: SHOWN }, signal);
     },
     enabled: false,
     gcTime: 0,
@@ -94,7 +89,7 @@ export function RuleTest({ expr, forS }: { expr: string; forS: number }) {
   function outcome(): string {
     const matches = (data?.series.length ?? 0) + (data?.left_out ?? 0);
     return t(`alerts.tested.${matches === 0 ? 'none' : forS > 0 ? 'waits' : 'fires'}`, {
-      at: time(data?.to_ns ?? 0),
+      at: time(data?.until_ns ?? 0),
       n: count(matches),
       time: wholeAge(forS * 1000),
     });

@@ -105,7 +105,12 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
       </div>
       <p className={`${words.dim} ${shared.small}`}>
         {t('alerts.rulesHint', { folder: rules.folder })}{' '}
-        <Anchor inherit href="/api/alerts/export" download="rayscope-rules.yml" data-testid="alerts-export">
+        <Anchor
+          inherit
+          href="/api/v1/alerts/export"
+          download="rayscope-rules.yml"
+          data-testid="alerts-export"
+        >
           <IconDownload size={13} aria-hidden /> {t('alerts.export')}
         </Anchor>
       </p>

@@ -1,10 +1,8 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect } from 'react';
-import type { AlertEvent, Alerts, Channels, Rules, Silence } from '../../api/alerts';
 import { get } from '../../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
 import { type AlertsTopic, useTopic } from '../../api/realtime';
-import type { QueryAnswer } from '../../ui/charts/series';
 
 const slow = () => refreshInterval(REFRESH_ENDED);
 
@@ -16,7 +14,7 @@ export function useAlerts(session: string) {
   useEffect(refresh, [topic, refresh]);
   return useQuery({
     queryKey: ['alerts', 'active', session],
-    queryFn: ({ signal }) => get<Alerts>('/alerts', { session }, signal),
+    queryFn: ({ signal }) => get('/alerts', { session }, signal),
     refetchInterval: slow,
   });
 }
@@ -24,7 +22,7 @@ export function useAlerts(session: string) {
 export function useRules(session: string) {
   return useQuery({
     queryKey: ['alerts', 'rules', session],
-    queryFn: ({ signal }) => get<Rules>('/alerts/rules', { session }, signal),
+    queryFn: ({ signal }) => get('/alerts/rules', { session }, signal),
     refetchInterval: slow,
   });
 }
@@ -32,12 +30,7 @@ export function useRules(session: string) {
 export function useHistory(session: string) {
   return useQuery({
     queryKey: ['alerts', 'history', session],
-    queryFn: ({ signal }) =>
-      get<{ items: AlertEvent[]; total: number; kept_at_most: number }>(
-        '/alerts/history',
-        { session, limit: 200 },
-        signal,
-      ),
+    queryFn: ({ signal }) => get('/alerts/history', { session, limit: 200 }, signal),
     refetchInterval: slow,
   });
 }
@@ -45,7 +38,7 @@ export function useHistory(session: string) {
 export function useSilences() {
   return useQuery({
     queryKey: ['alerts', 'silences'],
-    queryFn: ({ signal }) => get<{ items: Silence[] }>('/alerts/silences', {}, signal),
+    queryFn: ({ signal }) => get('/alerts/silences', {}, signal),
     refetchInterval: slow,
   });
 }
@@ -53,7 +46,7 @@ export function useSilences() {
 export function useChannels() {
   return useQuery({
     queryKey: ['alerts', 'channels'],
-    queryFn: ({ signal }) => get<Channels>('/alerts/channels', {}, signal),
+    queryFn: ({ signal }) => get('/alerts/channels', {}, signal),
     refetchInterval: slow,
   });
 }
@@ -62,7 +55,7 @@ export function useChannels() {
 export function useAlertSeries(session: string, expr: string) {
   return useQuery({
     queryKey: ['alert-series', session, expr],
-    queryFn: ({ signal }) => get<QueryAnswer>('/metrics/query', { session, expr, limit: 5 }, signal),
+    queryFn: ({ signal }) => get('/metrics/query', { session, expr, limit: 5 }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: () => refreshInterval(15_000),
   });

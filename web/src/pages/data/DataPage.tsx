@@ -11,7 +11,6 @@ import layout from '../../ui/theme/layout.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { DatasetDetails } from './DatasetDetails';
 import { DatasetTable } from './DatasetTable';
-import type { DatasetPage } from './types';
 
 /** The Ray Data page: all datasets, and details of the chosen or newest one. */
 export default function DataPage() {
@@ -20,7 +19,7 @@ export default function DataPage() {
   const interval = useSessionInterval(url.session);
   const { data, error, refetch } = useQuery({
     queryKey: ['datasets', url.session],
-    queryFn: ({ signal }) => get<DatasetPage>('/data', { session: url.session, limit: 1000 }, signal),
+    queryFn: ({ signal }) => get('/data', { session: url.session, limit: 1000 }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: interval,
   });

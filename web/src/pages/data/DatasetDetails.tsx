@@ -27,8 +27,7 @@ export function DatasetDetails({ id }: { id: string }) {
   const interval = useSessionInterval(url.session);
   const { data, error } = useQuery({
     queryKey: ['dataset', url.session, id],
-    queryFn: ({ signal }) =>
-      get<Dataset>(`/data/${encodeURIComponent(id)}`, { session: url.session }, signal),
+    queryFn: ({ signal }) => get('/data/{dataset_id}', { dataset_id: id, session: url.session }, signal),
     refetchInterval: interval,
   });
   if (data === undefined) return error === null ? null : <ErrorPanel error={error} />;

@@ -1,7 +1,6 @@
-/** Response types of /api/data (docs/reference/libraries.md). */
+/** Response types of /api/v1/data (docs/reference/libraries.md). */
 export type {
   DatasetAnswer as Dataset,
   DatasetItem,
-  DatasetPage,
   OperatorDetail as Operator,
 } from '../../api/schema';

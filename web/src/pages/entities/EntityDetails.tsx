@@ -19,38 +19,39 @@ import { EntityView } from './EntityView';
 import shared from './entities.module.css';
 import { ProgressCount, ProgressTable, useEntityProgress } from './ProgressTable';
 
-interface StateChange {
+/** The fields of a state change that are shown. Ray reports others, which differ by the kind of entity. */
+type StateChange = {
   time_ns: Ns;
   state: string;
   node_id?: string;
   death_reason?: string;
   death_message?: string;
   message?: string;
-}
+};
 
 const reasonOf = (step: StateChange) => step.death_reason ?? step.death_message ?? step.message ?? '';
 
-/** All recorded state changes. */
-function History({ path, id }: { path: string; id: string }) {
+/** All recorded state changes of an actor. */
+function History({ id }: { id: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const interval = useSessionInterval(url.session);
   const item = useQuery({
-    queryKey: ['item', path, url.session, id],
-    queryFn: ({ signal }) =>
-      get<{ history: StateChange[] }>(`${path}/${encodeURIComponent(id)}`, { session: url.session }, signal),
+    queryKey: ['item', '/actors', url.session, id],
+    queryFn: ({ signal }) => get('/actors/{actor_id}', { actor_id: id, session: url.session }, signal),
     refetchInterval: interval,
   });
   if (item.data === undefined) return null;
+  const history = item.data.history as StateChange[];
   return (
     <Section title={t('jobs.history')} testId="item-history">
-      {item.data.history.length === 0 && (
+      {history.length === 0 && (
         <Box component="p" className={words.dim} my={6}>
           {t('jobs.noHistory')}
         </Box>
       )}
       <ol className={css.itemHistory}>
-        {item.data.history.map((step) => (
+        {history.map((step) => (
           <li key={`${step.time_ns} ${step.state}`}>
             <Time ns={step.time_ns} exact />
             <ItemState state={step.state} />
@@ -77,7 +78,7 @@ const WAITING = new Set([
 
 function ActorProgress({ id }: { id: string }) {
   const { t } = useTranslation();
-  const { data, error } = useEntityProgress('actors', id);
+  const { data, error } = useEntityProgress('actor_id', id);
   if (data === undefined) return error === null ? null : <ErrorPanel error={error} />;
   return (
     <Section
@@ -111,7 +112,7 @@ export function ActorDetail({ actor }: { actor: Item }) {
         />
       )}
       <ActorProgress id={id} />
-      <History path="/actors" id={id} />
+      <History id={id} />
     </>
   );
 }

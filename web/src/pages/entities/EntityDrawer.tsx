@@ -29,7 +29,7 @@ export function EntityDrawer(props: {
       title={
         extras?.title?.(item) ?? String(item.class_name || item.name || item.node_name || item[kind.id] || '')
       }
-      subtitle={<ItemState state={typeof item.state === 'string' ? item.state : null} view={view} />}
+      subtitle={<ItemState state={item.state ?? null} view={view} />}
       onClose={onClose}
     >
       {hasTasks && (

@@ -1,4 +1,3 @@
-import type { Item } from '../../api/types';
 import type { EntityView as EntityViewName } from '../../base/url';
 import { Field, Fields } from '../../ui/Drawer';
 import { LaneName } from '../../ui/Lane';
@@ -10,7 +9,7 @@ import { useFieldName } from './useFieldName';
 /** All fields of an entity. Important fields are shown even if they are empty. */
 export function EntityFields(props: {
   view: EntityViewName;
-  item: Item;
+  item: Record<string, unknown>;
   /** Fields that are shown elsewhere. */
   hide?: ReadonlySet<string>;
 }) {

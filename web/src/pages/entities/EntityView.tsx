@@ -52,7 +52,7 @@ export function EntityView({ view, extras }: { view: EntityViewName; extras?: Ex
     (item: Item) => String(item[kind.id] ?? item.submission_id ?? JSON.stringify(item)),
     [kind.id],
   );
-  const list = useLiveList<Item>(kind.path, params, keyOf, interval);
+  const list = useLiveList(kind.path, params, keyOf, interval);
 
   // Show the columns for which the first rows have a value.
   const names = useMemo(() => {

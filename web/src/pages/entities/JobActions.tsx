@@ -2,22 +2,22 @@ import { Button, Group } from '@mantine/core';
 import { IconPlayerStop, IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import type { Item } from '../../api/types';
+import type { JobDetail } from '../../api/schema';
 import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './entities.module.css';
 
 /** Operator actions on a submitted job. */
-export function JobActions({ job }: { job: Item }) {
+export function JobActions({ job }: { job: JobDetail }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const act = useOperatorAction();
   const client = useQueryClient();
   if (!job.submission_id) return null;
   const runs = job.state === 'RUNNING' || job.state === 'PENDING';
-  const path = `/jobs/${encodeURIComponent(String(job.job_id))}`;
+  const path = `/jobs/${encodeURIComponent(job.job_id)}`;
   const session = `?session=${encodeURIComponent(url.session)}`;
-  const name = <p className={shared.jobCommand}>{String(job.entrypoint ?? job.submission_id)}</p>;
+  const name = <p className={shared.jobCommand}>{job.entrypoint ?? job.submission_id}</p>;
   const done = () => void client.invalidateQueries();
   return (
     <Group gap="xs">

@@ -5,7 +5,7 @@ import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { get, isMissing } from '../../api/client';
 import { useSessionInterval } from '../../api/queries';
-import type { Item } from '../../api/types';
+import type { JobDetail } from '../../api/schema';
 import { programName } from '../../base/format';
 import { FLOW_VIEWS, toView } from '../../base/url';
 import { ActivityTrack } from '../../ui/activity/ActivityTrack';
@@ -39,11 +39,11 @@ export function JobPage({ id }: { id: string }) {
   const interval = useSessionInterval(url.session);
   const { data: job, error } = useQuery({
     queryKey: ['item', '/jobs', url.session, id],
-    queryFn: ({ signal }) => get<Item>(`/jobs/${encodeURIComponent(id)}`, { session: url.session }, signal),
+    queryFn: ({ signal }) => get('/jobs/{job_id}', { job_id: id, session: url.session }, signal),
     refetchInterval: interval,
   });
   // A submission gets a job id once its driver runs.
-  const known = job === undefined ? undefined : String(job.alias_of ?? job.job_id);
+  const known = job === undefined ? undefined : (job.alias_of ?? job.job_id);
   useEffect(() => {
     if (known !== undefined && known !== id)
       change((before) => ({ ...before, item: known }), { replace: true });
@@ -59,10 +59,10 @@ export function JobPage({ id }: { id: string }) {
   return <Job job={job} />;
 }
 
-function Job({ job }: { job: Item }) {
+function Job({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const id = String(job.job_id);
+  const id = job.job_id;
   // A submission without a driver has only a submission id and no tasks.
   const hasDriver = /^[0-9a-f]{8}$/.test(id);
   const filters = { job_id: id };
@@ -73,7 +73,7 @@ function Job({ job }: { job: Item }) {
       {hasDriver && <JobLinks id={id} />}
       {job.message ? (
         <Alert color={job.state === 'FAILED' ? 'red' : 'gray'} variant="light" mx={16} mb={12}>
-          <span className={words.lines}>{String(job.message)}</span>
+          <span className={words.lines}>{job.message}</span>
         </Alert>
       ) : null}
       {hasDriver && activity !== undefined && activity.begin_ns !== null && (
@@ -95,10 +95,10 @@ function Job({ job }: { job: Item }) {
   );
 }
 
-function JobHead({ job }: { job: Item }) {
+function JobHead({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const entrypoint = typeof job.entrypoint === 'string' ? job.entrypoint : '';
+  const entrypoint = job.entrypoint ?? '';
   return (
     <header className={css.head}>
       <Link
@@ -111,12 +111,12 @@ function JobHead({ job }: { job: Item }) {
         <IconArrowLeft size={18} aria-hidden />
       </Link>
       <h2 className={css.name} title={entrypoint} data-testid="job-name">
-        {programName(entrypoint) || String(job.job_id)}
+        {programName(entrypoint) || job.job_id}
       </h2>
-      <ItemState state={typeof job.state === 'string' ? job.state : null} view="jobs" />
-      <CopyId id={String(job.job_id)} />
+      <ItemState state={job.state} view="jobs" />
+      <CopyId id={job.job_id} />
       <span className={words.dim}>
-        <Time ns={job.start_ns as number | null} />
+        <Time ns={job.start_ns} />
         {' · '}
         <Duration ns={jobDuration(job)} />
       </span>
@@ -145,7 +145,7 @@ function JobLinks({ id }: { id: string }) {
 
 function JobFunctions({ id }: { id: string }) {
   const { t } = useTranslation();
-  const { data, error } = useEntityProgress('jobs', id);
+  const { data, error } = useEntityProgress('job_id', id);
   return (
     <Panel
       title={t('jobs.functions')}
@@ -171,7 +171,7 @@ const HIDDEN: ReadonlySet<string> = new Set([
 ]);
 
 /** The entrypoint, runtime environment and node of a job. */
-function Environment({ job }: { job: Item }) {
+function Environment({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const version = useSession(url.session)?.ray_version;

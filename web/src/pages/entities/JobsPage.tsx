@@ -32,10 +32,7 @@ function JobList() {
         header: t('jobs.progress'),
         width: 190,
         cell: (job) => (
-          <ProgressCell
-            states={(job.tasks ?? {}) as States}
-            internalsStopped={Number(job.stopped_by_libraries ?? 0)}
-          />
+          <ProgressCell states={job.tasks ?? {}} internalsStopped={job.stopped_by_libraries ?? 0} />
         ),
       },
       // A submission without a driver is recorded under its submission id.

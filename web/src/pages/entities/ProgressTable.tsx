@@ -15,13 +15,15 @@ import shared from './entities.module.css';
 import css from './ProgressTable.module.css';
 
 /** The attempts of a job or an actor, by state and by function. */
-export function useEntityProgress(of: 'jobs' | 'actors', id: string, enabled = true) {
+export function useEntityProgress(of: 'job_id' | 'actor_id', id: string, enabled = true) {
   const [url] = useSessionUrl();
   const interval = useSessionInterval(url.session);
   return useQuery({
     queryKey: ['progress', of, url.session, id],
     queryFn: ({ signal }) =>
-      get<Progress>(`/${of}/${encodeURIComponent(id)}/progress`, { session: url.session }, signal),
+      of === 'job_id'
+        ? get('/jobs/{job_id}/progress', { job_id: id, session: url.session }, signal)
+        : get('/actors/{actor_id}/progress', { actor_id: id, session: url.session }, signal),
     enabled,
     refetchInterval: interval,
   });

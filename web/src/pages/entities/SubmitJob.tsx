@@ -15,6 +15,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { send } from '../../api/client';
 import { useSessions } from '../../api/queries';
+import type { FolderAnswer, JobRequest, Submitted } from '../../api/schema';
 import { bytes } from '../../base/format';
 import { typedObject } from '../../base/progress';
 import { useOperatorAction } from '../../ui/operator';
@@ -34,12 +35,6 @@ interface Draft {
   files: File[];
   /** The URI of the working directory, used instead of an upload. */
   uri: string;
-}
-
-interface JobRequest {
-  entrypoint: string;
-  runtime_env?: object;
-  [name: string]: unknown;
 }
 
 /** The button and dialog that submit a job through Ray's job API; only for a live cluster. */
@@ -64,7 +59,7 @@ export function SubmitJob() {
       files: [],
       uri: '',
     };
-    const answer = await act<{ submission_id: string }>({
+    const answer = await act<Submitted>({
       method: 'POST',
       path: `/jobs?session=${encodeURIComponent(url.session)}`,
       body: async () => {
@@ -73,7 +68,7 @@ export function SubmitJob() {
         const size = sizeOf(draft.files);
         if (size > MAX_FOLDER_BYTES) throw new Error(t('jobs.folderTooLarge', { size: bytes(size) }));
         const path = `/jobs/folder?session=${encodeURIComponent(url.session)}`;
-        const sent = await send<{ uri: string }>('POST', path, await zipOf(draft.files));
+        const sent = await send<FolderAnswer>('POST', path, await zipOf(draft.files));
         return { ...request, runtime_env: { ...request.runtime_env, working_dir: sent?.uri } };
       },
       title: t('jobs.submit'),
@@ -114,7 +109,8 @@ export function requestOf(draft: Draft, badJson: string): JobRequest {
     ...((runtimeEnv !== undefined || uri !== '') && {
       runtime_env: { ...runtimeEnv, ...(uri !== '' && { working_dir: uri }) },
     }),
-    ...(labels !== undefined && { metadata: labels }),
+    // The server checks that the values are texts.
+    ...(labels !== undefined && { metadata: labels as JobRequest['metadata'] }),
     ...(typeof draft.cpus === 'number' && { entrypoint_num_cpus: draft.cpus }),
     ...(typeof draft.gpus === 'number' && { entrypoint_num_gpus: draft.gpus }),
   };

@@ -55,7 +55,7 @@ export function WorkersPage() {
   );
 }
 
-const of = (item: Item) => item as unknown as Worker;
+const of = (item: Item) => item as Worker;
 
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['running']);
 

@@ -1,5 +1,4 @@
 import { useTranslation } from 'react-i18next';
-import type { Item } from '../../api/types';
 import { bytes, programName } from '../../base/format';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
@@ -68,7 +67,7 @@ export function entityColumn(
   grow: boolean,
   optional: boolean,
   isOwn: boolean,
-): Column<Item> {
+): Column<Record<string, unknown>> {
   const number = NUMBER.test(field);
   const width =
     WIDTHS[field] ?? (field.endsWith('_ns') ? 132 : field.endsWith('_id') ? 104 : number ? 108 : 160);

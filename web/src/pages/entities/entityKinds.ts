@@ -3,7 +3,13 @@ import type { EntityView as EntityViewName, FilterName } from '../../base/url';
 /** Per kind: its list, its id, the columns to show first, and the filter that finds its tasks. */
 export const KINDS: Record<
   EntityViewName,
-  { path: string; id: string; first: string[]; order: string; tasks: FilterName }
+  {
+    path: '/actors' | '/workers' | '/nodes' | '/jobs' | '/placement-groups';
+    id: 'actor_id' | 'worker_id' | 'node_id' | 'job_id' | 'placement_group_id';
+    first: string[];
+    order: string;
+    tasks: FilterName;
+  }
 > = {
   actors: {
     path: '/actors',
@@ -81,7 +87,7 @@ export const KINDS: Record<
     tasks: 'job_id',
   },
   'placement-groups': {
-    path: '/placement_groups',
+    path: '/placement-groups',
     id: 'placement_group_id',
     first: [
       'state',

@@ -2,13 +2,7 @@ import { Box, Group, Select } from '@mantine/core';
 import { IconAlertTriangle, IconCircleX, IconInfoCircle, IconMoodEmpty } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import {
-  type EventsPage as Answer,
-  type ClusterEvent,
-  EVENT_KINDS,
-  SEVERITIES,
-  type Severity,
-} from '../../api/jobs';
+import { type ClusterEvent, EVENT_KINDS, SEVERITIES, type Severity } from '../../api/jobs';
 import { useSessionInterval } from '../../api/queries';
 import { useLiveList } from '../../api/useLiveList';
 import { count, time } from '../../base/format';
@@ -44,7 +38,7 @@ export default function EventsPage() {
   const interval = useSessionInterval(url.session);
   const { severity, kind, node_id, job_id, q, since_ns, until_ns } = url.filters;
   const params = { session: url.session, severity, kind, node_id, job_id, q, since_ns, until_ns };
-  const list = useLiveList<ClusterEvent, Answer>('/events', params, keyOf, interval);
+  const list = useLiveList('/events', params, keyOf, interval);
   const columns = useMemo<Column<ClusterEvent>[]>(
     () => [
       {

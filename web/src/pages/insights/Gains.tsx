@@ -2,7 +2,7 @@ import { Group } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Change, Insights } from '../../api/insights';
-import { useChoices } from '../../api/queries';
+import { useNodeChoices } from '../../api/queries';
 import { count, duration, percent } from '../../base/format';
 import { onlyMineOf } from '../../base/url';
 import { OnlyMineSwitch, useLibraryTexts } from '../../ui/insights/OnlyMine';
@@ -173,9 +173,9 @@ function OptionTable(props: { options: Insights['options']; most: number; onTry:
 /** Number of CPUs of the session's nodes; 0 until it is known. */
 function useCpus(): number {
   const [url] = useSessionUrl();
-  const nodes = useChoices(url.session, '/nodes').data?.items ?? [];
+  const nodes = useNodeChoices(url.session).data?.items ?? [];
   return nodes.reduce((sum, { resources_total: text }) => {
-    const resources = typeof text === 'string' ? (JSON.parse(text) as Record<string, number>) : {};
+    const resources = text === null ? {} : (JSON.parse(text) as Record<string, number>);
     return sum + Math.floor(resources.CPU ?? 0);
   }, 0);
 }

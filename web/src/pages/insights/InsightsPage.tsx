@@ -4,7 +4,7 @@ import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
 import { type Change, type Insights, useInsights, useLongInsights } from '../../api/insights';
-import { useChoices } from '../../api/queries';
+import { useJobChoices } from '../../api/queries';
 import { withFilter, withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
@@ -77,7 +77,7 @@ function Answer({ soon }: { soon: Insights }) {
 function JobChoice({ job }: { job: string | undefined }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
-  const jobs = useChoices(url.session, '/jobs').data?.items;
+  const jobs = useJobChoices(url.session).data?.items;
   // A submission without a driver has no tasks.
   const options = choices(jobs, 'job_id', jobLabel, job).filter(({ value }) => /^[0-9a-f]{8}$/.test(value));
   if (options.length < 2) return <div className={css.top} />;

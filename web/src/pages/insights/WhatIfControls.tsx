@@ -4,7 +4,6 @@ import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
 import type { Change, Insights } from '../../api/insights';
-import type { Item, Page } from '../../api/types';
 import { useSessionUrl } from '../../ui/useUrl';
 import { amountOf, changeOf, partsOfChange, withChange, withoutChange } from './changes';
 import css from './WhatIfControls.module.css';
@@ -225,14 +224,13 @@ function useActorClasses(job: string): string[] {
   const [url] = useSessionUrl();
   const { data } = useQuery({
     queryKey: ['actor-classes', url.session, job],
-    queryFn: ({ signal }) =>
-      get<Page<Item>>('/actors', { session: url.session, job_id: job, limit: 1000 }, signal),
+    queryFn: ({ signal }) => get('/actors', { session: url.session, job_id: job, limit: 1000 }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: false,
     staleTime: 30_000,
   });
-  const names = (data?.items ?? []).map((item) => item.class_name);
-  return [...new Set(names.filter((name): name is string => typeof name === 'string'))].sort();
+  const names = (data?.items ?? []).map((actor) => actor.class_name);
+  return [...new Set(names.filter((name) => name !== null))].sort();
 }
 
 /** A number field; empty means unchanged. */

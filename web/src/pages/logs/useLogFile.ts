@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { get } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
-import type { LogFiles, LogPage, LogSearch } from '../../api/logs';
 import type { Filters } from '../../base/url';
 import { type Loaded, started, withAfter, withBefore } from '../../ui/logs/lines';
 
@@ -42,7 +41,7 @@ export function useLogFile(look: Look, follow: boolean) {
   const ask = useCallback(
     (more: Record<string, string | number | undefined>, signal?: AbortSignal) => {
       const request = JSON.parse(key) as Look;
-      return get<LogPage>(
+      return get(
         '/logs/file',
         {
           session: request.session,
@@ -142,7 +141,7 @@ export function useLogFiles(session: string, hidesEmpty: boolean, node?: string,
   const params = { session, node_id: node, q, hide_empty: hidesEmpty ? 1 : undefined };
   return useQuery({
     queryKey: ['logs', params],
-    queryFn: ({ signal }) => get<LogFiles>('/logs', params, signal),
+    queryFn: ({ signal }) => get('/logs', params, signal),
     placeholderData: (before) => before,
     refetchInterval: () => refreshInterval(8_000),
   });
@@ -158,7 +157,7 @@ export function useLogSearch(
   const params = { session, q, regex: regex ? 1 : undefined, level, since_ns, until_ns, limit: 500 };
   return useQuery({
     queryKey: ['log-search', params],
-    queryFn: ({ signal }) => get<LogSearch>('/logs/search', params, signal),
+    queryFn: ({ signal }) => get('/logs/search', params, signal),
     enabled: q !== undefined && q !== '',
     refetchInterval: false,
     staleTime: 30_000,

@@ -17,7 +17,7 @@ import css from './MemoryPage.module.css';
 import { GroupTable, ObjectTable, SuspectTable } from './MemoryTables';
 import shared from './memory.module.css';
 import { ObjectPanel } from './ObjectPanel';
-import { GROUPINGS, type Grouping, type Memory, REFERENCE_TYPES, type Store } from './types';
+import { GROUPINGS, type Grouping, REFERENCE_TYPES, type Store } from './types';
 
 /** The server keeps no readings of larger clusters (`MAX_NODES` in cluster/objects/readings.py). */
 const KEPT_NODES = 16;
@@ -34,7 +34,7 @@ export default function MemoryPage() {
   const params = { session: url.session, by, type, node_id, job_id, older_than_s: age };
   const memory = useQuery({
     queryKey: ['memory', params],
-    queryFn: ({ signal }) => get<Memory>('/memory', params, signal),
+    queryFn: ({ signal }) => get('/memory', params, signal),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) => (state.data?.state === 'being_read' ? 1_500 : 10_000),
   });

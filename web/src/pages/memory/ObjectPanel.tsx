@@ -2,7 +2,6 @@ import { Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
-import type { ObjectCopies } from '../../api/schema';
 import { bytes, shortId } from '../../base/format';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
@@ -59,7 +58,8 @@ function Copies({ id }: { id: string }) {
   const { t } = useTranslation();
   const { data, error, refetch } = useQuery({
     queryKey: ['copies', url.session, id],
-    queryFn: ({ signal }) => get<ObjectCopies>(`/memory/objects/${id}`, { session: url.session }, signal),
+    queryFn: ({ signal }) =>
+      get('/memory/objects/{object_id}', { object_id: id, session: url.session }, signal),
     refetchInterval: 10_000,
   });
   if (data === undefined)

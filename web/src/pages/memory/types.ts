@@ -1,4 +1,4 @@
-/** The response type of /api/memory (docs/reference/memory.md). */
+/** The response type of /api/v1/memory (docs/reference/memory.md). */
 import type { ObjectHolder } from '../../api/schema';
 
 export type {

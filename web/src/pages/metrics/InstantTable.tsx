@@ -27,7 +27,7 @@ export function InstantTable({ answer }: { answer: QueryAnswer }) {
       </h3>
       <p className={`${words.dim} ${words.num}`} data-testid="instant-time">
         {moment === null
-          ? t('metricsPage.noValues', { time: fullTime(answer.to_ns).slice(0, 19) })
+          ? t('metricsPage.noValues', { time: fullTime(answer.until_ns).slice(0, 19) })
           : t('metricsPage.valuesAt', {
               time: fullTime(moment.time * 1e6).slice(0, 19),
               n: count(rows.length),

@@ -28,10 +28,10 @@ it('shows the values of one moment, the latest with any value', () => {
 });
 
 const ANSWERS: Record<string, object> = {
-  '/api/metrics/names': {
+  '/api/v1/metrics/names': {
     items: [{ name: 'my_queue', type: 'gauge', help: 'Length.', unit: '', series: 2, labels: { queue: 2 } }],
   },
-  '/api/metrics/label-values': { items: ['q1', 'q"2'], total: 2 },
+  '/api/v1/metrics/label-values': { items: ['q1', 'q"2'], total: 2 },
 };
 
 beforeEach(() => {

@@ -11,7 +11,6 @@ import {
 } from '@prometheus-io/codemirror-promql';
 import { get } from '../../api/client';
 import { queryClient } from '../../api/queries';
-import type { LabelValuesAnswer, NamesAnswer } from '../../api/schema';
 import words from './promql.json';
 
 const STALE_MS = 30_000;
@@ -46,7 +45,7 @@ export function metricsOf(session: string): PrometheusClient {
   const names = async () => {
     const answer = await queryClient.fetchQuery({
       queryKey: ['metric-names', session, ''],
-      queryFn: ({ signal }) => get<NamesAnswer>('/metrics/names', { session, q: '' }, signal),
+      queryFn: ({ signal }) => get('/metrics/names', { session, q: '' }, signal),
       staleTime: STALE_MS,
     });
     return answer.items;
@@ -63,7 +62,7 @@ export function metricsOf(session: string): PrometheusClient {
       const params = { session, label, name: metric || undefined };
       const answer = await queryClient.fetchQuery({
         queryKey: ['label-values', params],
-        queryFn: ({ signal }) => get<LabelValuesAnswer>('/metrics/label-values', params, signal),
+        queryFn: ({ signal }) => get('/metrics/label-values', params, signal),
         staleTime: STALE_MS,
       });
       return answer.items;

@@ -19,8 +19,8 @@ export function useInstant(session: string, exprs: readonly string[]): UseQueryR
       queryKey: ['instant', session, expr, choice, bounds.live ? null : bounds.last],
       queryFn: ({ signal }: { signal: AbortSignal }) => {
         const { to } = rangeOf(choice, bounds, Date.now());
-        const times = { from_ns: nanos(to - LOOKBACK_MS), to_ns: nanos(to), step_ns: nanos(STEP) };
-        return get<QueryAnswer>('/metrics/query', { session, expr, ...times, limit: MAX_SERIES }, signal);
+        const times = { since_ns: nanos(to - LOOKBACK_MS), until_ns: nanos(to), step_ns: nanos(STEP) };
+        return get('/metrics/query', { session, expr, ...times, limit: MAX_SERIES }, signal);
       },
       enabled: ready,
       placeholderData: keepPreviousData,

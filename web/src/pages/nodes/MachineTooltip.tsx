@@ -21,7 +21,7 @@ export function MachineTooltip(
   const { machine, node, worker, x, y, size } = props;
   const { t } = useTranslation();
   const { cells } = machine;
-  const dead = cells.dead[node - cells.nodes.id.length];
+  const dead = cells.dead[node - cells.nodes.node_id.length];
   const style = {
     left: x + 14,
     top: y + 14,
@@ -36,8 +36,8 @@ export function MachineTooltip(
     <div className={tips.tip} style={style} role="status" data-testid="machine-tip">
       {dead !== undefined ? (
         <>
-          <b>{dead.name ?? dead.id.slice(0, 12)}</b>
-          <div className={words.dim}>{dead.id.slice(0, 12)}…</div>
+          <b>{dead.name ?? dead.node_id.slice(0, 12)}</b>
+          <div className={words.dim}>{dead.node_id.slice(0, 12)}…</div>
           <div>
             {t('nodes.deadCell')}
             {dead.death_reason !== null && `: ${dead.death_reason}`}
@@ -46,7 +46,7 @@ export function MachineTooltip(
       ) : worker === NONE ? (
         <>
           <b>{machine.names[node]}</b> {cells.nodes.is_head[node] && t('nodes.head')}
-          <div className={words.dim}>{cells.nodes.id[node]?.slice(0, 12)}…</div>
+          <div className={words.dim}>{cells.nodes.node_id[node]?.slice(0, 12)}…</div>
           {MEASURES.filter((one) => (measured.nodes[one][node] ?? -1) >= 0).map((one) => (
             <div key={one} className={css.line}>
               <span>{t(`nodes.${one}`)}</span>

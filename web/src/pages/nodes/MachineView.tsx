@@ -34,7 +34,7 @@ export function MachineView(props: { openKey: string | undefined; onOpen: (id: s
         <Loader size="sm" m="md" />
       </div>
     );
-  if (query.data.nodes.id.length + query.data.dead.length === 0) return <NoNodes />;
+  if (query.data.nodes.node_id.length + query.data.dead.length === 0) return <NoNodes />;
   return <Drawn cells={query.data} {...props} />;
 }
 
@@ -52,8 +52,9 @@ function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: 
   const machine = useMemo(() => machineOf(cells, measure, fullest), [cells, measure, fullest]);
   const cellCount = machine.order.length;
   const grid = useMemo(() => machineGrid(cellCount, size.width, size.height), [cellCount, size]);
-  const idOf = (node: number) => cells.nodes.id[node] ?? cells.dead[node - cells.nodes.id.length]?.id;
-  const open = props.openKey === undefined ? NONE : cells.nodes.id.indexOf(props.openKey);
+  const idOf = (node: number) =>
+    cells.nodes.node_id[node] ?? cells.dead[node - cells.nodes.node_id.length]?.node_id;
+  const open = props.openKey === undefined ? NONE : cells.nodes.node_id.indexOf(props.openKey);
   const texts = useMemo(() => ({ unknown: '–', dead: t('nodes.deadCell') }), [t]);
   const draw = useCallback(
     (context: CanvasRenderingContext2D) =>

@@ -2,10 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
-import type { ClusterEvent } from '../../api/jobs';
 import type { NodeDetail } from '../../api/nodes';
 import { useSessionInterval } from '../../api/queries';
-import type { Page } from '../../api/types';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
 import { Dot } from '../../ui/Dot';
@@ -28,11 +26,7 @@ export function NodeEvents({ node }: { node: NodeDetail }) {
   const query = useQuery({
     queryKey: ['node-events', url.session, node.node_id],
     queryFn: ({ signal }) =>
-      get<Page<ClusterEvent>>(
-        '/events',
-        { session: url.session, node_id: node.node_id, limit: SHOWN },
-        signal,
-      ),
+      get('/events', { session: url.session, node_id: node.node_id, limit: SHOWN }, signal),
     refetchInterval: () => refreshInterval(interval),
   });
   const name = (event: string) =>

@@ -112,7 +112,7 @@ function AssignedGpus({ workers }: { workers: readonly NodeWorker[] }) {
         </thead>
         <tbody>
           {workers.map((worker) => (
-            <tr key={worker.id}>
+            <tr key={worker.worker_id}>
               <td>
                 <Gpus gpus={worker.gpus} />
               </td>

@@ -20,7 +20,7 @@ import css from './NodeWorkers.module.css';
 import shared from './nodes.module.css';
 
 const MAX_ROWS = 16;
-const keyOf = (worker: NodeWorker) => worker.id;
+const keyOf = (worker: NodeWorker) => worker.worker_id;
 
 /** The workers of a node with their current work and usage. */
 export function NodeWorkers({ node }: { node: NodeDetail }) {
@@ -108,13 +108,17 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
         cell: (one) => (
           <span className={css.links}>
             <Link
-              to={toView(url, 'stack', { worker_id: one.id })}
+              to={toView(url, 'stack', { worker_id: one.worker_id })}
               title={t('nodes.stack')}
               label={t('nodes.stack')}
             >
               <IconStack2 size={15} aria-hidden />
             </Link>
-            <Link to={toItem(url, 'workers', one.id)} title={t('nodes.workerOf')} label={t('nodes.workerOf')}>
+            <Link
+              to={toItem(url, 'workers', one.worker_id)}
+              title={t('nodes.workerOf')}
+              label={t('nodes.workerOf')}
+            >
               <IconFileText size={15} aria-hidden />
             </Link>
           </span>

@@ -30,7 +30,7 @@ export default function NodesPage() {
   const [sort, onSort] = useSort('-start_ns');
   const { state, q, node_id, since_ns, until_ns } = url.filters;
   const params = { session: url.session, state, q, node_id, since_ns, until_ns, sort };
-  const list = useLiveList<NodeRow>('/nodes', params, nodeKey, interval);
+  const list = useLiveList('/nodes', params, nodeKey, interval);
   const columns = useNodeColumns(list.rows.some((node) => (node.usage?.gpus ?? 0) > 0));
   const choice = useColumnChoice('nodes', columns);
   const open = useCallback(

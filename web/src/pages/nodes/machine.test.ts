@@ -11,7 +11,7 @@ function cells(many: number, each: number): Cells {
     live: true,
     at_ns: 1,
     nodes: {
-      id: nodes.map((at) => `${String(at).padStart(6, '0')}abc`),
+      node_id: nodes.map((at) => `${String(at).padStart(6, '0')}abc`),
       name: nodes.map((at) => (at < 2 ? 'same' : `n${at}`)),
       is_head: nodes.map((at) => at === 0),
       workers: nodes.map(() => each),
@@ -53,7 +53,7 @@ function cells(many: number, each: number): Cells {
     usage_params: null,
     dead: [
       {
-        id: 'dd',
+        node_id: 'dd',
         name: null,
         node_ip: null,
         is_head: false,

@@ -25,15 +25,15 @@ const MIN_NAMED_WIDTH = 74;
 const MIN_HEADED_WIDTH = 26;
 
 export function machineOf(cells: Cells, measure: Measure, fullestFirst: boolean): Machine {
-  const workers: number[][] = cells.nodes.id.map(() => []);
+  const workers: number[][] = cells.nodes.node_id.map(() => []);
   cells.workers.node.forEach((node, at) => {
     workers[node]?.push(at);
   });
-  const order = cells.nodes.id.map((_, at) => at);
+  const order = cells.nodes.node_id.map((_, at) => at);
   const values = cells.measured.nodes[measure];
   if (fullestFirst) order.sort((a, b) => (values[b] ?? -1) - (values[a] ?? -1) || a - b);
   cells.dead.forEach((_, at) => {
-    order.push(cells.nodes.id.length + at);
+    order.push(cells.nodes.node_id.length + at);
   });
   return {
     cells,
@@ -64,7 +64,7 @@ export function cellNames(cells: Cells): string[] {
   const counts = new Map<string, number>();
   for (const name of cells.nodes.name) counts.set(name, (counts.get(name) ?? 0) + 1);
   return cells.nodes.name.map((name, at) =>
-    (counts.get(name) ?? 0) > 1 ? `${name} · ${cells.nodes.id[at]?.slice(0, 6)}` : name,
+    (counts.get(name) ?? 0) > 1 ? `${name} · ${cells.nodes.node_id[at]?.slice(0, 6)}` : name,
   );
 }
 

@@ -20,7 +20,7 @@ export function drawMachine(
 ): void {
   machine.order.forEach((node, place) => {
     const cell = cellOf(grid, place);
-    const isDead = node >= machine.cells.nodes.id.length;
+    const isDead = node >= machine.cells.nodes.node_id.length;
     const value = isDead ? null : nodeValue(machine, node);
     const head = headOf(cell);
     context.globalAlpha = 1;
@@ -80,7 +80,7 @@ function drawHead(
   texts: { unknown: string; dead: string },
 ): void {
   const { nodes, dead } = machine.cells;
-  const isDead = node >= nodes.id.length;
+  const isDead = node >= nodes.node_id.length;
   if (value !== null) {
     const bar = head < 10 ? 3 : 2;
     const y = head < 10 ? cell.y + 1 : cell.y + head - 1;
@@ -91,8 +91,8 @@ function drawHead(
   }
   if (head < 10) return;
   const number = isDead ? texts.dead : value === null ? texts.unknown : percentText(value);
-  const known = isDead ? dead[node - nodes.id.length] : undefined;
-  const name = isDead ? (known?.name ?? known?.id.slice(0, 8) ?? '') : (machine.names[node] ?? '');
+  const known = isDead ? dead[node - nodes.node_id.length] : undefined;
+  const name = isDead ? (known?.name ?? known?.node_id.slice(0, 8) ?? '') : (machine.names[node] ?? '');
   context.textBaseline = 'middle';
   context.font = `${nodes.is_head[node] ? '600 ' : ''}10.5px ${fonts.text}`;
   context.fillStyle = isDead || value === null ? palette.muted : palette.text;

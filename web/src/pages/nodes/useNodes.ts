@@ -1,15 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { get, isMissing } from '../../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
-import type { Cells, NodeDetail } from '../../api/nodes';
 import { useSessionInterval } from '../../api/queries';
 
 /** A node in full. */
 export function useNodeDetail(session: string, id: string | undefined) {
   const interval = useSessionInterval(session);
-  return useQuery<NodeDetail>({
+  return useQuery({
     queryKey: ['node-detail', session, id],
-    queryFn: ({ signal }) => get<NodeDetail>(`/nodes/${encodeURIComponent(id ?? '')}`, { session }, signal),
+    queryFn: ({ signal }) => get('/nodes/{node_id}', { node_id: id, session }, signal),
     enabled: id !== undefined,
     placeholderData: (before) => (before?.node_id === id ? before : undefined),
     refetchInterval: (query) => refreshInterval(isMissing(query.state.error) ? REFRESH_ENDED : interval),
@@ -19,9 +18,9 @@ export function useNodeDetail(session: string, id: string | undefined) {
 /** All nodes and workers in compact form. */
 export function useCells(session: string, enabled = true) {
   const interval = useSessionInterval(session);
-  return useQuery<Cells>({
+  return useQuery({
     queryKey: ['node-cells', session],
-    queryFn: ({ signal }) => get<Cells>('/nodes/cells', { session }, signal),
+    queryFn: ({ signal }) => get('/nodes/cells', { session }, signal),
     enabled,
     placeholderData: (before) => (before?.session === session ? before : undefined),
     refetchInterval: () => refreshInterval(interval),

@@ -1,7 +1,7 @@
 import { IconBriefcase, IconChartBar, IconFlame, IconStack2 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { States } from '../../api/jobs';
-import type { Item } from '../../api/types';
+import type { Job } from '../../api/schema';
 import { count, programName } from '../../base/format';
 import { progressOf } from '../../base/progress';
 import { stateColor } from '../../base/tokens';
@@ -38,7 +38,7 @@ export function JobsPanel({ live }: { live: boolean }) {
           ) : (
             <ul>
               {items.map((job) => (
-                <Job key={String(job.job_id)} job={job} />
+                <JobRow key={job.job_id} job={job} />
               ))}
             </ul>
           )
@@ -48,13 +48,13 @@ export function JobsPanel({ live }: { live: boolean }) {
   );
 }
 
-function Job({ job }: { job: Item }) {
+function JobRow({ job }: { job: Job }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const id = String(job.job_id ?? '');
+  const id = job.job_id;
   const progress = useProgress(url.session, id);
   const { all, ended } = progressOf(progress?.states ?? {});
-  const entrypoint = typeof job.entrypoint === 'string' ? job.entrypoint : '';
+  const entrypoint = job.entrypoint ?? '';
   return (
     <li className={css.ovjob} data-testid="overview-job" data-job={id}>
       <div className={css.ovjobHead}>
@@ -66,9 +66,9 @@ function Job({ job }: { job: Item }) {
         >
           {programName(entrypoint) || id}
         </Link>
-        <ItemState state={typeof job.state === 'string' ? job.state : null} view="jobs" />
+        <ItemState state={job.state} view="jobs" />
         <span className={`${words.dim} ${words.num}`}>
-          <Time ns={job.start_ns as number | null} />
+          <Time ns={job.start_ns} />
         </span>
         {all > 0 && (
           <span className={`${words.num} ${css.ovjobShare}`}>

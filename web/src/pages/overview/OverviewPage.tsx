@@ -122,7 +122,7 @@ function HealthLine(props: { summary: Summary | undefined; session: Session; liv
     critical: names(true),
     firing: names(false),
     nodesAlive: cluster.nodes.alive,
-    nodesLost: dead.filter((node) => isLost(node.death_reason as string | null)).length,
+    nodesLost: dead.filter((node) => isLost(node.death_reason)).length,
     never: sum(pending.filter((one) => one.reason.never)),
     pending: sum(pending),
     failedLately: failedWithin(summary.failures, summary.last_ns, RECENT_NS),

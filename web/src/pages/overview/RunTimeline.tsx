@@ -1,4 +1,4 @@
-import type { Item } from '../../api/types';
+import type { Job } from '../../api/schema';
 import { programName } from '../../base/format';
 import { toItem } from '../../base/url';
 import { ActivityTrack } from '../../ui/activity/ActivityTrack';
@@ -26,17 +26,17 @@ export function RunTimeline() {
 }
 
 /** A band for each job over its run time, if there are several. */
-function Bands({ jobs, begin, end }: { jobs: Item[]; begin: number; end: number }) {
+function Bands({ jobs, begin, end }: { jobs: Job[]; begin: number; end: number }) {
   const [url] = useSessionUrl();
   if (jobs.length < 2) return null;
   const share = (ns: number) => Math.min(Math.max((ns - begin) / Math.max(1, end - begin), 0), 1) * 100;
   return (
     <div className={css.bands}>
       {jobs.map((job) => {
-        const id = String(job.job_id ?? '');
-        const left = share((job.start_ns as number | null) ?? begin);
-        const right = share((job.end_ns as number | null) ?? end);
-        const name = typeof job.entrypoint === 'string' ? programName(job.entrypoint) : '';
+        const id = job.job_id;
+        const left = share(job.start_ns ?? begin);
+        const right = share(job.end_ns ?? end);
+        const name = programName(job.entrypoint ?? '');
         return (
           <div key={id} className={css.band} data-testid="run-job">
             <span

@@ -2,10 +2,9 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { Alert } from '../../api/alerts';
 import { get } from '../../api/client';
 import { REFRESH, REFRESH_ENDED, refreshInterval } from '../../api/connection';
-import type { EventsPage, Progress } from '../../api/jobs';
+import type { Progress } from '../../api/jobs';
 import { type AlertsTopic, useTopic } from '../../api/realtime';
-import type { Crashes, Item, Page } from '../../api/types';
-import type { QueryAnswer } from '../../ui/charts/series';
+import type { Crashes } from '../../api/types';
 import { nanos, stepOf } from '../../ui/charts/timeRange';
 
 const every = (live: boolean) => () => refreshInterval(live ? REFRESH : REFRESH_ENDED);
@@ -15,8 +14,7 @@ export function useJobs(session: string, live: boolean) {
   const state = live ? 'RUNNING,PENDING' : undefined;
   return useQuery({
     queryKey: ['overview-jobs', session, state],
-    queryFn: ({ signal }) =>
-      get<Page<Item>>('/jobs', { session, state, sort: '-start_ns', limit: 8 }, signal),
+    queryFn: ({ signal }) => get('/jobs', { session, state, sort: '-start_ns', limit: 8 }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: every(live),
   });
@@ -25,7 +23,7 @@ export function useJobs(session: string, live: boolean) {
 export function useFailedJobs(session: string, live: boolean) {
   return useQuery({
     queryKey: ['overview-jobs-failed', session],
-    queryFn: ({ signal }) => get<Page<Item>>('/jobs', { session, state: 'FAILED', limit: 1 }, signal),
+    queryFn: ({ signal }) => get('/jobs', { session, state: 'FAILED', limit: 1 }, signal),
     enabled: !live,
     refetchInterval: every(live),
   });
@@ -38,7 +36,7 @@ export function useProgress(session: string, jobId: string): Omit<Progress, 'id'
 export function useDeadNodes(session: string, dead: number) {
   return useQuery({
     queryKey: ['overview-dead', session, dead],
-    queryFn: ({ signal }) => get<Page<Item>>('/nodes', { session, state: 'DEAD', limit: 200 }, signal),
+    queryFn: ({ signal }) => get('/nodes', { session, state: 'DEAD', limit: 200 }, signal),
     enabled: dead > 0,
     refetchInterval: false,
   });
@@ -48,7 +46,7 @@ export function useDeadNodes(session: string, dead: number) {
 export function useCrashes(session: string, live: boolean): Crashes | undefined {
   return useQuery({
     queryKey: ['overview-crashes', session],
-    queryFn: ({ signal }) => get<Crashes>('/crashes', { session, limit: 8 }, signal),
+    queryFn: ({ signal }) => get('/crashes', { session, limit: 8 }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: every(live),
   }).data;
@@ -57,7 +55,7 @@ export function useCrashes(session: string, live: boolean): Crashes | undefined 
 export function useEvents(session: string, live: boolean) {
   return useQuery({
     queryKey: ['overview-events', session],
-    queryFn: ({ signal }) => get<EventsPage>('/events', { session, limit: 8 }, signal),
+    queryFn: ({ signal }) => get('/events', { session, limit: 8 }, signal),
     refetchInterval: every(live),
   });
 }
@@ -77,13 +75,13 @@ export function usePeaks(session: string, from: number | null, to: number | null
       // Each point is the maximum since the previous one, so that no peak between two points is missed.
       const window = `[${Math.max(step, 15)}s]`;
       const most = async (expr: string) => {
-        const answer = await get<QueryAnswer>(
+        const answer = await get(
           '/metrics/query',
           {
             session,
             expr,
-            from_ns: nanos(range.from),
-            to_ns: nanos(range.to),
+            since_ns: nanos(range.from),
+            until_ns: nanos(range.to),
             step_ns: nanos(step * 1e3),
             limit: 1,
           },

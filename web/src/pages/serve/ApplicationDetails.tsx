@@ -30,8 +30,7 @@ export function ApplicationDetails({ name }: { name: string }) {
   const interval = useSessionInterval(url.session);
   const { data, error } = useQuery({
     queryKey: ['serve-application', url.session, name],
-    queryFn: ({ signal }) =>
-      get<Application>(`/serve/${encodeURIComponent(name)}`, { session: url.session }, signal),
+    queryFn: ({ signal }) => get('/serve/{application}', { application: name, session: url.session }, signal),
     refetchInterval: interval,
   });
   if (data === undefined) return error === null ? null : <ErrorPanel error={error} />;

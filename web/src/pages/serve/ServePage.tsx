@@ -12,7 +12,6 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { ApplicationDetails } from './ApplicationDetails';
 import { ApplicationTable } from './ApplicationTable';
 import { InstanceDetails } from './InstanceDetails';
-import type { ServeAnswer } from './types';
 
 /** The Ray Serve page: all applications, the chosen (or first) one, and Serve's system actors. */
 export default function ServePage() {
@@ -21,7 +20,7 @@ export default function ServePage() {
   const interval = useSessionInterval(url.session);
   const { data, error, refetch } = useQuery({
     queryKey: ['serve', url.session],
-    queryFn: ({ signal }) => get<ServeAnswer>('/serve', { session: url.session, limit: 1000 }, signal),
+    queryFn: ({ signal }) => get('/serve', { session: url.session, limit: 1000 }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: interval,
   });

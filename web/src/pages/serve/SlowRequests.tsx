@@ -17,7 +17,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { RequestSteps } from './RequestSteps';
 import { mostlySpent, PARTS, partsOf } from './serve';
 import css from './serve.module.css';
-import type { Request, RequestPage } from './types';
+import type { Request } from './types';
 
 const ORDERS = ['slowest', 'newest', 'failed'] as const;
 const MAX_REQUESTS = 50;
@@ -31,9 +31,9 @@ export function SlowRequests({ application }: { application: string }) {
   const { data, error } = useQuery({
     queryKey: ['serve-requests', url.session, application, order],
     queryFn: ({ signal }) =>
-      get<RequestPage>(
-        `/serve-requests/${encodeURIComponent(application)}`,
-        { session: url.session, order, limit: MAX_REQUESTS },
+      get(
+        '/serve-requests/{application}',
+        { application, session: url.session, order, limit: MAX_REQUESTS },
         signal,
       ),
     placeholderData: keepPreviousData,

@@ -1,4 +1,4 @@
-/** Response types of /api/serve (docs/reference/libraries.md). */
+/** Response types of /api/v1/serve (docs/reference/libraries.md). */
 export type {
   ServeApplicationAnswer as Application,
   ServeApplicationItem as ApplicationItem,
@@ -6,10 +6,8 @@ export type {
   ServeChange as Change,
   ServeController as Controller,
   ServeDeployment as Deployment,
-  ServePage as ServeAnswer,
   ServeProxy as NodeProxy,
   ServeReplica as Replica,
   ServeRequest as Request,
-  ServeRequestPage as RequestPage,
   ServeRequestStep as RequestStep,
 } from '../../api/schema';

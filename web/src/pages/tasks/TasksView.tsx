@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useSessionInterval } from '../../api/queries';
 import type { Summary, Task } from '../../api/types';
 import { useLiveList } from '../../api/useLiveList';
+import { taskFilters } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { FilterBar } from '../../ui/FilterBar';
 import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
@@ -20,8 +21,8 @@ export function TasksView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const interval = useSessionInterval(url.session);
   const [sort, onSort] = useSort('-created_ns');
-  const params = { session: url.session, ...url.filters, sort };
-  const list = useLiveList<Task>('/tasks', params, taskKey, interval);
+  const params = { session: url.session, ...taskFilters(url.filters), sort };
+  const list = useLiveList('/tasks', params, taskKey, interval);
   const choice = useColumnChoice('tasks', columns);
 
   const openKey = useMemo(() => {

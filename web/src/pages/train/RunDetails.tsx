@@ -29,8 +29,7 @@ export function RunDetails({ id }: { id: string }) {
   const interval = useSessionInterval(url.session);
   const { data, error } = useQuery({
     queryKey: ['train-run', url.session, id, attempt],
-    queryFn: ({ signal }) =>
-      get<TrainRun>(`/train/${encodeURIComponent(id)}`, { session: url.session, attempt }, signal),
+    queryFn: ({ signal }) => get('/train/{run_id}', { run_id: id, session: url.session, attempt }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: interval,
   });

@@ -11,7 +11,6 @@ import layout from '../../ui/theme/layout.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { RunDetails } from './RunDetails';
 import { RunTable } from './RunTable';
-import type { TrainRunPage } from './types';
 
 /** The Ray Train page: all runs, and details of the chosen or newest one. */
 export default function TrainPage() {
@@ -20,7 +19,7 @@ export default function TrainPage() {
   const interval = useSessionInterval(url.session);
   const { data, error, refetch } = useQuery({
     queryKey: ['train-runs', url.session],
-    queryFn: ({ signal }) => get<TrainRunPage>('/train', { session: url.session, limit: 1000 }, signal),
+    queryFn: ({ signal }) => get('/train', { session: url.session, limit: 1000 }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: interval,
   });

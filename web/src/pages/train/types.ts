@@ -1,4 +1,4 @@
-/** Response types of /api/train (docs/reference/libraries.md). */
+/** Response types of /api/v1/train (docs/reference/libraries.md). */
 export type {
   RankTimes,
   ReportedMetric,
@@ -6,6 +6,5 @@ export type {
   TrainAttempt,
   TrainRunAnswer as TrainRun,
   TrainRunItem,
-  TrainRunPage,
   TrainWorker,
 } from '../../api/schema';

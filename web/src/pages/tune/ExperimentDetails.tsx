@@ -42,9 +42,14 @@ export function ExperimentDetails({ id, trialId }: { id: string; trialId: string
   const { data, error } = useQuery({
     queryKey: ['tune-experiment', url.session, id, metric, mode],
     queryFn: ({ signal }) =>
-      get<Experiment>(
-        `/tune/${encodeURIComponent(id)}`,
-        { session: url.session, metric, mode: mode === 'min' || mode === 'max' ? mode : undefined },
+      get(
+        '/tune/{experiment_id}',
+        {
+          experiment_id: id,
+          session: url.session,
+          metric,
+          mode: mode === 'min' || mode === 'max' ? mode : undefined,
+        },
         signal,
       ),
     placeholderData: keepPreviousData,

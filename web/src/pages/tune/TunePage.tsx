@@ -11,7 +11,6 @@ import layout from '../../ui/theme/layout.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { ExperimentDetails } from './ExperimentDetails';
 import { ExperimentTable } from './ExperimentTable';
-import type { TuneExperimentPage } from './types';
 
 /** The Ray Tune page: all experiments, and details of the chosen or newest one. */
 export default function TunePage() {
@@ -20,7 +19,7 @@ export default function TunePage() {
   const interval = useSessionInterval(url.session);
   const { data, error, refetch } = useQuery({
     queryKey: ['tune-experiments', url.session],
-    queryFn: ({ signal }) => get<TuneExperimentPage>('/tune', { session: url.session, limit: 1000 }, signal),
+    queryFn: ({ signal }) => get('/tune', { session: url.session, limit: 1000 }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: interval,
   });

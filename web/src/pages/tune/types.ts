@@ -1,8 +1,7 @@
-/** Response types of /api/tune (docs/reference/libraries.md). */
+/** Response types of /api/v1/tune (docs/reference/libraries.md). */
 export type {
   TuneExperimentAnswer as Experiment,
   TuneExperimentItem as ExperimentItem,
-  TuneExperimentPage,
   TuneParameter,
   TuneTrial as Trial,
 } from '../../api/schema';

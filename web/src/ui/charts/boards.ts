@@ -1,53 +1,20 @@
 /** The charts of the server's catalogue and of user dashboards, and functions that edit them. */
 
+import type { DashboardChart as ChartGiven, Dashboard as StoredDashboard } from '../../api/schema';
 import type { Query } from './series';
 
-/** A chart as listed by `/api/metrics/charts`. */
-export interface CatalogueChart {
-  /** The key of its translated title in the UI's texts. */
-  key: string;
-  title: string;
-  queries: Query[];
-  unit: string;
-  stacked: boolean;
-  width: number;
-}
+export type {
+  DashboardInShort as DashboardSummary,
+  ListedChart as CatalogueChart,
+  ListedPage as CataloguePage,
+  ListedVariable as Variable,
+} from '../../api/schema';
 
-/** `$NAME` in a page's queries stands for a value of a metric's label. */
-export interface Variable {
-  name: string;
-  label: string;
-  metric: string;
-}
+/** A chart as it is stored and edited. */
+export type DashboardChart = Required<Omit<ChartGiven, 'expr' | 'stacked'>> & Pick<ChartGiven, 'stacked'>;
 
-export interface CataloguePage {
-  name: string;
-  title: string;
-  charts: CatalogueChart[];
-  variables: Variable[];
-}
-
-export interface DashboardChart {
-  title: string;
-  queries: Query[];
-  unit: string;
-  width: 1 | 2 | 3;
-  stacked?: boolean;
-}
-
-/** A dashboard as it appears in the list. */
-export interface DashboardSummary {
-  name: string;
-  title: string;
-  charts_total: number;
-  changed_ns: number;
-}
-
-export interface Dashboard {
-  name: string;
-  title: string;
-  charts: DashboardChart[];
-}
+// The schema of an answer allows any number as the width of a chart.
+export type Dashboard = Omit<StoredDashboard, 'charts'> & { charts: DashboardChart[] };
 
 /** The available units. The first one leaves the choice to the server. */
 export const UNITS = ['', 'count', 'percent', 'ratio', 's', 'bytes', 'bytes/s', 'count/s'] as const;

@@ -111,8 +111,8 @@ const answer = (
 ): QueryAnswer => ({
   session: 's',
   expr: 'x',
-  from_ns: 0,
-  to_ns: 1e10,
+  since_ns: 0,
+  until_ns: 1e10,
   step_ns: 5e9,
   times_ms: times,
   series: series.map(([labels, values]) => ({ labels, values })),

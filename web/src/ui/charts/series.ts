@@ -1,18 +1,8 @@
-/** Turns the answers of `/api/metrics/query` into the lines of a chart. */
+/** Turns the answers of `/api/v1/metrics/query` into the lines of a chart. */
 
-import type { QueryAnswer } from '../../api/schema';
+import type { QueryGiven as Query, QueryAnswer } from '../../api/schema';
 
-export type { QueryAnswer } from '../../api/schema';
-
-export interface Query {
-  expr: string;
-  /**
-   * A template such as `{{node_ip}} {{device}}`. By default, the labels whose values differ between the
-   * series.
-   */
-  legend?: string | null;
-  bold?: boolean;
-}
+export type { QueryAnswer, QueryGiven as Query } from '../../api/schema';
 
 export interface Line {
   /** Identifies the series across answers. */
@@ -109,8 +99,8 @@ export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]
     warnings: [...new Set(answers.flatMap((answer) => answer.warnings))],
     source: answers.some((answer) => answer.source === 'prometheus') ? 'prometheus' : 'record',
     unit: answers.find((answer) => answer.unit !== '')?.unit ?? '',
-    from: (first?.from_ns ?? 0) / 1e6,
-    to: (first?.to_ns ?? 0) / 1e6,
+    from: (first?.since_ns ?? 0) / 1e6,
+    to: (first?.until_ns ?? 0) / 1e6,
   };
 }
 

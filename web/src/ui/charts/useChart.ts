@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { get } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
-import { drawn, type Query, type QueryAnswer } from './series';
+import { drawn, type Query } from './series';
 import { aligned, moves, nanos, rangeOf, stepOf } from './timeRange';
 import { useTimeRange } from './useTimeRange';
 
@@ -24,11 +24,9 @@ export function useChart(session: string, queries: readonly Query[], enabled: bo
       const range = rangeOf(choice, bounds, Date.now());
       const step = stepOf(range);
       const { from, to } = aligned(range, step);
-      const params = { session, from_ns: nanos(from), to_ns: nanos(to), step_ns: nanos(step * 1e3) };
+      const params = { session, since_ns: nanos(from), until_ns: nanos(to), step_ns: nanos(step * 1e3) };
       return Promise.all(
-        exprs.map((expr) =>
-          get<QueryAnswer>('/metrics/query', { ...params, expr, limit: MAX_CHART_LINES }, signal),
-        ),
+        exprs.map((expr) => get('/metrics/query', { ...params, expr, limit: MAX_CHART_LINES }, signal)),
       );
     },
     enabled: enabled && ready && exprs.length > 0,

@@ -1,10 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { AlertEvent } from '../../api/alerts';
 import { get } from '../../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
-import type { EventsPage } from '../../api/jobs';
 import { programName } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 
@@ -21,12 +19,12 @@ export function useMarks(session: string): Mark[] {
   const { t } = useTranslation();
   const events = useQuery({
     queryKey: ['marks', 'events', session],
-    queryFn: ({ signal }) => get<EventsPage>('/events', { session, kind: 'job,node', limit: 500 }, signal),
+    queryFn: ({ signal }) => get('/events', { session, kind: 'job,node', limit: 500 }, signal),
     refetchInterval: () => refreshInterval(REFRESH_ENDED),
   }).data;
   const alerts = useQuery({
     queryKey: ['alerts', 'marks', session],
-    queryFn: ({ signal }) => get<{ items: AlertEvent[] }>('/alerts/history', { session, limit: 200 }, signal),
+    queryFn: ({ signal }) => get('/alerts/history', { session, limit: 200 }, signal),
     refetchInterval: () => refreshInterval(REFRESH_ENDED),
   }).data;
   return useMemo(() => {

@@ -4,23 +4,14 @@ import { get } from '../../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
 import { queryClient } from '../../api/queries';
 import { type ClusterTopic, useTopic } from '../../api/realtime';
-import type { LatestAnswer } from '../../api/schema';
-import type { CatalogueChart, CataloguePage, Dashboard, DashboardSummary } from './boards';
+import type { CatalogueChart, Dashboard } from './boards';
 
-export interface MetricName {
-  name: string;
-  type: string;
-  help: string;
-  unit: string;
-  series: number;
-  /** Number of values of each label. */
-  labels: Record<string, number>;
-}
+export type { NameItem as MetricName } from '../../api/schema';
 
 export function useLatest(session: string, name: string, enabled = true) {
   return useQuery({
     queryKey: ['metrics-latest', session, name],
-    queryFn: ({ signal }) => get<LatestAnswer>('/metrics', { session, name, limit: 1000 }, signal),
+    queryFn: ({ signal }) => get('/metrics', { session, name, limit: 1000 }, signal),
     enabled,
     placeholderData: keepPreviousData,
     refetchInterval: () => refreshInterval(REFRESH_ENDED),
@@ -30,7 +21,7 @@ export function useLatest(session: string, name: string, enabled = true) {
 export function useMetricNames(session: string, q: string) {
   return useQuery({
     queryKey: ['metric-names', session, q],
-    queryFn: ({ signal }) => get<{ items: MetricName[] }>('/metrics/names', { session, q }, signal),
+    queryFn: ({ signal }) => get('/metrics/names', { session, q }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: false,
     staleTime: 30_000,
@@ -41,7 +32,7 @@ export function useMetricNames(session: string, q: string) {
 export function useCatalogue() {
   return useQuery({
     queryKey: ['metric-charts'],
-    queryFn: ({ signal }) => get<{ pages: CataloguePage[] }>('/metrics/charts', {}, signal),
+    queryFn: ({ signal }) => get('/metrics/charts', {}, signal),
     refetchInterval: false,
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -61,14 +52,13 @@ const DASHBOARDS = ['dashboards'];
 export function useDashboards() {
   return useQuery({
     queryKey: DASHBOARDS,
-    queryFn: ({ signal }) =>
-      get<{ items: DashboardSummary[]; unreadable: string[] }>('/dashboards', {}, signal),
+    queryFn: ({ signal }) => get('/dashboards', {}, signal),
     refetchInterval: () => refreshInterval(30_000),
   });
 }
 
 export const getDashboard = (name: string, signal?: AbortSignal) =>
-  get<Dashboard>(`/dashboards/${encodeURIComponent(name)}`, {}, signal);
+  get('/dashboards/{name}', { name }, signal) as Promise<Dashboard>;
 
 /** A dashboard in full. */
 export function useDashboard(name: string | undefined) {

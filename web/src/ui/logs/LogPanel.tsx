@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { apiPath, get } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
-import type { LogPart, LogsOf } from '../../api/logs';
+import type { LogPart } from '../../api/logs';
 import { count } from '../../base/format';
 import { toView, withSettings } from '../../base/url';
 import { CopyButton } from '../CopyButton';
@@ -40,7 +40,7 @@ export function LogPanel({ of }: { of: LogOwner }) {
   const [all, setAll] = useState(false);
   const logQuery = useQuery({
     queryKey: ['logs-of', url.session, of],
-    queryFn: ({ signal }) => get<LogsOf>('/logs/of', { session: url.session, ...of, limit: 200 }, signal),
+    queryFn: ({ signal }) => get('/logs/of', { session: url.session, ...of, limit: 200 }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: (query) =>
       query.state.data?.live ? refreshInterval(4_000) : query.state.error !== null && refreshInterval(10_000),

@@ -1,6 +1,6 @@
 import { screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
-import type { Item } from '../../api/types';
+import type { Job } from '../../api/schema';
 import { useLiveList } from '../../api/useLiveList';
 import { click, failure, type Request, render } from '../../testing/render';
 import { useColumnChoice } from './ColumnChooser';
@@ -8,12 +8,12 @@ import type { Column } from './columns';
 import { LiveTable } from './LiveTable';
 import { TableCount } from './TableCount';
 
-const COLUMNS: Column<Item>[] = [{ id: 'id', header: 'Id', width: 100, cell: (item) => String(item.id) }];
-const keyOf = (item: Item) => String(item.id);
+const COLUMNS: Column<Job>[] = [{ id: 'id', header: 'Id', width: 100, cell: (job) => job.job_id }];
+const keyOf = (job: Job) => job.job_id;
 const PARAMS = { session: 'session_1' };
 
 function List() {
-  const list = useLiveList<Item>('/things', PARAMS, keyOf, 60_000);
+  const list = useLiveList('/jobs', PARAMS, keyOf, 60_000);
   return (
     <>
       <TableCount list={list} loaded />
@@ -32,7 +32,7 @@ function List() {
 }
 
 const page = (from: number, to: number, next: string | null) => ({
-  items: Array.from({ length: to - from }, (_, at) => ({ id: `i${from + at}` })),
+  items: Array.from({ length: to - from }, (_, at) => ({ job_id: `i${from + at}` })),
   next,
   total: 25,
 });
@@ -40,7 +40,7 @@ const page = (from: number, to: number, next: string | null) => ({
 it('loads page after page, and each row once', async () => {
   // The second page starts with the last row of the first one, which moved down in the meantime.
   const things = ({ params }: Request) => (params.cursor === 'c1' ? page(9, 25, null) : page(0, 10, 'c1'));
-  const { requests } = await render(<List />, { answers: { '/things': things } });
+  const { requests } = await render(<List />, { answers: { '/jobs': things } });
   await screen.findByText('i24');
   expect(screen.getAllByTestId('thing')).toHaveLength(25);
   expect(screen.getByTestId('table-count').textContent).toContain('25');
@@ -48,7 +48,7 @@ it('loads page after page, and each row once', async () => {
 });
 
 it('distinguishes an empty list from filters without matches, which it offers to clear', async () => {
-  const answers = { '/things': { items: [], next: null, total: 0 } };
+  const answers = { '/jobs': { items: [], next: null, total: 0 } };
   const { unmount } = await render(<List />, { answers });
   await screen.findByText('Nothing was recorded');
   unmount();
@@ -62,7 +62,7 @@ it('distinguishes an empty list from filters without matches, which it offers to
 it('shows an error with its remedy in place of the first page', async () => {
   const remedy = 'Ask for fewer columns.';
   await render(<List />, {
-    answers: { '/things': () => failure(400, { code: 'odd', message: 'That is too much.', remedy }) },
+    answers: { '/jobs': () => failure(400, { code: 'odd', message: 'That is too much.', remedy }) },
   });
   expect((await screen.findByTestId('error-panel')).textContent).toContain(
     `That is too much.What to do: ${remedy}`,

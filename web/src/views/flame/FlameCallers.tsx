@@ -1,16 +1,15 @@
 import { useTranslation } from 'react-i18next';
-import type { Params } from '../../api/client';
 import { FlameList } from './FlameList';
 import { type FlameAnswer, type FlameFrame, type FlameTree, largest, type Node } from './flame';
 import { valueText } from './flameText';
-import { useSandwich } from './useFlame';
+import { type FlameParams, useSandwich } from './useFlame';
 
 /** The callers and callees of a function, over all its frames. */
 export function FlameCallers(props: {
   answer: FlameAnswer;
   name: string;
   nodes: Map<string, Node>;
-  params: Params;
+  params: FlameParams;
   onZoom: (frame: string | undefined) => void;
 }) {
   const { t } = useTranslation();

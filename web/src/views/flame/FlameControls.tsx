@@ -2,7 +2,7 @@ import { SegmentedControl, Select } from '@mantine/core';
 import type { TFunction } from 'i18next';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useChoices } from '../../api/queries';
+import { useJobChoices } from '../../api/queries';
 import { withSettings } from '../../base/url';
 import { OnlyMineSwitch } from '../../ui/insights/OnlyMine';
 import { useJobName } from '../../ui/JobName';
@@ -26,12 +26,9 @@ function weightLabel(weight: Weight, t: TFunction) {
 export function FlameControls(props: { weight: Weight; order: (typeof ORDERS)[number] }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
-  const jobs = useChoices(url.session, '/jobs');
+  const jobs = useJobChoices(url.session);
   const jobName = useJobName();
-  const names = useMemo(
-    () => [...new Set((jobs.data?.items ?? []).map((job) => String(job.job_id ?? '')))].filter(Boolean),
-    [jobs.data],
-  );
+  const names = useMemo(() => [...new Set((jobs.data?.items ?? []).map((job) => job.job_id))], [jobs.data]);
   const { baseline, vs } = url.settings ?? {};
   const inRange = comparedRange(url) !== null;
   return (

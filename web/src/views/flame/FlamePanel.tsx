@@ -1,5 +1,4 @@
 import { useTranslation } from 'react-i18next';
-import type { Params } from '../../api/client';
 import { bytes, count } from '../../base/format';
 import { toFlow, toView, withFilter } from '../../base/url';
 import { Dash } from '../../ui/Dash';
@@ -13,13 +12,14 @@ import { FlameList } from './FlameList';
 import css from './FlamePanel.module.css';
 import { type FlameAnswer, type FlameFrame, type Node, scaleOf, shareText } from './flame';
 import { useFrameName, valueText } from './flameText';
+import type { FlameParams } from './useFlame';
 
 /** The zoomed frame: its numbers, the callers and callees of its function, and links. */
 export function FlamePanel(props: {
   answer: FlameAnswer;
   node: Node;
   nodes: Map<string, Node>;
-  params: Params;
+  params: FlameParams;
   /** Whether shares are compared instead of values. */
   relative: boolean;
   onZoom: (frame: string | undefined) => void;

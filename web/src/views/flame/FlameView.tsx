@@ -1,10 +1,9 @@
 import { IconFlame } from '@tabler/icons-react';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Params } from '../../api/client';
 import type { Summary } from '../../api/types';
 import { count } from '../../base/format';
-import { onlyMineOf, withSettings } from '../../base/url';
+import { onlyMineOf, taskFilters, withSettings } from '../../base/url';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
@@ -18,7 +17,7 @@ import { FlamePanel } from './FlamePanel';
 import { FlameStatus } from './FlameStatus';
 import css from './FlameView.module.css';
 import { type FlameAnswer, ORDERS, toNodes, WEIGHTS } from './flame';
-import { useFlame } from './useFlame';
+import { type FlameParams, useFlame } from './useFlame';
 
 /** The time of all attempts by call path. */
 export function FlameView({ summary }: { summary: Summary | undefined }) {
@@ -27,7 +26,7 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
   const { settings = {} } = url;
   const wanted = WEIGHTS.find((one) => one === settings.weight) ?? 'critical_path';
   const order = ORDERS.find((one) => one === settings.order) ?? 'size';
-  const base: Params = { session: url.session, ...url.filters, only: onlyMineOf(url) };
+  const base: FlameParams = { session: url.session, ...taskFilters(url.filters), only: onlyMineOf(url) };
   const compared = comparedRange(url);
   const relative = compared !== null;
   // The critical path takes longer to compute. Until it is known, the executing time is shown.
@@ -44,7 +43,7 @@ export function FlameView({ summary }: { summary: Summary | undefined }) {
     onPath.data?.frames.some((one) => (one.kind === 'call' || one.kind === 'library') && one.value > 0) ===
       true;
   const weight = !wantsPath ? wanted : hasPath ? 'critical_path' : 'executing';
-  const params: Params = { ...base, weight, ...(compared ?? { baseline_job: settings.baseline }) };
+  const params: FlameParams = { ...base, weight, ...(compared ?? { baseline_job_id: settings.baseline }) };
   const other = useFlame(params, settings.frame, !hasPath);
   const flame = hasPath ? onPath : other;
   const instead = !isWhole ? 'range' : onPath.isPending ? 'pending' : 'failed';

@@ -1,23 +1,25 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { get, type Params } from '../../api/client';
+import { get, type ParamsOf } from '../../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
 import type { FlameAnswer, SandwichAnswer, Weight } from './flame';
 
-const PATH = '/flow/flame';
+export type FlameParams = ParamsOf<'/flow/flame'>;
+
 /** Merging a long record takes seconds, so the pause between fetches is this many times their duration. */
 const PAUSE_FACTOR = 8;
 
 /** A query whose refetch interval depends on how long its fetches take. */
-function usePaced<T>(): {
-  fetch: (params: Params, signal: AbortSignal) => Promise<T>;
+function usePaced<T extends FlameAnswer | SandwichAnswer>(): {
+  fetch: (params: FlameParams, signal: AbortSignal) => Promise<T>;
   interval: () => number;
 } {
   const took = useRef(0);
   return {
     fetch: async (params, signal) => {
       const began = performance.now();
-      const answer = await get<T>(PATH, params, signal);
+      // `params.of` decides which of the two answers it is.
+      const answer = (await get('/flow/flame', params, signal)) as T;
       took.current = performance.now() - began;
       return answer;
     },
@@ -29,7 +31,7 @@ function usePaced<T>(): {
  * The flame graph. With `part`, only one frame and everything below it are requested, so that the server
  * merges less.
  */
-export function useFlame(params: Params, part: string | undefined, enabled = true) {
+export function useFlame(params: FlameParams, part: string | undefined, enabled = true) {
   const paced = usePaced<FlameAnswer>();
   const whole = useQuery({
     queryKey: ['flame', params],
@@ -56,7 +58,7 @@ export function useFlame(params: Params, part: string | undefined, enabled = tru
 }
 
 /** The callers and callees of a function. */
-export function useSandwich(params: Params, weight: Weight, of: string | null) {
+export function useSandwich(params: FlameParams, weight: Weight, of: string | null) {
   const paced = usePaced<SandwichAnswer>();
   return useQuery({
     queryKey: ['sandwich', params, weight, of],

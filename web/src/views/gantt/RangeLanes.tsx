@@ -1,9 +1,10 @@
 import { useTranslation } from 'react-i18next';
+import type { RangeLane } from '../../api/schema';
 import { count, duration, percent } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
 import shared from './gantt.module.css';
 import { laneLabel } from './ganttLanes';
-import type { RangeAnswer, RangeLane } from './useRange';
+import type { RangeAnswer } from './useRange';
 
 /** The busiest workers, nodes or actors in the range. */
 export function RangeLanes({ answer, onPick }: { answer: RangeAnswer; onPick: (lane: RangeLane) => void }) {

@@ -1,5 +1,6 @@
 /** The arithmetic of the Gantt chart: windows of time, what to fetch for them, ticks, and finding bars. */
 
+import type { GanttBars } from '../../api/schema';
 import type { Span } from '../shared/span';
 
 /** Maximum zoom, ns. Times in JavaScript are only exact to 256 ns. */
@@ -93,12 +94,7 @@ export function tickLabel(ns: number, step: number, largest: number = ns): strin
   return `${days}d ${minutes}${step < 60e9 ? `:${two(seconds % 60)}${rest}` : ''}`;
 }
 
-export interface Bars {
-  lane: number[];
-  row: number[];
-  begin: number[];
-  end: number[];
-}
+type Bars = Pick<GanttBars, 'lane' | 'row' | 'begin' | 'end'>;
 
 /** The bars of each row of each lane, in order of time. */
 export function rowIndex(bars: Bars): Map<string, number[]> {

@@ -8,6 +8,7 @@ import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Finding } from '../../api/insights';
 import { useTask } from '../../api/queries';
+import type { RangeLane } from '../../api/schema';
 import { count, shortId } from '../../base/format';
 import { workerName } from '../../base/workerName';
 import { severityTone } from '../../ui/alerts/severity';
@@ -97,10 +98,7 @@ const nodeText = (lane: Pick<GanttLane, 'label' | 'node_ip' | 'node_id'>) =>
   lane.label ?? lane.node_ip ?? (lane.node_id ? shortId(lane.node_id) : '');
 
 /** The labels of a lane. */
-export function laneLabel(
-  t: TFunction,
-  lane: Omit<GanttLane, 'rows' | 'folded'>,
-): { text: string; detail: string } {
+export function laneLabel(t: TFunction, lane: GanttLane | RangeLane): { text: string; detail: string } {
   const node = nodeText(lane);
   const n = count(lane.attempts);
   const actor = lane.actor_name ?? lane.class_name;
@@ -118,7 +116,7 @@ export function laneLabel(
       : {
           text: actor ?? shortId(lane.id),
           detail: [
-            lane.waiting > 0 && t('gantt.waiting', { n: count(lane.waiting) }),
+            'waiting' in lane && lane.waiting > 0 && t('gantt.waiting', { n: count(lane.waiting) }),
             actor ? shortId(lane.id) : n,
           ]
             .filter(Boolean)

@@ -1,22 +1,9 @@
 /** The logical graph as the API returns it, and operations on it that do not depend on the screen. */
 
+import type { LogicalAnswer as Answer, LogicalCall, LogicalNode as Node } from '../../api/schema';
 import { type Filters, type SessionUrl, type Settings, toView } from '../../base/url';
 
-export interface Figures {
-  attempts: number;
-  failed: number;
-  duration_ns: number;
-  executing_ns: number;
-  awaiting_ns: number;
-  blocked_ns: number;
-  output_bytes: number;
-  total_p50_ns: number | null;
-  total_p95_ns: number | null;
-  p50_ns: number | null;
-  p95_ns: number | null;
-}
-
-export type NodeKind =
+type NodeKind =
   | 'driver'
   | 'function'
   | 'call'
@@ -28,68 +15,9 @@ export type NodeKind =
   | 'other'
   | 'drivers';
 
-export interface LogicalNode extends Figures {
-  id: string;
-  kind: NodeKind;
-  name: string | null;
-  parent: string | null;
-  class_name: string | null;
-  actor_id: string | null;
-  /** The task of a single call of an unfolded function; null for the other calls. */
-  task_id: string | null;
-  job_id: string | null;
-  /** The library of the code, if libraries are folded; null for user code. */
-  library: string | null;
-  actors: number | null;
-  is_expanded: boolean;
-  states: Record<string, number>;
-}
-
-export interface LogicalCall extends Figures {
-  id: string;
-  source: string;
-  target: string;
-}
-
-export interface LogicalData {
-  id: string;
-  source: string;
-  target: string;
-  objects: number;
-  bytes: number;
-  arguments: number;
-  argument_bytes: number;
-  gets: number;
-  get_bytes: number;
-}
-
-export interface Library {
-  library: string;
-  functions: number;
-  is_folded: boolean;
-}
-
-export interface LogicalAnswer {
-  session: string;
-  attempts: number;
-  nodes: LogicalNode[];
-  calls: LogicalCall[];
-  data: LogicalData[];
-  folded: {
-    functions: number;
-    attempts: number;
-    duration_ns: number;
-    drivers: number;
-    instances: Record<string, number>;
-    calls: Record<string, number>;
-  };
-  libraries: Library[];
-  limit: number;
-  is_estimated: boolean;
-  data_sampled: number;
-  data_unnamed: number;
-  /** For a long record that grows: the time up to which the sums are computed. */
-}
+// The schema of an answer allows any text as a kind.
+export type LogicalNode = Node & { kind: NodeKind };
+export type LogicalAnswer = Omit<Answer, 'nodes'> & { nodes: LogicalNode[] };
 
 export const WEIGHTS = ['state', 'executing', 'blocked', 'bytes'] as const;
 export type Weight = (typeof WEIGHTS)[number];
@@ -99,7 +27,10 @@ export function weightOf(settings: Settings | undefined): Weight {
 }
 
 /** The weight of a node. States have no single number. */
-export function weigh(node: Figures, weight: Weight): number {
+export function weigh(
+  node: Pick<LogicalCall, 'executing_ns' | 'blocked_ns' | 'output_bytes'>,
+  weight: Weight,
+): number {
   if (weight === 'executing') return node.executing_ns;
   if (weight === 'blocked') return node.blocked_ns;
   if (weight === 'bytes') return node.output_bytes;

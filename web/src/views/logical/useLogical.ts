@@ -3,7 +3,7 @@ import { useRef } from 'react';
 import { get } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
 import { useSessionInterval } from '../../api/queries';
-import { onlyMineOf } from '../../base/url';
+import { onlyMineOf, taskFilters } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
 import { type LogicalAnswer, unfolded } from './logicalModel';
 
@@ -16,14 +16,16 @@ export function useLogical() {
   return useQuery({
     queryKey: ['logical', url.session, url.filters, expand, fold, only, unfold],
     queryFn: async ({ signal }) => {
-      const query = new URLSearchParams({ session: url.session });
-      for (const [name, value] of Object.entries(url.filters)) if (value) query.set(name, value);
-      for (const name of unfolded(expand)) query.append('expand', name);
-      for (const name of unfolded(fold)) query.append('fold', name);
-      if (only !== undefined) query.set('only', only);
-      if (only !== undefined) for (const name of unfolded(unfold)) query.append('unfold', name);
+      const params = {
+        session: url.session,
+        ...taskFilters(url.filters),
+        only,
+        expand: unfolded(expand),
+        fold: unfolded(fold),
+        unfold: only && unfolded(unfold),
+      };
       const begin = performance.now();
-      const answer = await get<LogicalAnswer>(`/flow/logical?${query}`, undefined, signal);
+      const answer = (await get('/flow/logical', params, signal)) as LogicalAnswer;
       took.current = performance.now() - begin;
       return answer;
     },

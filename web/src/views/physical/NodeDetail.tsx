@@ -42,7 +42,7 @@ export function NodeDetail(props: {
       <Section title={t('common.details')}>
         <Fields>
           <Field name="Id">
-            <CopyId id={node.id} />
+            <CopyId id={node.node_id} />
           </Field>
           <Field name="IP">{node.node_ip ?? <Dash />}</Field>
           <Field name={t('physical.since')}>
@@ -60,13 +60,13 @@ export function NodeDetail(props: {
           ))}
         </Fields>
         <div className={panels.links}>
-          <Link to={toItem(url, 'nodes', node.id)} testId="physical-to-item">
+          <Link to={toItem(url, 'nodes', node.node_id)} testId="physical-to-item">
             {t('physical.toNode')}
           </Link>
-          <Link to={withFilter(toFlow(url, 'gantt'), 'node_id', node.id)} testId="physical-to-gantt">
+          <Link to={withFilter(toFlow(url, 'gantt'), 'node_id', node.node_id)} testId="physical-to-gantt">
             {t('physical.toGantt')}
           </Link>
-          <Link to={tasksAt(withFilter(url, 'node_id', node.id), at)}>{t('physical.toTasks')}</Link>
+          <Link to={tasksAt(withFilter(url, 'node_id', node.node_id), at)}>{t('physical.toTasks')}</Link>
         </div>
       </Section>
       {answer.bundles.length > 0 && (
@@ -87,7 +87,7 @@ export function NodeDetail(props: {
         {props.gone && <p className={words.dim}>{t('physical.workerGone')}</p>}
         <ul>
           {answer.workers.slice(0, MAX_LISTED).map((worker) => (
-            <li key={worker.id}>
+            <li key={worker.worker_id}>
               <button
                 type="button"
                 className={css.worker}

@@ -40,12 +40,13 @@ export function PhysicalView({ summary }: { summary: Summary | undefined }) {
   const atNs = at === undefined ? (data?.at_ns ?? null) : Number(at);
 
   const select = useCallback(
-    (target: Target) => set({ node: data?.nodes[target.node]?.id, worker: data?.workers.key[target.worker] }),
+    (target: Target) =>
+      set({ node: data?.nodes[target.node]?.node_id, worker: data?.workers.key[target.worker] }),
     [set, data],
   );
   const names = useMemo(() => nodeNames(data?.nodes ?? []), [data]);
   const nameOf = useMemo(
-    () => new Map((data?.nodes ?? []).map((one, place) => [one.id, names[place] ?? one.name])),
+    () => new Map((data?.nodes ?? []).map((one, place) => [one.node_id, names[place] ?? one.name])),
     [data, names],
   );
   const find = settings.find ?? '';

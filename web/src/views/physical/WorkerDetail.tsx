@@ -33,7 +33,7 @@ export function WorkerDetail(props: { worker: PhysicalWorker; answer: NodeAnswer
       <Section title={t('common.details')}>
         <Fields>
           <Field name="Id">
-            <CopyId id={worker.id} />
+            <CopyId id={worker.worker_id} />
           </Field>
           <Field name="pid">{worker.pid ?? <Dash />}</Field>
           <Field name={t('physical.type')}>{worker.kind}</Field>
@@ -68,8 +68,10 @@ export function WorkerDetail(props: { worker: PhysicalWorker; answer: NodeAnswer
           </Field>
         </Fields>
         <div className={panels.links}>
-          <Link to={toItem(url, 'workers', worker.id)}>{t('physical.toWorker')}</Link>
-          <Link to={withFilter(toFlow(url, 'gantt'), 'worker_id', worker.id)}>{t('physical.toGantt')}</Link>
+          <Link to={toItem(url, 'workers', worker.worker_id)}>{t('physical.toWorker')}</Link>
+          <Link to={withFilter(toFlow(url, 'gantt'), 'worker_id', worker.worker_id)}>
+            {t('physical.toGantt')}
+          </Link>
           {worker.actor_id !== null && (
             <Link
               to={withSettings(withFilter(toFlow(url, 'gantt'), 'actor_id', worker.actor_id), {
@@ -79,7 +81,9 @@ export function WorkerDetail(props: { worker: PhysicalWorker; answer: NodeAnswer
               {t('physical.actorGantt')}
             </Link>
           )}
-          <Link to={tasksAt(withFilter(url, 'worker_id', worker.id), at)}>{t('physical.toTasks')}</Link>
+          <Link to={tasksAt(withFilter(url, 'worker_id', worker.worker_id), at)}>
+            {t('physical.toTasks')}
+          </Link>
         </div>
       </Section>
     </>

@@ -18,7 +18,7 @@ import {
 } from './physical';
 
 const node = (id: string, name: string, cpus: number, used: number, more: Partial<PhysicalNode> = {}) => ({
-  id,
+  node_id: id,
   name,
   node_ip: null,
   is_head: false,
@@ -179,7 +179,7 @@ test('nodes and bundles are unpacked from columns with list indexes', () => {
     ...data,
     nodes: columns(nodes),
     bundles: columns(bundles),
-    groups: [{ id: 'g', name: 'train' }],
+    groups: [{ placement_group_id: 'g', name: 'train' }],
     amounts: [{ CPU: 4 }],
     workers: { ...data.workers, annotation: [] },
   } as unknown as PhysicalAnswer;

@@ -1,77 +1,32 @@
 /** The physical view: the server's answer, and the order of its nodes and workers. */
 
-import type { Measured, PhysicalBundle, PhysicalNode } from '../../api/schema';
+import type { PhysicalAnswer, PhysicalBundle, PhysicalNode } from '../../api/schema';
 import { NONE } from '../../base/grid';
 
 export type {
   NodeAnswer,
   NodeWorker as PhysicalWorker,
+  PhysicalAnswer,
   PhysicalBundle,
   PhysicalNode,
   TransferPair,
   TransfersAnswer as Transfers,
 } from '../../api/schema';
 
-export interface Physical {
-  session: string;
-  at_ns: number | null;
-  live: boolean;
+export type Physical = Omit<PhysicalAnswer, 'nodes' | 'bundles' | 'groups' | 'amounts'> & {
   nodes: PhysicalNode[];
-  workers: {
-    key: string[];
-    node: number[];
-    kind: number[];
-    is_internal: boolean[];
-    pid: number[];
-    job: number[];
-    actor_class: number[];
-    actor_state: number[];
-    function: number[];
-    running: number[];
-    blocked: number[];
-    reserved: number[];
-    bundle: number[];
-    bytes: number[];
-    annotation: number[];
-  };
   bundles: PhysicalBundle[];
-  kinds: string[];
-  jobs: string[];
-  /** Script of each job. */
-  scripts: Record<string, string>;
-  classes: string[];
-  states: string[];
-  functions: string[];
-  reserved: Record<string, number>[];
-  values: string[];
-  nodes_total: number;
-  workers_total: number;
-  bundles_total: number;
-  workers_left_out: number;
-  annotations: string[];
-  /** Current measurements; null for a time in the past or an ended session. */
-  measured: Measured | null;
-}
-
-type Rows<T> = { [K in keyof T]: T[K][] };
-
-/** The answer in compact form: nodes and bundles by columns, with list indexes as references; -1 is none. */
-export interface PhysicalAnswer extends Omit<Physical, 'nodes' | 'bundles'> {
-  nodes: Rows<Omit<PhysicalNode, 'total' | 'used'> & { total: number; used: number }>;
-  bundles: { group: number[]; index: number[]; node: number[]; resources: number[] };
-  groups: { id: string; name: string | null }[];
-  amounts: Record<string, number>[];
-}
+};
 
 /** The server's answer with nodes and bundles as objects. */
 export function unpack({ groups, amounts, ...answer }: PhysicalAnswer): Physical {
   const { nodes, bundles, workers } = answer;
   return {
     ...answer,
-    nodes: nodes.id.map((_, at) => {
+    nodes: nodes.node_id.map((_, at) => {
       const field = <K extends keyof typeof nodes>(name: K) => nodes[name][at] as (typeof nodes)[K][number];
       return {
-        id: field('id'),
+        node_id: field('node_id'),
         name: field('name'),
         node_ip: field('node_ip'),
         is_head: field('is_head'),
@@ -89,7 +44,7 @@ export function unpack({ groups, amounts, ...answer }: PhysicalAnswer): Physical
       };
     }),
     bundles: bundles.group.map((group, at) => ({
-      group: groups[group]?.id ?? '',
+      group: groups[group]?.placement_group_id ?? '',
       name: groups[group]?.name ?? null,
       index: bundles.index[at] ?? NONE,
       node: bundles.node[at] ?? NONE,
@@ -233,7 +188,7 @@ export function nodeNames(nodes: readonly PhysicalNode[]): string[] {
   const counts = new Map<string, number>();
   for (const node of nodes) counts.set(node.name, (counts.get(node.name) ?? 0) + 1);
   return nodes.map((node) =>
-    (counts.get(node.name) ?? 0) > 1 ? `${node.name} · ${node.id.slice(0, 6)}` : node.name,
+    (counts.get(node.name) ?? 0) > 1 ? `${node.name} · ${node.node_id.slice(0, 6)}` : node.name,
   );
 }
 
@@ -251,7 +206,8 @@ export function matches(data: Physical, text: string): Found | null {
   const workers = new Set<number>();
   data.nodes.forEach((node, at) => {
     const texts = [node.name, node.node_ip ?? ''];
-    if (node.id.startsWith(wanted) || texts.some((one) => one.toLowerCase().includes(wanted))) nodes.add(at);
+    if (node.node_id.startsWith(wanted) || texts.some((one) => one.toLowerCase().includes(wanted)))
+      nodes.add(at);
   });
   const some = (names: readonly string[]) => names.map((name) => name.toLowerCase().includes(wanted));
   const functions = some(data.functions);

@@ -12,7 +12,7 @@ export function drawPairs(
   palette: Palette,
 ): void {
   if (scene.pairs.length === 0) return;
-  const place = new Map(scene.order.map((node, at) => [scene.data.nodes[node]?.id, at]));
+  const place = new Map(scene.order.map((node, at) => [scene.data.nodes[node]?.node_id, at]));
   const most = scene.pairs.reduce((all, pair) => Math.max(all, pair.bytes), 1);
   context.strokeStyle = palette.tone('waiting');
   context.fillStyle = palette.tone('waiting');

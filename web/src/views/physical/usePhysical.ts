@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
 import { useSessionInterval } from '../../api/queries';
-import type { Filters } from '../../base/url';
-import { type NodeAnswer, type Physical, type PhysicalAnswer, type Transfers, unpack } from './physical';
+import { type Filters, taskFilters } from '../../base/url';
+import { unpack } from './physical';
 
 /** The state of the cluster at `at` (ns), or the current one, which is refreshed. */
 export function usePhysical(
@@ -13,18 +13,18 @@ export function usePhysical(
   { isReady, ...more }: { annotation: string | undefined; bytes: boolean; isReady: boolean },
 ) {
   const interval = useSessionInterval(session);
-  return useQuery<Physical>({
+  return useQuery({
     queryKey: ['physical', session, at ?? 'now', filters, more],
     queryFn: async ({ signal }) =>
       unpack(
-        await get<PhysicalAnswer>(
+        await get(
           '/flow/physical',
           {
             session,
             at_ns: at,
             annotation_name: more.annotation,
             with_bytes: more.bytes ? 'true' : undefined,
-            ...filters,
+            ...taskFilters(filters),
           },
           signal,
         ),
@@ -38,27 +38,22 @@ export function usePhysical(
 /** A node in full at a time. */
 export function useNode(session: string, at: string | undefined, id: string | undefined, filters: Filters) {
   const interval = useSessionInterval(session);
-  return useQuery<NodeAnswer>({
+  return useQuery({
     queryKey: ['physical-node', session, at ?? 'now', id, filters],
     queryFn: ({ signal }) =>
-      get<NodeAnswer>('/flow/physical/node', { session, at_ns: at, on_node: id, ...filters }, signal),
+      get('/flow/physical/node', { session, at_ns: at, on_node: id, ...taskFilters(filters) }, signal),
     enabled: id !== undefined,
     retry: false,
-    placeholderData: (before) => (before?.node.id === id ? before : undefined),
+    placeholderData: (before) => (before?.node.node_id === id ? before : undefined),
     refetchInterval: () => refreshInterval(at === undefined ? interval : REFRESH_ENDED),
   });
 }
 
 /** The transfers between nodes until `at` (ns) or now: in the last `span` (ns), or since the beginning. */
 export function useTransfers(session: string, at: string | undefined, span: number | undefined) {
-  return useQuery<Transfers>({
+  return useQuery({
     queryKey: ['transfers', session, at ?? 'now', span],
-    queryFn: ({ signal }) =>
-      get<Transfers>(
-        '/flow/transfers',
-        { session, until_ns: at, span_ns: span === undefined ? undefined : String(span) },
-        signal,
-      ),
+    queryFn: ({ signal }) => get('/flow/transfers', { session, until_ns: at, span_ns: span }, signal),
     placeholderData: (before) => (before?.session === session ? before : undefined),
     refetchInterval: () => refreshInterval(REFRESH_ENDED),
   });

@@ -41,7 +41,7 @@ export function usePhysicalContent(
       found,
       filtered,
       pairs: showsArrows ? near.slice(0, ARROWS) : [],
-      node: data.nodes.findIndex((one) => one.id === settings.node),
+      node: data.nodes.findIndex((one) => one.node_id === settings.node),
       worker: settings.worker === undefined ? NONE : data.workers.key.indexOf(settings.worker),
       texts: {
         driver: t('physical.driver'),

@@ -23,7 +23,7 @@ export const SITUATIONS = [
   'storing',
   'ended',
   'unknown',
-] as const;
+] as const satisfies StackNode['situation'][];
 export type Situation = (typeof SITUATIONS)[number];
 
 export interface Line {

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { post } from '../../api/client';
-import type { Filters } from '../../base/url';
+import { type Filters, taskFilters } from '../../base/url';
 import type { Frames } from './frames';
 
 export interface WantedFrames {
@@ -13,6 +13,6 @@ export interface WantedFrames {
 /** Samples the Python frames of the running tasks on request. */
 export function useFrames(session: string, filters: Filters) {
   return useMutation<Frames, Error, WantedFrames>({
-    mutationFn: (wanted) => post<Frames>('/flow/stack/frames', { session, ...wanted }, filters),
+    mutationFn: (wanted) => post<Frames>('/flow/stack/frames', { session, ...wanted }, taskFilters(filters)),
   });
 }
