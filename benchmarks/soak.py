@@ -80,7 +80,7 @@ PAGES = (
         "flow/logical",
         "flow/physical",
     ),
-    *("flow/gantt", "flow/stack", "flow/flame", "flow/critical_path", "flow/range", "flow/activity"),
+    *("flow/gantt", "flow/stack", "flow/flame", "flow/critical-path", "flow/range", "flow/activity"),
     *("metrics/charts", "metrics/names", "metrics/query?expr=rayscope_attempts", "find?q=embed"),
 )
 QUERIES = (

@@ -157,7 +157,7 @@ def questions(tasks: int) -> dict[str, list[str]]:
     ]
     found["stack"] = [""] + [f"at_ns={ORIGIN_NS + int(whole * part / 10)}" for part in range(1, 10)]
     found["activity"] = ["", *by_function]
-    found["critical_path"] = [""]
+    found["critical-path"] = [""]
     # Like Ctrl+K: functions, attempts and entities by a part of a name or a prefix of an ID.
     found["find"] = ["q=step_3", "q=st", "q=leaf", "q=0000000000000fff", "q=nothing"]
     return found

@@ -158,7 +158,7 @@ def test_every_path_is_documented(served: Server) -> None:
     paths = httpx.get(f"{served.url}/openapi.json").raise_for_status().json()["paths"]
     pages = "\n".join(page.read_text() for page in sorted(DOCS.rglob("*.md")))
     headings = "\n".join(re.findall(r"^#+ (?:GET|POST|PUT|PATCH|DELETE|WS) .+$", pages, re.MULTILINE))
-    named = set(re.findall(r"/api/[a-z_/{}-]*[a-z}]", headings))
+    named = set(re.findall(r"/api/[a-z0-9_/{}-]*[a-z}]", headings))
     shown = {path.rstrip("/") for path in paths if path.startswith("/api/")}
     # What Ray, our own hook and `rayscope run` call, with the key, is no part of the described API.
     shown |= {f"/api/ingest/{{key}}/{what}" for what in ("ray-events", "agent", "program-end")}

@@ -1,6 +1,6 @@
-"""Write the UI's types from the server's OpenAPI description: schemas, and the answers of paths.
+"""Write the server's OpenAPI description, and the UI's types of its schemas and paths, to files.
 
-``python tools/generate_types.py`` writes the file. With ``--check`` it fails if the file is outdated.
+``python tools/generate_types.py`` writes both files. With ``--check`` it fails if one is outdated.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
+OPENAPI = ROOT / "docs/reference/openapi.json"
 WEB_TYPES = WEB / "src/api/schema.ts"
 sys.path.insert(0, str(ROOT))
 
@@ -88,7 +89,7 @@ def _union(names: set[str]) -> str:
 
 
 def _plain(schema: Any) -> Any:
-    """Remove parts for which generators invent names, and allow fields of newer servers."""
+    """Remove parts for which generators invent names, and all but the first paragraph of descriptions."""
     if isinstance(schema, list):
         return [_plain(one) for one in schema]
     if not isinstance(schema, dict):
@@ -100,6 +101,8 @@ def _plain(schema: Any) -> Any:
         if not (key in left_out and isinstance(value, (str, int)))
         and (key, value) != ("additionalProperties", False)
     }
+    if isinstance(kept.get("description"), str):
+        kept["description"] = kept["description"].partition("\n\n")[0]
     if "$ref" in kept:
         kept["$ref"] = kept["$ref"].replace("#/components/schemas/", "#/definitions/")
     return kept
@@ -134,16 +137,31 @@ def _run(command: list[str], environment: dict[str, str] | None = None, stdin: s
     return done.stdout
 
 
+def as_text(description: dict[str, Any]) -> str:
+    """Return the description as JSON with a line for each path and schema, so that changes are readable."""
+    parts = {
+        "paths": description["paths"],
+        "schemas": description["components"]["schemas"],
+    }
+    lines = []
+    for name, items in parts.items():
+        inner = ",\n".join(f"{json.dumps(key)}: {json.dumps(items[key])}" for key in sorted(items))
+        lines.append(f'"{name}": {{\n{inner}\n}}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def main(arguments: list[str]) -> int:
-    """Write the types, or check that they are current."""
-    made = web_types(openapi())
-    is_current = WEB_TYPES.exists() and WEB_TYPES.read_text() == made
+    """Write the files, or check that they are current."""
+    description = openapi()
+    made = {OPENAPI: as_text(description), WEB_TYPES: web_types(description)}
+    stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
     if "--check" not in arguments:
-        WEB_TYPES.write_text(made)
-    elif not is_current:
-        print(f"{WEB_TYPES.relative_to(ROOT)} is stale: run `make types` and commit it.", file=sys.stderr)
-        return 1
-    return 0
+        for path in stale:
+            path.write_text(made[path])
+        return 0
+    for path in stale:
+        print(f"{path.relative_to(ROOT)} is stale: run `make types` and commit it.", file=sys.stderr)
+    return 1 if stale else 0
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ CODE = re.compile(r"```.*?```|`[^`]*`|https?://\S+", re.DOTALL)
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\n\s*\n|\n\s*[-*|#]")
 TYPESCRIPT_COMMENT = re.compile(r"/\*\*?(.*?)\*/|(?<![:\"'])//([^\n]*)", re.DOTALL)
 TYPESCRIPT_NAME = re.compile(r"\b(?:function|class|interface|type|const|let)\s+(\w+)")
-GENERATED = ("client/types.py", "api/schema.ts", ".gen.ts")
+GENERATED = ("api/schema.ts", ".gen.ts")
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 EXCEPTION = re.compile(r'(\S+): (".*") # (\S.*)')
 #: Marks a line break in code, so that the text after it keeps its line.

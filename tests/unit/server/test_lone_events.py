@@ -103,15 +103,17 @@ def requests_of(running: Running, session: str) -> Iterator[tuple[str, Callable[
         ("jobs", "job_id"),
         ("nodes", "node_id"),
     ):
-        items = running.get(f"/api/v1/{path}", session=session, internal=True)["items"]
+        internal = {} if path == "tasks" else {"internal": True}
+        items = running.get(f"/api/v1/{path}", session=session, **internal)["items"]
         ids[name] = items[0][name] if items else "a" * 48
     for path, methods in running.get("/openapi.json")["paths"].items():
         if "get" not in methods or path.startswith(OTHERS):
             continue
-        kind = path.split("/")[2].removesuffix("s")
+        kind = path.split("/")[3].removesuffix("s")
         known = ids | {"object_id": "a" * 56, "entity_id": ids.get(f"{kind}_id", "a" * 56)}
         filled = path.format_map(defaultdict(lambda: "a" * 48, known))
-        params = {"session": session} | NEEDED.get(path, {})
+        has_session = any(one["name"] == "session" for one in methods["get"].get("parameters", ()))
+        params = ({"session": session} if has_session else {}) | NEEDED.get(path, {})
         yield path, lambda filled=filled, params=params: running.client.get(filled, params=params)
     for path, body in POSTS.items():
         yield path, lambda path=path, body=body: running.client.post(path, json=body | {"session": session})

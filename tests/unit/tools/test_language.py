@@ -217,7 +217,7 @@ def test_a_folder_inside_of_another_checkout_is_outside_of_git(checkout: Path) -
     [
         ("src/rayscope/units.py", "(top)"),
         ("src/rayscope/views/gantt/api.py", "views"),
-        ("src/rayscope/client/types.py", None),
+        ("src/rayscope/client/types.py", "client"),
         ("web/src/base/time.test.ts", "web"),
         ("web/src/base/i18n/en.ts", None),
         ("web/src/api/schema.ts", None),

@@ -59,8 +59,6 @@ export interface Actor {
 }
 /**
  * A GPU that Ray assigned, and the assigned share of it. ``index``: as returned by ``ray.get_gpu_ids``.
- *
- * If the index is unknown, ``share`` is the sum of the requested shares.
  */
 export interface GpuShare {
   index: string | null;
@@ -170,11 +168,7 @@ export interface AlertEvent {
   times_ms: number[];
   values: (number | null)[];
 }
-/**
- * One alert. Times that do not apply are 0. ``silenced_by`` has the silences that match it now.
- *
- * ``condition`` is the rule's expression with the duration for which it must hold.
- */
+/** One alert. Times that do not apply are 0. ``silenced_by`` has the silences that match it now. */
 export interface AlertInfo {
   fingerprint: string;
   rule: string;
@@ -195,12 +189,7 @@ export interface AlertInfo {
   severity: string;
   silenced_by: string[];
 }
-/**
- * The alerts of a session. If it is not ``live``, ``items`` are those firing or pending at its end.
- *
- * ``firing`` includes alerts that fired until the session ended. ``info`` of these have the severity
- * ``info``.
- */
+/** The alerts of a session. If it is not ``live``, ``items`` are those firing or pending at its end. */
 export interface AlertsAnswer {
   live: boolean;
   firing: number;
@@ -242,11 +231,7 @@ export interface IngestError {
 export interface Attached {
   session: string;
 }
-/**
- * All fields of an attempt. ``start_is_lost``: the start of its function was not reported.
- *
- * ``gpus``: the GPUs that Ray assigned to it, or to the actor of a method.
- */
+/** All fields of an attempt. ``start_is_lost``: the start of its function was not reported. */
 export interface AttemptDetail {
   task_id: string;
   attempt: number;
@@ -309,11 +294,7 @@ export interface TaskFailure {
   message: string | null;
   is_cut: boolean;
 }
-/**
- * The autoscaler's own report: nodes by type, and what it could not start.
- *
- * ``failed``: node types and reasons. ``infeasible``: shapes that no type of node can hold.
- */
+/** The autoscaler's own report: nodes by type, and what it could not start. */
 export interface AutoscalerStatus {
   version: number;
   active: {
@@ -349,12 +330,7 @@ export interface BatchChange {
   function: string;
   size: number;
 }
-/**
- * How long the job took, how long its unchanged replay takes, and the relative difference.
- *
- * ``ray_ns``: how much longer it takes if Ray needs twice the time for its own part; null if nothing is
- * predicted.
- */
+/** How long the job took, how long its unchanged replay takes, and the relative difference. */
 export interface Calibration {
   recorded_ns: number;
   replayed_ns: number | null;
@@ -408,12 +384,7 @@ export interface CellsAnswer {
   workers_total: number;
   workers_left_out: number;
 }
-/**
- * Measurements of nodes and workers, in their order; -1 means unknown.
- *
- * ``cpu``: percent of one core; ``memory``, ``gpu_memory``, ``mem_total`` and ``gpu_mem_total``: bytes;
- * ``time_ns``: when the newest report was received.
- */
+/** Measurements of nodes and workers, in their order; -1 means unknown. */
 export interface Measured {
   nodes: NodePercents;
   time_ns: number | null;
@@ -604,13 +575,7 @@ export interface CrashHarm {
   number: number;
   message: string;
 }
-/**
- * A worker or driver that crashed: what it did, how it ended according to Ray, and its log.
- *
- * ``function``: the last one that it ran. ``script``: its job's script. ``signal``, ``reason``, ``file``,
- * ``offset``: of the crash report in its log, None without one. ``is_race``: the crash is a known race of
- * Ray's processes at their end. ``lines``: the last lines of its log, or those around the report.
- */
+/** A worker or driver that crashed: what it did, how it ended according to Ray, and its log. */
 export interface CrashedWorker {
   worker_id: string;
   worker_type: string | null;
@@ -688,12 +653,7 @@ export interface PathFunction {
   held_ns: number;
   without_ns: number;
 }
-/**
- * Time on the path due to one function that executed, or to a phase of ``functions`` functions.
- *
- * ``name`` is the function with the most of it ("" if unknown). ``held_ns`` is how much of the time others
- * waited for the worker or actor. The largest causes include ``actor``, whose method is ``name``.
- */
+/** Time on the path due to one function that executed, or to a phase of ``functions`` functions. */
 export interface PathCause {
   phase: string;
   name: string;
@@ -704,11 +664,7 @@ export interface PathCause {
   share: number;
   actor: PathActor | null;
 }
-/**
- * The actor of a function with the most time on the path. ``actors`` actors spent ``total_ns`` there.
- *
- * ``pid`` and ``host`` are null if they are not known.
- */
+/** The actor of a function with the most time on the path. ``actors`` actors spent ``total_ns`` there. */
 export interface PathActor {
   actor_id: string;
   pid: number | null;
@@ -783,13 +739,7 @@ export interface DatasetAnswer {
   bucket_ns: number | null;
   session: string;
 }
-/**
- * An operator with the tasks that ran for it.
- *
- * ``least_ns``: the minimum duration of the tasks at their maximum concurrency. ``running``: the mean number
- * of running tasks in each bucket of time. ``actors``: actors created for its pool. ``actor_start_ns``: the
- * median time until these were ready.
- */
+/** An operator with the tasks that ran for it. */
 export interface OperatorDetail {
   operator_id: string;
   name: string;
@@ -806,12 +756,7 @@ export interface OperatorDetail {
   actors: number;
   actor_start_ns: number | null;
 }
-/**
- * The tasks that ran for an operator: times in ns, sizes in bytes (None without the tracer).
- *
- * ``steady_ns``: the total time if the first task in each worker, which imports modules, took as long as the
- * others.
- */
+/** The tasks that ran for an operator: times in ns, sizes in bytes (None without the tracer). */
 export interface OperatorTasks {
   names: TaskNames[];
   states: {
@@ -856,11 +801,7 @@ export interface DatasetItem {
   total_rows: number | null;
   operators: OperatorItem[];
 }
-/**
- * An operator of a dataset. ``progress`` and ``total``: blocks, None if Ray does not know.
- *
- * ``inputs``: the IDs of the operators that feed it, None if the tracer did not report them.
- */
+/** An operator of a dataset. ``progress`` and ``total``: blocks, None if Ray does not know. */
 export interface OperatorItem {
   operator_id: string;
   name: string;
@@ -987,10 +928,6 @@ export interface FailedAttempt {
 }
 /**
  * Failed attempts with one signature: function, error type, message (``#``: variable parts), file, line.
- *
- * ``final``, ``retrying`` and ``recovered``: the number of its ``tasks`` by outcome; ``outcome`` is the most
- * severe of these. ``latest``: up to 20 of its attempts. ``origin`` and ``operator`` are those of its
- * function.
  */
 export interface FailureGroup {
   func_name: string | null;
@@ -1022,12 +959,7 @@ export interface FailureItem {
   error_summary: string | null;
   end_ns: number | null;
 }
-/**
- * Failures by signature; ``tasks``: all of their tasks by outcome.
- *
- * ``stopped_by_libraries``: attempts that Ray's libraries stopped on purpose. They are left out unless
- * requested.
- */
+/** Failures by signature; ``tasks``: all of their tasks by outcome. */
 export interface FailuresAnswer {
   session: string;
   items: FailureGroup[];
@@ -1073,11 +1005,7 @@ export interface FoundGroup {
   items: FoundItem[];
   total: number;
 }
-/**
- * A hit. ``id``: its ID, or its name if it is a function, a log file or a metric.
- *
- * ``detail``: distinguishes it from others of the same name: class, address, entrypoint, help text.
- */
+/** A hit. ``id``: its ID, or its name if it is a function, a log file or a metric. */
 export interface FoundItem {
   id: string;
   name: string | null;
@@ -1086,18 +1014,7 @@ export interface FoundItem {
   attempt: number | null;
   node_id: string | null;
 }
-/**
- * Something that slows the job down or puts it at risk, and what to do about it.
- *
- * ``saving_ns`` is predicted by a replay, null if that is impossible; ``cost_ns`` is the maximum cost.
- * ``share``: the saving, or else the cost, as a share of the job's time. ``is_risk``: it costs less than 1 %
- * of that time, but may cause trouble later. ``on_path_ns``: the time of its attempts on the critical path
- * (0: nothing waits for them), null if that does not matter. ``function`` or ``actor_class``: the code that
- * it is about; ``origin``: ``user``, a library's name, or null if unknown; ``caller``: the function in which
- * it happens, "" for the driver. ``numbers``: the evidence (names ending in ``_ns`` are durations).
- * ``sketch``: code that fixes it. ``doc``: the URL of Ray's documentation. ``filters``: filters of the list
- * of tasks.
- */
+/** Something that slows the job down or puts it at risk, and what to do about it. */
 export interface FindingItem {
   saving_ns: number | null;
   saving_low_ns: number | null;
@@ -1166,11 +1083,7 @@ export interface FlameFrame {
   baseline_own: number | null;
   baseline_value: number | null;
 }
-/**
- * A library or a library's operator, and how many of its functions are in the graph.
- *
- * Consecutive calls of it are one frame.
- */
+/** A library or a library's operator, and how many of its functions are in the graph. */
 export interface FoldedLibrary {
   library: string;
   functions: number;
@@ -1258,11 +1171,7 @@ export interface FramesRequest {
   /** Include Ray's own frames and idle threads. */
   whole?: boolean;
 }
-/**
- * The job's gain if a function took half the time.
- *
- * ``own_ns``: how long its attempts executed. ``origin``: ``user``, a library's name, or null if unknown.
- */
+/** The job's gain if a function took half the time. */
 export interface FunctionGain {
   saving_ns: number;
   saving_low_ns: number;
@@ -1275,13 +1184,7 @@ export interface FunctionGain {
   predicted_ns: number;
   share: number;
 }
-/**
- * A function's attempts, the quantiles of their ``duration_ns``, and the sums of their times (ns).
- *
- * ``origin``: ``user``, a library's name, or null if unknown. ``operator``: the purpose for which a library
- * runs it, such as "Data: MapBatches(parse)" or "Serve: internals". ``stopped_by_libraries``: failed
- * attempts that a library stopped on purpose, which are not failures.
- */
+/** A function's attempts, the quantiles of their ``duration_ns``, and the sums of their times (ns). */
 export interface FunctionItem {
   func_name: string | null;
   type: string | null;
@@ -1309,11 +1212,7 @@ export interface FunctionOnPath {
   };
   share: number;
 }
-/**
- * A function of a job: its attempts by state, and the sums of their times (ns).
- *
- * ``stopped_by_libraries``: failed attempts that a library stopped on purpose, which are not failures.
- */
+/** A function of a job: its attempts by state, and the sums of their times (ns). */
 export interface FunctionProgress {
   func_name: string | null;
   type: string | null;
@@ -1383,12 +1282,7 @@ export interface GanttAnswer {
   hidden: HiddenLibrary[];
   utilisation: Utilisation | null;
 }
-/**
- * A worker, node, actor, or function, over the whole extent.
- *
- * ``functions`` are the first of ``functions_total`` functions that a worker ran. ``waiting`` counts
- * attempts that wait for a worker or, on the lane of an actor or its worker, for the actor.
- */
+/** A worker, node, actor, or function, over the whole extent. */
 export interface GanttLane {
   id: string;
   kind: string;
@@ -1469,11 +1363,7 @@ export interface Group {
   actor_id?: string | null;
   job_id?: string | null;
 }
-/**
- * Whether the server is healthy. All fields except ``status`` and ``version`` require a token.
- *
- * ``damaged`` has files of the data directory that were set aside.
- */
+/** Whether the server is healthy. All fields except ``status`` and ``version`` require a token. */
 export interface HealthAnswer {
   status: 'ok' | 'degraded';
   version: string;
@@ -1541,8 +1431,6 @@ export interface Hit {
 }
 /**
  * The style of a range of a line's text (Unicode code points; ``end`` excluded), as set by the program.
- *
- * ``color`` and ``background``: ``red``, ``bright-red`` and the like, or ``#rrggbb``.
  */
 export interface LogStyle {
   begin: number;
@@ -1567,15 +1455,7 @@ export interface Ingest {
   behind_ns: number;
   error: IngestError | null;
 }
-/**
- * The causes of a job's duration and the changes that would make it faster, the largest savings first.
- *
- * ``findings``: those that cost at least 1 % of the job's time, and risks, which come last. ``silent``:
- * detectors that had too little data. ``not_recorded``: what is missing from the record, and may hide
- * findings. ``causes``: the job's time, divided by its critical path. ``verdict``: the main cause and the
- * best remedy, in one sentence. ``functions``: those of ``functions_total`` that take the most time.
- * ``so_far``: the job is still running. ``end_ns``: when it ended, or the time of this answer.
- */
+/** The causes of a job's duration and the changes that would make it faster, the largest savings first. */
 export interface InsightsAnswer {
   session: string;
   job_id: string;
@@ -1608,16 +1488,7 @@ export interface NotRecorded {
   events: number | null;
   message: string;
 }
-/**
- * The largest cause of the job's duration, and what would help most.
- *
- * ``code``: ``driver``, ``actor`` (a method kept its actor busy while calls waited), ``cluster`` (a function
- * kept the CPUs busy while tasks waited), ``function``, or the phase that took the most time (``preparing``:
- * the driver before the first task; ``finishing``: the driver after the last task). ``name``: the function,
- * "" if unknown. ``remedy``: a finding by its kind and place (function or class of actors), a function at
- * half its time, or an option; null if nothing would save 1 %. ``actor``: the actor that took most of the
- * time, if ``name`` is a method.
- */
+/** The largest cause of the job's duration, and what would help most. */
 export interface Verdict {
   saving_ns: number | null;
   saving_low_ns: number | null;
@@ -1663,11 +1534,7 @@ export interface OptionGain {
   predicted_ns: number;
   share: number;
 }
-/**
- * A driver or submitted job. ``tasks``: its attempts by state.
- *
- * ``stopped_by_libraries``: failed attempts that a library stopped on purpose, which are not failures.
- */
+/** A driver or submitted job. ``tasks``: its attempts by state. */
 export interface Job {
   job_id: string;
   state: string | null;
@@ -1780,12 +1647,7 @@ export interface Lanes {
   reasons: LaneReason[];
   versions: VersionNote[];
 }
-/**
- * A version in the cluster that does not match the server.
- *
- * ``other_agent``: ``nodes`` run ``version`` of rayscope-agent, the server is ``ours``. ``untested_ray``:
- * the cluster runs ``version`` of Ray, the newest tested one is ``ours``.
- */
+/** A version in the cluster that does not match the server. */
 export interface VersionNote {
   code: 'other_agent' | 'untested_ray';
   version: string;
@@ -1794,11 +1656,7 @@ export interface VersionNote {
   message: string;
   remedy: string;
 }
-/**
- * The newest values. ``total``: number of matching series; ``next``: cursor of the next page.
- *
- * ``left_out``: series for which the session has no room.
- */
+/** The newest values. ``total``: number of matching series; ``next``: cursor of the next page. */
 export interface LatestAnswer {
   left_out: number;
   problem: Problem | null;
@@ -1826,11 +1684,7 @@ export interface LatestItem {
   value: number;
   time_ns: number;
 }
-/**
- * A log file. ``live``: its node lists it now. ``kept``: copied bytes. ``size``: bytes.
- *
- * ``is_empty``: nothing was printed into it, as far as known; it may contain Ray's own marks.
- */
+/** A log file. ``live``: its node lists it now. ``kept``: copied bytes. ``size``: bytes. */
 export interface LogFile {
   worker_id: string | null;
   job_id: string | null;
@@ -1881,11 +1735,7 @@ export interface LogProblem {
   message: string;
   remedy: string;
 }
-/**
- * A line. ``level``: its own or that of the continued line. ``is_mark``: Ray's own mark.
- *
- * ``is_cut``: the text is incomplete. ``is_whole``: it has an end. ``styles``: colors of the terminal.
- */
+/** A line. ``level``: its own or that of the continued line. ``is_mark``: Ray's own mark. */
 export interface LogLine {
   offset: number;
   length: number;
@@ -1976,12 +1826,7 @@ export interface LogicalAnswer {
   data_sampled: number;
   data_unnamed: number;
 }
-/**
- * A function, one of its calls, a driver, an actor class or instance, or a library.
- *
- * ``parent`` is the box around it. The ``name`` of a driver is its script. With ``only=mine``, ``library``
- * is the library or the library's operator that it is folded into, such as "Serve: internals".
- */
+/** A function, one of its calls, a driver, an actor class or instance, or a library. */
 export interface LogicalNode {
   attempts: number;
   failed: number;
@@ -2127,12 +1972,7 @@ export interface MeasuredWorker {
   gpu_percent: number | null;
   num_fds: number | null;
 }
-/**
- * An attempt on a worker since ``since_ns``, in its situation since ``situation_ns`` (ns).
- *
- * A driver has its script as ``name`` and the ``type`` DRIVER_TASK. If it is blocked, ``call`` is the call
- * that blocks (such as ``ray.get``), and ``blocked_on`` has the functions that it waits for, if known.
- */
+/** An attempt on a worker since ``since_ns``, in its situation since ``situation_ns`` (ns). */
 export interface RunningAttempt {
   task_id: string;
   attempt: number;
@@ -2165,9 +2005,6 @@ export interface MemoryAmount {
 /**
  * The memory held by each group. Not ``live`` if it is the last stored reading; ``totals`` is null if
  * there is none.
- *
- * ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: when the oldest part was
- * read.
  */
 export interface MemoryAnswer {
   session: string;
@@ -2332,12 +2169,7 @@ export interface NodeAnswer {
   workers_total: number;
   bundles: PhysicalBundle[];
 }
-/**
- * A node, its resources, the reserved part of them, and the sums of everything on it.
- *
- * ``workers``, ``actors``, ``running``, ``blocked``, and ``bytes`` exclude Ray's own processes, which
- * ``internal`` counts.
- */
+/** A node, its resources, the reserved part of them, and the sums of everything on it. */
 export interface PhysicalNode {
   node_id: string;
   name: string;
@@ -2535,12 +2367,7 @@ export interface NumCpusChange {
   function: string;
   num_cpus: number;
 }
-/**
- * The copies of an object at present, according to its owner.
- *
- * ``nodes`` have a copy in their object store. An object without ``problem`` that is on no node and not
- * spilled or pending is small: its owner stores it. ``bytes`` is null if the owner does not know it.
- */
+/** The copies of an object at present, according to its owner. */
 export interface ObjectCopies {
   session: string;
   object_id: string;
@@ -2586,12 +2413,7 @@ export interface PendingHolder {
   amount: number;
   since_ns: number | null;
 }
-/**
- * A pending request: ``count`` similar tasks or actors, or one placement group.
- *
- * ``since_ns``: when the first of them began to wait; ``reason.remedy``: what would let it run. ``holders``:
- * the largest holders of the short resource, on the nodes that could run it.
- */
+/** A pending request: ``count`` similar tasks or actors, or one placement group. */
 export interface PendingItem {
   kind: 'actor' | 'task' | 'placement_group';
   name: string;
@@ -2746,11 +2568,7 @@ export interface PlacementGroupPage {
   dropped: Dropped;
   items: PlacementGroup[];
 }
-/**
- * One alert without its silences. Times that do not apply are 0.
- *
- * ``condition`` is the rule's expression with the duration for which it must hold.
- */
+/** One alert without its silences. Times that do not apply are 0. */
 export interface PlainAlert {
   fingerprint: string;
   rule: string;
@@ -2859,11 +2677,7 @@ export interface RangeFunction {
   busy_ns: number;
   mean: number;
 }
-/**
- * A worker, node, actor, or function, inside the range.
- *
- * ``functions`` are the first of ``functions_total`` functions that a worker ran.
- */
+/** A worker, node, actor, or function, inside the range. */
 export interface RangeLane {
   id: string;
   kind: string;
@@ -2977,12 +2791,7 @@ export interface RuleDefinition {
     [k: string]: string;
   };
 }
-/**
- * A rule and its state in the session. ``threshold`` applies to ``value_expr``.
- *
- * ``error`` is why it could not be evaluated, and ``template_error`` why one of its texts could not be
- * rendered. ``unknown_metrics`` are names in a user's rule for which there are no series (yet).
- */
+/** A rule and its state in the session. ``threshold`` applies to ``value_expr``. */
 export interface RuleInfo {
   name: string;
   group: string;
@@ -3061,12 +2870,7 @@ export interface SchedulingItem {
   waiting_ns: number | null;
   duration_ns: number | null;
 }
-/**
- * A single application.
- *
- * ``replicas``: some of the ``replicas_total``: living ones first, then the newest. ``edges``: the calls
- * between its deployments that the tracer counted.
- */
+/** A single application. */
 export interface ServeApplicationAnswer {
   name: string;
   state: string | null;
@@ -3089,12 +2893,7 @@ export interface ServeApplicationAnswer {
   edges: ServeCalls[];
   session: string;
 }
-/**
- * A deployment with its configuration.
- *
- * The documents are Serve's own, without secrets. ``left_out``: set if a document was too long to be stored.
- * ``autoscaling``: the state of the autoscaler with its newest decisions.
- */
+/** A deployment with its configuration. */
 export interface ServeDeployment {
   deployment_id: string;
   name: string;
@@ -3131,12 +2930,7 @@ export interface ServeChange {
   trigger: string | null;
   reason: string | null;
 }
-/**
- * A replica.
- *
- * ``log_file``: relative to the log folder of its node. ``death_reason`` and ``death_cause``: why its actor
- * died. ``start_error``: the exception of its constructor, with the traceback.
- */
+/** A replica. */
 export interface ServeReplica {
   replica_id: string;
   name: string;
@@ -3156,11 +2950,7 @@ export interface ServeReplica {
   death_cause: string | null;
   start_error: string | null;
 }
-/**
- * Calls from one deployment to another, both given by ID, as counted by the tracer.
- *
- * ``errors``: calls whose caller got an error. Quantiles: the duration of a call, accurate to 6 %.
- */
+/** Calls from one deployment to another, both given by ID, as counted by the tracer. */
 export interface ServeCalls {
   caller: string;
   callee: string;
@@ -3185,14 +2975,7 @@ export interface ServeApplicationItem {
   deployed_ns: number | null;
   deployments: ServeDeploymentItem[];
 }
-/**
- * A deployment.
- *
- * ``since_ns``: when it was first observed in its state. ``end_known_by``: ``session`` if its end is
- * inferred; ``last_state`` is then the last state that Serve reported. ``replicas``: the number of replicas
- * by state, including dead ones. ``calls``: the IDs of the deployments that it calls, None if this version
- * of Ray does not report them.
- */
+/** A deployment. */
 export interface ServeDeploymentItem {
   deployment_id: string;
   name: string;
@@ -3260,13 +3043,7 @@ export interface ServeProxy {
   log_file: string | null;
   history: ServeChange[];
 }
-/**
- * A request.
- *
- * ``request_id``: the ID that its client sees. ``total_ns`` is the sum of ``proxy_ns``, ``queue_ns``,
- * ``replica_ns`` and ``downstream_ns``. Unknown parts are None: the first two if the request did not come
- * through a proxy, all except ``queue_ns`` if the replica did not report it.
- */
+/** A request. */
 export interface ServeRequest {
   request: string;
   request_id: string;
@@ -3284,15 +3061,7 @@ export interface ServeRequest {
   deployments: string[];
   steps: ServeRequestStep[];
 }
-/**
- * A part of a request: in the proxy (``deployment`` is None), or a call of a deployment.
- *
- * ``depth``: the number of its callers. ``begin_ns`` and ``end_ns``: those of the call, or of the replica's
- * part if the call is not recorded. ``queue_ns``: the time until a replica took it. ``replica_ns``: how long
- * the replica processed it, None if the replica did not report it; this includes ``downstream_ns``, during
- * which some of its own ``call_count`` calls were running. ``error``: the class of the exception.
- * ``log_file`` as in ServeReplica.
- */
+/** A part of a request: in the proxy (``deployment`` is None), or a call of a deployment. */
 export interface ServeRequestStep {
   application: string;
   deployment: string | null;
@@ -3311,11 +3080,7 @@ export interface ServeRequestStep {
   node_id: string | null;
   log_file: string | null;
 }
-/**
- * Slow and failed requests of an application, and the number of them in the record.
- *
- * ``left_out``: at least this many others were only counted.
- */
+/** Slow and failed requests of an application, and the number of them in the record. */
 export interface ServeRequestPage {
   session: string;
   items: ServeRequest[];
@@ -3329,8 +3094,6 @@ export interface SessionDeleted {
 /**
  * A Ray session. ``name``: set by the operator, or else the first job's ``script`` and the number of
  * further jobs.
- *
- * ``location``: whether its record is on the server's disk (``local``), in the archive, or in both.
  */
 export interface SessionItem {
   session: string;
@@ -3447,11 +3210,7 @@ export interface StackAnswer {
   folded_nodes: number;
   chains: StackLink[][];
 }
-/**
- * Attempts of one function in one situation under the same chain of callers.
- *
- * The ``name`` of a driver is its script, or ``driver``.
- */
+/** Attempts of one function in one situation under the same chain of callers. */
 export interface StackNode {
   id: string;
   parent: string | null;
@@ -3711,13 +3470,7 @@ export interface TrainCheckpoint {
   time_ns: number;
   report_ns: number;
 }
-/**
- * A single training run, with the workers of one of its attempts and their reports.
- *
- * A column of ``cells`` and ``metrics`` is ``bucket`` steps. ``ranks`` are complete; ``cells`` and lines are
- * those of the first ``shown_ranks`` of them. ``reports_left_out``: reports in such quick succession that
- * they were only counted.
- */
+/** A single training run, with the workers of one of its attempts and their reports. */
 export interface TrainRunAnswer {
   run_id: string;
   name: string | null;
@@ -3750,12 +3503,7 @@ export interface TrainRunAnswer {
   checkpoints: TrainCheckpoint[];
   reports_left_out: number;
 }
-/**
- * A worker of an attempt.
- *
- * ``reporting_since_ns``: when its current report began, in which it waits for all other ranks; None if it
- * is not in a report, or for less than a second.
- */
+/** A worker of an attempt. */
 export interface TrainWorker {
   train_worker_id: string;
   state: string | null;
@@ -3770,11 +3518,7 @@ export interface TrainWorker {
   log_file: string | null;
   reporting_since_ns: number | null;
 }
-/**
- * A training run. ``end_known_by``: ``job`` or ``session`` if the end is inferred.
- *
- * ``worker_count``: the workers of its largest attempt.
- */
+/** A training run. ``end_known_by``: ``job`` or ``session`` if the end is inferred. */
 export interface TrainRunItem {
   run_id: string;
   name: string | null;
@@ -3815,15 +3559,7 @@ export interface TransfersAnswer {
   bytes: number;
   sampled: number;
 }
-/**
- * A single experiment with its trials, sorted by ID.
- *
- * ``shown_metric`` and ``shown_mode``: the objective of ``shown_best_trial_id``, the values and the
- * ``lines``. ``restored_from``: the experiment that this one continues. ``metrics``: the names of the
- * reported metrics. A line has one point for each ``bucket`` iterations. Only the best trials have a line;
- * ``lines_left_out`` trials have none. ``results_left_out``: results in such quick succession that they were
- * only counted.
- */
+/** A single experiment with its trials, sorted by ID. */
 export interface TuneExperimentAnswer {
   experiment_id: string;
   name: string | null;
@@ -3863,15 +3599,7 @@ export interface TuneExperimentAnswer {
   lines_left_out: number;
   results_left_out: number;
 }
-/**
- * A trial.
- *
- * ``parameters`` and ``metrics`` (of its last result): the names of nested values are joined with "/".
- * ``end_reason``: ``finished`` by itself, ``criterion`` (it met the stop criterion), ``early`` (the
- * scheduler or a stopper ended it). ``value``: the last value of the answer's metric; ``best_value``: the
- * best one. Numbers that are not finite are None there, and texts in ``metrics``. ``failures``: how often it
- * failed. ``actor_id``: the last actor that ran it. ``results`` and ``checkpoints``: how many are recorded.
- */
+/** A trial. */
 export interface TuneTrial {
   trial_id: string;
   name: string | null;
@@ -3911,14 +3639,7 @@ export interface TuneLine {
   trial_id: string;
   points: [number, number][];
 }
-/**
- * An experiment: one ``Tuner.fit()``. ``end_known_by``: ``job`` or ``session`` if the end is inferred.
- *
- * ``state``: RUNNING, FINISHED, ERRORED (no trial succeeded), INTERRUPTED (it ended before its trials), or
- * CUT_OFF with its job or session. ``trial_states``: the number of trials by state. ``stopped_early``:
- * trials that the scheduler or a stopper ended. ``best_trial_id`` and ``best_value``: according to the last
- * result of each trial, None without a metric and a mode.
- */
+/** An experiment: one ``Tuner.fit()``. ``end_known_by``: ``job`` or ``session`` if the end is inferred. */
 export interface TuneExperimentItem {
   experiment_id: string;
   name: string | null;
@@ -3951,12 +3672,7 @@ export interface TuneExperimentPage {
   total: number;
   problem: LibraryProblem | null;
 }
-/**
- * The predicted duration of a job with changes. ``baseline_ns``: how long it took until ``end_ns``.
- *
- * ``path``: the longest stretches of the new critical path in the order of time; ``functions``: all of the
- * path by function.
- */
+/** The predicted duration of a job with changes. ``baseline_ns``: how long it took until ``end_ns``. */
 export interface WhatIfAnswer {
   saving_ns: number | null;
   saving_low_ns: number | null;

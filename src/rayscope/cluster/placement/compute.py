@@ -211,8 +211,12 @@ def build_placement(
             placed.setdefault(node_id, []).append((group, index, resources))
             on.setdefault(node_id, [])
     summed = {identity: _node(identity, known.get(identity), on[identity], placed) for identity in on}
-    chosen = sorted(summed.values(), key=lambda node: (not node.is_head, -node.running, node.name, node.node_id))
-    chosen = sorted(chosen[:max_nodes], key=lambda node: (not node.is_head, _natural(node.name), node.node_id))
+    chosen = sorted(
+        summed.values(), key=lambda node: (not node.is_head, -node.running, node.name, node.node_id)
+    )
+    chosen = sorted(
+        chosen[:max_nodes], key=lambda node: (not node.is_head, _natural(node.name), node.node_id)
+    )
     place = {node.node_id: at for at, node in enumerate(chosen)}
     bundles = [
         Bundle(group.id, group.name, index, place[node_id], resources)

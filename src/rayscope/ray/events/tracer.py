@@ -429,7 +429,7 @@ def _add_tracer(event: _Event) -> None:
     event.batch.entities.append(Entity("worker", event.worker_id.hex(), {"tracer": said[:_MAX_TEXT]}))
 
 
-#: What adds the records of each event of the tracer.
+#: Functions that add the records of an event of the tracer, by its name.
 _ADD_RECORDS: dict[str, Callable[[_Event], Any]] = {
     **dict.fromkeys(_WAITS, _add_wait),
     "ray.put": _add_put,

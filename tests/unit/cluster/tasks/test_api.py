@@ -82,7 +82,7 @@ def test_filters_come_before_limits_and_totals(running: Any) -> None:
         ("jobs", {"state": "ALIVE"}, "SUCCEEDED"),
         ("nodes", {"state": "ALIVE,x"}, "DEAD"),
         ("workers", {"state": "x"}, "ALIVE"),
-        ("placement_groups", {"state": "x"}, "RESCHEDULING"),
+        ("placement-groups", {"state": "x"}, "RESCHEDULING"),
     ],
 )
 def test_unknown_values_of_a_filter_are_refused_with_the_known_ones(
@@ -116,13 +116,13 @@ def test_pages_hold_still_while_rows_arrive(fresh: Any, make_batches: Callable[.
     assert set(before) <= set(found)
 
 
-@pytest.mark.parametrize("path", ["actors", "nodes", "workers", "jobs", "placement_groups"])
+@pytest.mark.parametrize("path", ["actors", "nodes", "workers", "jobs", "placement-groups"])
 def test_entities_page_and_sort_by_every_column(running: Any, path: str) -> None:
     everything = running.get(f"/api/v1/{path}", limit=1000)
     identity = f"{path.removesuffix('s')}_id"
     ids = sorted(item[identity] for item in everything["items"])
     assert len(set(ids)) == len(ids) == everything["total"]
-    assert bool(ids) == (path != "placement_groups")  # no event reports those
+    assert bool(ids) == (path != "placement-groups")  # no event reports those
     # The record has no columns of these: they are computed, or measured.
     computed = ("lane", "usage", "tasks", "stopped_by", "actor_class", "actor_name", "functions", "script")
     computed += ("running", "blocked", "attempts", "gpus")
@@ -264,10 +264,10 @@ def test_hostile_parameters_find_nothing_and_break_nothing(
         else:
             running.error(answer, answer.status_code)
             assert answer.status_code in (400, 404, 422), (name, answer.text)
-    for path in ("tasks", "actors", "nodes", "workers", "jobs", "placement_groups"):
+    for path in ("tasks", "actors", "nodes", "workers", "jobs", "placement-groups"):
         answer = running.client.get(f"/api/v1/{path}/{value.replace('/', '%2F')}".replace("\0", "%00"))
         assert answer.status_code in (400, 404), (path, answer.text)
-    for path in ("actors", "nodes", "workers", "jobs", "placement_groups"):
+    for path in ("actors", "nodes", "workers", "jobs", "placement-groups"):
         for name in ("state", "name", "q", "sort", "cursor", "job_id", "type"):
             answer = running.client.get(f"/api/v1/{path}", params={name: value})
             assert answer.status_code in (200, 400, 422), (path, name, answer.text)

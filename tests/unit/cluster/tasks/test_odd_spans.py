@@ -9,7 +9,7 @@ from tests.story import JOB, Story
 
 from rayscope.model import Span
 
-PATHS = ("critical_path", "logical", "flame", "stack", "physical", "activity")
+PATHS = ("critical-path", "logical", "flame", "stack", "physical", "activity")
 EXTRAS = ("", "no JSON", '{"objects":', '{"calls":1', "[]")
 
 

@@ -32,7 +32,7 @@ def test_restarts_of_actors_have_their_name_in_all_views(fresh: Running) -> None
     assert get_view("gantt")["names"] == [name]
     assert [lane["id"] for lane in get_view("gantt", by="function")["lanes"]] == [name]
     assert name in {frame["name"] for frame in get_view("flame")["frames"]}
-    assert name in {share["name"] for share in get_view("critical_path")["functions"]}
+    assert name in {share["name"] for share in get_view("critical-path")["functions"]}
     assert name in {node["name"] for node in get_view("stack", at_ns=at(120))["nodes"]}
     assert name in {node["name"] for node in get_view("logical")["nodes"]}
     assert [row["name"] for row in get_view("range")["functions"]] == [name]

@@ -78,7 +78,9 @@ def _placement(fresh: Any, **params: Any) -> Any:
         node.update(total=amounts[node["total"]], used=amounts[node["used"]])
     for bundle in picture["bundles"]:
         group = groups[bundle["group"]]
-        bundle.update(group=group["placement_group_id"], name=group["name"], resources=amounts[bundle["resources"]])
+        bundle.update(
+            group=group["placement_group_id"], name=group["name"], resources=amounts[bundle["resources"]]
+        )
     return picture
 
 

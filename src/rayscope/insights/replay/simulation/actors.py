@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 from rayscope.insights.replay.program import CREATION, Programs
-
-if TYPE_CHECKING:
-    from rayscope.insights.replay.simulation.engine import Simulation
+from rayscope.insights.replay.simulation.interface import Engine
+from rayscope.insights.replay.simulation.pools import Pools
 
 
 class Actors:
@@ -18,8 +16,9 @@ class Actors:
     killed and these have ended.
     """
 
-    def __init__(self, simulation: Simulation, programs: Programs) -> None:
-        self._simulation = simulation
+    def __init__(self, engine: Engine, pools: Pools, programs: Programs) -> None:
+        self._engine = engine
+        self._pools = pools
         self._slots = programs.slots
         actors = range(len(programs.slots))
         self.outstanding = [0 for _ in actors]
@@ -54,7 +53,7 @@ class Actors:
         calls, busy, slots = self._calls[actor], self._busy, self._slots[actor]
         while calls and self._is_alive[actor] and busy[actor] < slots:
             busy[actor] += 1
-            self._simulation.begin(calls.popleft())
+            self._engine.begin(calls.popleft())
 
     def leave(self, run: int) -> None:
         """Let the actor of an ended call run the next one."""
@@ -83,6 +82,5 @@ class Actors:
         """Release the resources of a killed actor that has no outstanding calls."""
         creation = self._creation[actor]
         if self._is_killed[actor] and self.outstanding[actor] == 0 and creation >= 0:
-            pools = self._simulation.pools
-            pools.return_resources(creation)
-            pools.where[creation] = -1
+            self._pools.return_resources(creation)
+            self._pools.where[creation] = -1

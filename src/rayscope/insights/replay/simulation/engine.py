@@ -115,8 +115,8 @@ class Simulation:
         self._count, self._counter_waiter = [0] * programs.counters, [-1] * programs.counters
 
         self.pools = Pools(self, programs)
-        self._scheduler = Scheduler(self, programs)
-        self._actors = Actors(self, programs)
+        self._scheduler = Scheduler(self, self.pools, programs)
+        self._actors = Actors(self, self.pools, programs)
 
     def run(self, check: Callable[[float], None]) -> Replayed:
         """Run until all drivers have ended, or until nothing can happen any more."""

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rayscope.insights.replay.program import CPU, CREATION, NORMAL, Programs
-
-if TYPE_CHECKING:
-    from rayscope.insights.replay.simulation.engine import Simulation
+from rayscope.insights.replay.simulation.interface import Engine
 
 Demand = tuple[tuple[int, int], ...]
 
@@ -19,8 +15,8 @@ class Pools:
     time.
     """
 
-    def __init__(self, simulation: Simulation, programs: Programs) -> None:
-        self._simulation = simulation
+    def __init__(self, engine: Engine, programs: Programs) -> None:
+        self._engine = engine
         self._programs = programs
         self.nodes = len(programs.nodes)
         self.free = [
@@ -78,13 +74,13 @@ class Pools:
             for resource, amount in self._demands[demand]:
                 self.free[pool][resource] -= sign * amount
                 if resource == CPU:
-                    self.reserved -= sign * amount * self._simulation.now
+                    self.reserved -= sign * amount * self._engine.now
 
     def return_resources(self, run: int) -> None:
         """Return the resources of a run."""
         if self.where[run] >= 0 and self._demand[run] >= 0:
             self.take(self._demand[run], self.where[run], -1)
-            self._simulation.mark_room(run)
+            self._engine.mark_room(run)
 
     def shift_cpus(self, run: int, *, release: bool) -> None:
         """Release the CPUs of a blocked task, or take them again, even if they are not free."""
@@ -94,9 +90,9 @@ class Pools:
             if resource == CPU:
                 released = amount if release else -amount
                 self.free[self.where[run]][CPU] += released
-                self.reserved += released * self._simulation.now
+                self.reserved += released * self._engine.now
         if release:
-            self._simulation.mark_room(run)
+            self._engine.mark_room(run)
 
     def reserve(self, group: int) -> None:
         """Find a node for each bundle of a placement group, and reserve all of them or none."""
@@ -117,7 +113,7 @@ class Pools:
         if group in self.pending_groups:
             self.pending_groups.remove(group)
         self._placed[group] = chosen
-        self._simulation.has_room = True
+        self._engine.has_room = True
         for bundle in bundles:
             _add(self.free[self.nodes + group], bundle)
 
@@ -135,8 +131,8 @@ class Pools:
         """Return ``reserved``, with what runs that have not returned their CPUs reserve until ``end_ns``."""
         kind, ended_ns, waiting_for = (
             self._programs.kind,
-            self._simulation.ended_ns,
-            self._simulation.waiting_for,
+            self._engine.ended_ns,
+            self._engine.waiting_for,
         )
         return self.reserved + sum(
             self._cpus[self._demand[run]] * end_ns

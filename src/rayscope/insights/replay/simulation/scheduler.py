@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 from rayscope.insights.replay.program import CREATION, Programs
+from rayscope.insights.replay.simulation.interface import Engine
+from rayscope.insights.replay.simulation.pools import Pools
 from rayscope.insights.replay.simulation.workers import Workers
-
-if TYPE_CHECKING:
-    from rayscope.insights.replay.simulation.engine import Simulation
 
 
 class Scheduler:
@@ -20,10 +18,10 @@ class Scheduler:
     including those that workers start for.
     """
 
-    def __init__(self, simulation: Simulation, programs: Programs) -> None:
-        self._simulation = simulation
+    def __init__(self, engine: Engine, pools: Pools, programs: Programs) -> None:
+        self._engine = engine
         self._kind, self._demand = programs.kind, programs.demand
-        self._pools = simulation.pools
+        self._pools = pools
         classes: dict[tuple[int, int, int], int] = {}
         self.class_of = [-1] * len(programs.kind)
         for run, kind in enumerate(programs.kind):
@@ -35,11 +33,8 @@ class Scheduler:
         self._demands = [(demand, group) for _, demand, group in classes]
         #: The classes with queued tasks.
         self._waiting: list[int] = []
-        self.workers = Workers(simulation, self, programs, len(classes))
-
-    def demand_of(self, of_class: int) -> int:
-        """Return the demand of each task of a class."""
-        return self._demands[of_class][0]
+        demands = [demand for _, demand, _ in classes]
+        self.workers = Workers(engine, pools, programs, self.queues, self.running, demands, self.run_next)
 
     def enqueue(self, run: int) -> None:
         """Put a run into the queue of its class."""
@@ -47,11 +42,11 @@ class Scheduler:
         if not self.queues[of_class]:
             self._waiting.append(of_class)
         self.queues[of_class].append(run)
-        self._simulation.has_room = True
+        self._engine.has_room = True
 
     def dispatch(self) -> None:
         """Start whatever fits into the free resources."""
-        self._simulation.has_room = False
+        self._engine.has_room = False
         for group in self._pools.pending_groups.copy():
             self._pools.reserve(group)
         # If a class does not fit, other classes with the same demand do not fit either.
@@ -83,4 +78,4 @@ class Scheduler:
         self._pools.where[run] = pool
         self._pools.take(self._demand[run], pool)
         self.running[of_class] += 1
-        self._simulation.begin(run, loading_ns)
+        self._engine.begin(run, loading_ns)

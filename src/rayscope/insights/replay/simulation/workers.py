@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from rayscope.insights.replay.program import Programs
-
-if TYPE_CHECKING:
-    from rayscope.insights.replay.simulation.engine import Simulation
-    from rayscope.insights.replay.simulation.scheduler import Scheduler
+from rayscope.insights.replay.simulation.interface import Engine
+from rayscope.insights.replay.simulation.pools import Pools
 
 
 class Workers:
@@ -20,11 +18,20 @@ class Workers:
     """
 
     def __init__(
-        self, simulation: Simulation, scheduler: Scheduler, programs: Programs, classes: int
+        self,
+        engine: Engine,
+        pools: Pools,
+        programs: Programs,
+        queues: list[deque[int]],
+        running: list[int],
+        demands: list[int],
+        run_next: Callable[[int, int, int], None],
     ) -> None:
-        self._simulation = simulation
-        self._scheduler = scheduler
-        self._pools = simulation.pools
+        """``queues``, ``running``, ``demands``: of each class; ``run_next``: starts a class's next run."""
+        self._engine = engine
+        self._pools = pools
+        self._queues, self._running, self._demands = queues, running, demands
+        self._run_next = run_next
         self._programs = programs
         nodes = len(programs.nodes)
         self.idle = programs.idle_workers.copy()
@@ -35,7 +42,7 @@ class Workers:
         #: The class, the pool, and the time to load code of each lease.
         self._leases: list[tuple[int, int, int]] = []
         self._to_launch: list[deque[int]] = [deque() for _ in range(nodes)]
-        self._leased = [0] * classes
+        self._leased = [0] * len(queues)
 
     def run_next(self, of_class: int, pool: int) -> bool:
         """Run a class's next task on a worker, or start a worker for it.
@@ -45,10 +52,10 @@ class Workers:
         node = self._pools.node_of(pool)
         if self.idle[node]:
             self.idle[node] -= 1
-            self._scheduler.run_next(of_class, pool)
+            self._run_next(of_class, pool, 0)
         elif self._unused[node]:
-            self._scheduler.run_next(of_class, pool, self._unused[node].popleft())
-        elif self._leased[of_class] < len(self._scheduler.queues[of_class]):
+            self._run_next(of_class, pool, self._unused[node].popleft())
+        elif self._leased[of_class] < len(self._queues[of_class]):
             self._lease(of_class, pool, node)
         else:
             return False
@@ -58,8 +65,8 @@ class Workers:
         lease = len(self._leases)
         self._leases.append((of_class, pool, 0))
         self._leased[of_class] += 1
-        self._scheduler.running[of_class] += 1
-        self._pools.take(self._scheduler.demand_of(of_class), pool)
+        self._running[of_class] += 1
+        self._pools.take(self._demands[of_class], pool)
         if self._starting[node] < self._programs.start_slots[node]:
             self._launch(lease)
         else:
@@ -73,30 +80,30 @@ class Workers:
         self._started[node] += 1
         self._starting[node] += 1
         self._leases[lease] = of_class, pool, loading_ns
-        self._simulation.start_worker_after(took_ns, lease)
+        self._engine.start_worker_after(took_ns, lease)
 
     def _release(self, lease: int) -> None:
         """End a lease: its worker has started or is no longer needed."""
         of_class, pool, _ = self._leases[lease]
         self._leased[of_class] -= 1
-        self._scheduler.running[of_class] -= 1
-        self._pools.take(self._scheduler.demand_of(of_class), pool, -1)
-        self._simulation.has_room = True
+        self._running[of_class] -= 1
+        self._pools.take(self._demands[of_class], pool, -1)
+        self._engine.has_room = True
 
     def start(self, lease: int) -> None:
         """Hand a started worker to the next run of its class."""
         of_class, pool, loading_ns = self._leases[lease]
         node = self._pools.node_of(pool)
         self._release(lease)
-        if self._scheduler.queues[of_class]:
-            self._scheduler.run_next(of_class, pool, loading_ns)
+        if self._queues[of_class]:
+            self._run_next(of_class, pool, loading_ns)
         else:
             self._unused[node].append(loading_ns)
         self._starting[node] -= 1
         to_launch = self._to_launch[node]
         while to_launch and self._starting[node] < self._programs.start_slots[node]:
             following = to_launch.popleft()
-            if self._scheduler.queues[self._leases[following][0]]:
+            if self._queues[self._leases[following][0]]:
                 self._launch(following)
             else:
                 self._release(following)

@@ -1,0 +1,26 @@
+"""The engine of a simulation, as its other parts see it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Engine(Protocol):
+    """The time, the state of runs, and their begin.
+
+    ``has_room``: whether resources or workers became free since the last dispatch.
+    """
+
+    now: int
+    has_room: bool
+    ended_ns: list[int]
+    waiting_for: list[int]
+
+    def mark_room(self, run: int) -> None:
+        """Note that ``run`` made resources or a worker free."""
+
+    def begin(self, run: int, loading_ns: int = 0) -> None:
+        """Start a run that has everything it needs."""
+
+    def start_worker_after(self, duration_ns: int, lease: int) -> None:
+        """Let the worker of a lease start."""
