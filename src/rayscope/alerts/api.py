@@ -147,7 +147,7 @@ def tested(
     """Test a rule against the record: when would it have fired? Changes nothing."""
     chosen = records.resolve(body.session)
     rule = _parse_rule(alerts, body)
-    first_ns, _ = records.read_cached(chosen, sessions_sql.time_range)
+    first_ns, _ = records.read_cached(chosen, "time range", sessions_sql.time_range)
     store = metrics.store(chosen)
     newest_ns = max(records.last_ns(chosen), store.newest_ns)
     until_ns = body.until_ns if body.until_ns is not None else newest_ns

@@ -240,7 +240,9 @@ class Clusters:
         cluster = self._living(session)
         if cluster is None:
             return None
-        found: Resources = self._records.call_cached(session, lambda: read_resources(cluster.client))
+        found: Resources = self._records.call_cached(
+            session, "resources of the cluster", lambda: read_resources(cluster.client)
+        )
         return found
 
     def runtime_envs(self, session: str) -> list[RuntimeEnv]:
@@ -255,7 +257,7 @@ class Clusters:
             except GcsError:
                 return []
 
-        found: list[RuntimeEnv] = self._records.call_cached(session, read)
+        found: list[RuntimeEnv] = self._records.call_cached(session, "runtime environments", read)
         return found
 
     def job_api(self, session: str) -> tuple[JobApi, Callable[[], None]]:
@@ -299,7 +301,7 @@ class Clusters:
     def _unresolved(self, session: str) -> int:
         """Return the number of attempts whose definition has not arrived."""
         try:
-            return self._records.read_cached(session, sessions_sql.dropped, flush=False)[
+            return self._records.read_cached(session, "dropped", sessions_sql.dropped, flush=False)[
                 "unresolved_attempts"
             ]
         except StoreError:
@@ -308,7 +310,7 @@ class Clusters:
     def _orphans(self, session: str) -> int:
         """Return the number of attempts whose end cannot be reported, because the process is gone."""
         try:
-            return self._records.read_cached(session, sessions_sql.orphans, flush=False)
+            return self._records.read_cached(session, "orphans", sessions_sql.orphans, flush=False)
         except StoreError:
             return 0
 
@@ -357,7 +359,7 @@ class Clusters:
     def _conclude(self, session: str, last_ns: int = 0) -> None:
         """Mark a session as ended at its last sign of life."""
         try:
-            self._records.read_cached(session, sessions_sql.nodes, flush=False)
+            self._records.read_cached(session, "nodes", sessions_sql.nodes, flush=False)
         except StoreError:
             self._unreadable.add(session)
             return

@@ -38,9 +38,10 @@ def _count_unreported(
     is_live = clusters.is_live(session)
     now_ns = records.last_ns(session) if is_live else None
     # In a live session the result is refreshed every 10 s, because a late report is usually just late.
-    key = f"{count.__module__} {'' if now_ns is None else now_ns // 10**10}"
-    found: T = records.read_cached(session, lambda file: count(file, now_ns), key)
-    return found
+    period = "" if now_ns is None else now_ns // 10**10
+    return records.read_cached(
+        session, f"unreported of {count.__module__} {period}", lambda file: count(file, now_ns)
+    )
 
 
 def libraries(

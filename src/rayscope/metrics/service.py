@@ -98,7 +98,7 @@ class _Live:
             usage=lambda: clusters.usage(session),
             resources=lambda: clusters.resources(session),
             text=text,
-            record=lambda look: records.read_cached(session, look, flush=False),
+            record=lambda look: records.read_cached(session, f"collector {look.__code__}", look, flush=False),
             figures=self.figures,
         )
 
@@ -326,7 +326,7 @@ class Metrics:
             read_only=read_only,
         )
         store.target_labels = TargetLabels(
-            session, lambda: self._records.read_cached(session, export_ports, flush=False)
+            session, lambda: self._records.read_cached(session, "export ports", export_ports, flush=False)
         )
         return store
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import duckdb
 
@@ -64,7 +64,7 @@ class SessionReader:
         """Return what is missing from a session's record, and until when it was recovered from the GCS."""
         about = self._catalog.about(session)
         return {
-            **self.read_cached(session, sql.dropped),
+            **self.read_cached(session, "dropped", sql.dropped),
             "repaired_total": about.repaired_total,
             "repaired_ns": about.repaired_ns or None,
             "repaired_partly": about.repaired_partly,
@@ -89,35 +89,29 @@ class SessionReader:
             ) from error
 
     def read_cached(
-        self, session: str, function: Callable[[SessionFile], T], *parameters: str, flush: bool = True
+        self, session: str, key: str, function: Callable[[SessionFile], T], *, flush: bool = True
     ) -> T:
         """Return a shared result of :meth:`read`; see :class:`ResponseCache`.
 
-        ``parameters`` distinguish different calls of the same ``function`` for a session.
+        ``key`` names the result among those of a session, with everything that it depends on.
         """
-        return self.read_with_age(session, _question(function, parameters), function, flush=flush)[0]
+        return self.read_with_age(session, key, function, flush=flush)[0]
 
     def read_with_age(
-        self, session: str, question: str, function: Callable[[SessionFile], T], *, flush: bool = True
+        self, session: str, key: str, function: Callable[[SessionFile], T], *, flush: bool = True
     ) -> tuple[T, float]:
-        """Return the same for a request given as text (a URL), with the result's age in s."""
+        """Return the same with the result's age in s."""
         if flush:
             self.flush()
         stamp = None
         if not self.is_live(session):
             stamp = self.read(session, lambda file: file.written, flush=False)
-        return self._cache.get(session, question, stamp, lambda: self.read(session, function, flush=False))
+        return self._cache.get(session, key, stamp, lambda: self.read(session, function, flush=False))
 
-    def call_cached(self, session: str, make: Callable[[], T]) -> T:
+    def call_cached(self, session: str, key: str, make: Callable[[], T]) -> T:
         """Return the shared result of a call that does not read the record, such as to the live cluster."""
-        return self._cache.get(session, _question(make, ()), None, make)[0]
+        return self._cache.get(session, key, None, make)[0]
 
     def forget(self, session: str) -> None:
         """Drop the cached results of a session, so that the next request sees its end."""
         self._cache.forget(session)
-
-
-def _question(function: Callable[..., Any], parameters: tuple[str, ...]) -> str:
-    """Return the cache key: the function that computes the result, so that keys are unique."""
-    line = function.__code__.co_firstlineno  # a function may contain several lambdas
-    return " ".join((function.__module__, function.__qualname__, str(line), *parameters))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -24,8 +26,8 @@ MAX_ENTRIES = 1_000
 _COST_FACTOR = 10
 #: Minimum time that a result about a live session is kept, in seconds.
 _MIN_TTL_S = 0.5
-#: Maximum time that a result about a live session is kept, in seconds.
-_MAX_TTL_S = 60.0
+#: Maximum age of a result about a live session, in seconds.
+_MAX_AGE_S = 60.0
 #: Maximum number of requests that wait for others. Each occupies one of the server's 40 threads.
 _MAX_WAITING = 16
 _MAX_WAITING = 16
@@ -33,11 +35,21 @@ _MAX_WAITING = 16
 _WAIT_S = 60.0
 
 
+#: In a computation, since when the oldest result that it uses has been valid (``time.monotonic()``).
+_as_of_s: ContextVar[float] = ContextVar("as_of_s", default=math.inf)
+
+
+def _note_use(as_of_s: float) -> None:
+    _as_of_s.set(min(_as_of_s.get(), as_of_s))
+
+
 @dataclass(frozen=True)
 class _Entry:
+    """A result. ``as_of_s``: when its computation began, or that of the oldest result that it used."""
+
     value: Any
     stamp: Hashable
-    begun_s: float
+    as_of_s: float
     expires_s: float
     size: int
 
@@ -81,15 +93,15 @@ class ResponseCache:
         self._waiting = threading.BoundedSemaphore(_MAX_WAITING)
         self._lock = threading.Lock()
 
-    def get(self, session: str, question: str, stamp: Hashable, make: Callable[[], T]) -> tuple[T, float]:
-        """Return the result for a request about a session, and its age in seconds.
+    def get(self, session: str, name: str, stamp: Hashable, make: Callable[[], T]) -> tuple[T, float]:
+        """Return the result of that name about a session, and its age in seconds.
 
         ``stamp`` identifies the state that the result was computed from. While it is the same, the result
         stays valid and its age is 0. None stands for a live session, whose results expire. ``make`` computes
-        the result. Its errors go to the caller, and nothing is kept then. Raises Busy if too many requests
-        wait for others.
+        the result. If it uses an older result of this cache, its own is as old. Its errors go to the caller,
+        and nothing is kept then. Raises Busy if too many requests wait for others.
         """
-        key = (session, question)
+        key = (session, name)
         deadline = time.monotonic() + _WAIT_S
         while True:
             with self._lock:
@@ -99,7 +111,8 @@ class ResponseCache:
                     entry.stamp == stamp if stamp is not None else now < entry.expires_s
                 ):
                     self._entries.move_to_end(key)
-                    return entry.value, 0.0 if stamp is not None else now - entry.begun_s
+                    _note_use(entry.as_of_s)
+                    return entry.value, 0.0 if stamp is not None else now - entry.as_of_s
                 computation = self._in_progress.get(key)
                 if computation is None:
                     computation = self._in_progress[key] = _Computation()
@@ -116,15 +129,19 @@ class ResponseCache:
                 return make(), 0.0
             if (mine := current_work()) is not None:
                 mine.check()
+        outer = _as_of_s.set(now)
         try:
             with working(computation.work):
                 value = make()
-            self._store(key, value, stamp, now)
+            as_of_s = _as_of_s.get()
+            self._store(key, value, stamp, now, as_of_s)
         finally:
+            _as_of_s.reset(outer)
             with self._lock:
                 del self._in_progress[key]
             computation.done.set()
-        return value, 0.0
+        _note_use(as_of_s)
+        return value, 0.0 if stamp is not None else now - as_of_s
 
     def forget(self, session: str) -> None:
         """Drop all results about a session."""
@@ -132,16 +149,18 @@ class ResponseCache:
             for key in [key for key in self._entries if key[0] == session]:
                 self._bytes -= self._entries.pop(key).size
 
-    def _store(self, key: tuple[str, str], value: Any, stamp: Hashable, begun_s: float) -> None:
+    def _store(
+        self, key: tuple[str, str], value: Any, stamp: Hashable, begun_s: float, as_of_s: float
+    ) -> None:
         ended_s = time.monotonic()
-        ttl_s = min(_MAX_TTL_S, max(_MIN_TTL_S, _COST_FACTOR * (ended_s - begun_s)))
+        ttl_s = min(_COST_FACTOR * (ended_s - begun_s), as_of_s + _MAX_AGE_S - ended_s)
         size = _ENTRY_BYTES + sum(map(len, key)) + (len(value) if isinstance(value, bytes) else 0)
         with self._lock:
             before = self._entries.pop(key, None)
             if before is not None:
                 self._bytes -= before.size
             if size <= self._max_bytes:
-                self._entries[key] = _Entry(value, stamp, begun_s, ended_s + ttl_s, size)
+                self._entries[key] = _Entry(value, stamp, as_of_s, ended_s + max(_MIN_TTL_S, ttl_s), size)
                 self._bytes += size
             while self._bytes > self._max_bytes or len(self._entries) > MAX_ENTRIES:
                 _, oldest = self._entries.popitem(last=False)

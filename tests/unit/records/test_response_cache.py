@@ -71,6 +71,29 @@ def test_an_answer_about_a_live_session_expires_with_what_it_cost(monkeypatch: p
     assert cache.get("session", "question", None, make) == (b"made at 2.5", 0.0)
 
 
+def test_an_answer_is_as_old_as_the_oldest_that_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("rayscope.records.response_cache.time", SimpleNamespace(monotonic=lambda: now[0]))
+    cache = ResponseCache()
+
+    def take(seconds: float) -> bytes:
+        now[0] += seconds
+        return b"part"
+
+    def whole() -> bytes:
+        part, _ = cache.get("session", "part", None, lambda: take(5.0))
+        return part + take(1.0)
+
+    assert cache.get("session", "part", None, lambda: take(5.0)) == (b"part", 0.0)
+    now[0] = 40.0
+    assert cache.get("session", "whole", None, whole) == (b"partpart", 40.0)
+    now[0] = 50.0
+    assert cache.get("session", "whole", None, whole) == (b"partpart", 50.0)
+    now[0] = 59.0  # the part expired after ten times its cost, and the whole with it
+    assert cache.get("session", "whole", None, whole) == (b"partpart", 0.0)
+    assert cache.get("session", "other", None, lambda: b"other") == (b"other", 0.0)
+
+
 def test_evicted_answers_are_computed_again() -> None:
     cache = ResponseCache()
     assert cache.get("session", "question", 1, lambda: b"old") == (b"old", 0.0)
@@ -123,6 +146,6 @@ def test_no_two_questions_share_an_answer(fresh: Running) -> None:
         return resources
 
     for _ in range(2):
-        assert records.call_cached(session, of_cluster()) == "of the cluster"
-        assert records.read_cached(session, of_record()) == "of the record"
-        assert [records.read_cached(session, lambda _, of=of: of, of) for of in ("a", "b")] == ["a", "b"]
+        assert records.call_cached(session, "cluster", of_cluster()) == "of the cluster"
+        assert records.read_cached(session, "record", of_record()) == "of the record"
+        assert [records.read_cached(session, of, lambda _, of=of: of) for of in ("a", "b")] == ["a", "b"]

@@ -52,9 +52,9 @@ def _add_lane(catalog: Catalog, session: str, row: RecordedNode) -> None:
 
 def _add_tasks(records: SessionReader, session: str, rows: list[Job]) -> None:
     """Add to each job its attempt counts by state, and how many attempts libraries stopped on purpose."""
-    jobs = records.read_cached(session, jobs_sql.tasks_by_job)
+    jobs = records.read_cached(session, "tasks by job", jobs_sql.tasks_by_job)
     failed = any("FAILED" in states for states in jobs.values())
-    stopped = records.read_cached(session, jobs_sql.stopped_by_job) if failed else {}
+    stopped = records.read_cached(session, "stopped by job", jobs_sql.stopped_by_job) if failed else {}
     for row in rows:
         row["tasks"] = jobs.get(row["job_id"], {})
         row["stopped_by_libraries"] = stopped.get(row["job_id"], 0)

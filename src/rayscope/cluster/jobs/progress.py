@@ -21,9 +21,8 @@ def progress_of(
     owner, ids = _owner(records, session, of, entity_id)
     functions, rest = records.read_cached(
         session,
+        f"progress of {of} {' '.join(ids)}",
         lambda file: sql.functions_of(file, of, ids, records.last_ns(session)),
-        of,
-        *ids,
     )
     states: dict[str, int] = dict(rest["states"])
     for row in functions:
@@ -47,7 +46,7 @@ def _owner(
         known = records.read(session, lambda file: entities.get_entity(file, of, entity_id))
     except NotFound:
         # The tasks of a job may be recorded before the job.
-        if of == "job" and entity_id in records.read_cached(session, sql.tasks_by_job):
+        if of == "job" and entity_id in records.read_cached(session, "tasks by job", sql.tasks_by_job):
             return entity_id, [entity_id]
         raise
     own_id = str(known[f"{of}_id"])

@@ -44,7 +44,7 @@ def list_files(
     if node_id is not None:
         asked_id = node_id
         node_id = records.read(session, lambda file: find_id(file, "node", asked_id), flush=False)
-    rows: list[Row] = records.read_cached(session, sql.log_nodes)
+    rows: list[Row] = records.read_cached(session, "nodes with logs", sql.log_nodes)
     store = logs.store(session)
     counts = store.counts() if store else {}
     known = {row["node_id"] for row in rows}

@@ -149,7 +149,7 @@ class Owners:
         return Owned(parts, notes, max(0, len(workers) - _MAX_WORKERS))
 
     def _nodes(self) -> list[Row]:
-        rows: list[Row] = self._records.read_cached(self._session, sql.log_nodes)
+        rows: list[Row] = self._records.read_cached(self._session, "nodes with logs", sql.log_nodes)
         return rows
 
     def _of(self, node_id: str) -> Iterable[str]:

@@ -98,7 +98,7 @@ class NodeUsage:
         usage = self.clusters.usage(session)
         if usage.nodes:
             return usage
-        nodes = self.records.read_cached(session, lambda _: self._from_series(session))
+        nodes = self.records.read_cached(session, "last usage of nodes", lambda _: self._from_series(session))
         return msgspec.structs.replace(usage, nodes=nodes)
 
     def _from_series(self, session: str) -> dict[str, NodeStats]:
@@ -145,7 +145,9 @@ class NodeUsage:
             ]
             return _table(rows, {"u_id": pa.string()}, NODE_COLUMNS)
 
-        return entities.ExtraColumns(self.records.read_cached(session, look), NODE_COLUMNS, "u.u_id = r.id")
+        return entities.ExtraColumns(
+            self.records.read_cached(session, "usage of nodes", look), NODE_COLUMNS, "u.u_id = r.id"
+        )
 
     def beside_workers(self, session: str) -> entities.ExtraColumns:
         """The measurements of all processes, as columns for a list of workers."""
@@ -159,7 +161,7 @@ class NodeUsage:
             return _table(rows, {"u_node": pa.string(), "u_pid": pa.int64()}, WORKER_COLUMNS)
 
         return entities.ExtraColumns(
-            self.records.read_cached(session, look),
+            self.records.read_cached(session, "usage of workers", look),
             WORKER_COLUMNS,
             "u.u_node = r.node_id AND u.u_pid = r.pid AND r.state IS DISTINCT FROM 'DEAD'",
         )

@@ -41,7 +41,7 @@ def current_snapshot(records: SessionReader, session: str, file: SessionFile) ->
 
     if not records.is_live(session):
         return look(file)
-    snapshot: ClusterSnapshot = records.read_cached(session, look)
+    snapshot: ClusterSnapshot = records.read_cached(session, "placement now", look)
     return snapshot
 
 

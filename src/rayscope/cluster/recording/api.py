@@ -24,6 +24,7 @@ def lane_summary(catalog: Catalog, records: SessionReader, session: str) -> sche
     about = catalog.about(session)
     return records.read_cached(
         session,
+        "transport of nodes",
         lambda file: transport.summary(transport.lanes(sessions_sql.nodes(file), about), about.ray_version),
     )
 
@@ -43,7 +44,7 @@ def recording(
     """How each node of the session sends its events, and which events were dropped and recovered."""
     name = records.resolve(session)
     about = catalog.about(name)
-    nodes, spans, tracing = records.read_cached(name, _figures)
+    nodes, spans, tracing = records.read_cached(name, "figures of the recording", _figures)
     items = transport.lanes(nodes, about)
     return answer(
         {

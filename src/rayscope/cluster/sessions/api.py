@@ -213,7 +213,9 @@ def summary(
     """A session at a glance: attempts by state, slowest functions, failures, and what is missing."""
     name = records.resolve(session)
     about = catalog.about(name)
-    figures = records.read_cached(name, lambda file: _figures(file, records.last_ns(name)))
+    figures = records.read_cached(
+        name, "figures of the summary", lambda file: _figures(file, records.last_ns(name))
+    )
     return answer(
         {
             "session": name,

@@ -19,5 +19,5 @@ def cluster(
 ) -> Json[schemas.ClusterAnswer]:
     """Counts of everything by state, and the resources of the live nodes."""
     name = records.resolve(session)
-    tasks = records.read_cached(name, sql.counts)["tasks"]
+    tasks = records.read_cached(name, "counts", sql.counts)["tasks"]
     return answer({"session": name, "tasks": tasks, **glance(catalog, records, clusters, name)})

@@ -44,14 +44,14 @@ def cluster(catalog: Catalog, records: SessionReader, clusters: Clusters, sessio
 
 def glance(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> Glance:
     """The part of the live topic that ``GET /api/v1/cluster`` also returns."""
-    counts = records.read_cached(session, sessions_sql.counts)
+    counts = records.read_cached(session, "counts", sessions_sql.counts)
     return {
         "recording": recording(catalog, session),
         "nodes": {
             "alive": counts["nodes"].get("ALIVE", 0),
             "dead": counts["nodes"].get("DEAD", 0),
         },
-        "resources_total": records.read_cached(session, sessions_sql.resources_total),
+        "resources_total": records.read_cached(session, "total resources", sessions_sql.resources_total),
         "actors": counts["actors"],
         "jobs": counts["jobs"],
         "workers": counts["workers"],
@@ -63,7 +63,7 @@ def glance(catalog: Catalog, records: SessionReader, clusters: Clusters, session
 def tasks(catalog: Catalog, records: SessionReader, session: str) -> dict[str, object]:
     """Attempts by state, and the newest failures."""
     about = catalog.about(session)
-    failures = records.read_cached(session, sql.failures)[:_NEWEST_FAILURES]
+    failures = records.read_cached(session, "newest failures", sql.failures)[:_NEWEST_FAILURES]
     return {
         "tasks": about.tasks,
         "attempts": about.attempts,
@@ -85,5 +85,5 @@ def tasks(catalog: Catalog, records: SessionReader, session: str) -> dict[str, o
 
 def actors(records: SessionReader, session: str) -> dict[str, object]:
     """Actors by state."""
-    states = records.read_cached(session, sessions_sql.counts)["actors"]
+    states = records.read_cached(session, "counts", sessions_sql.counts)["actors"]
     return {"total": sum(states.values()), "states": states}

@@ -24,7 +24,7 @@ def datasets(
 ) -> Json[schemas.DatasetPage]:
     """The datasets that Ray Data executed, newest first, with their operators."""
     name = records.resolve(session)
-    items, total = records.read_cached(name, lambda file: sql.datasets(file, limit), str(limit))
+    items, total = records.read_cached(name, f"datasets {limit}", lambda file: sql.datasets(file, limit))
     return answer(
         {"session": name, "items": items, "total": total, "problem": problem(records, clusters, name, "data")}
     )
@@ -36,7 +36,9 @@ def dataset(records: CurrentRecords, dataset_id: str, session: Session = None) -
     name = records.resolve(session)
     now_ns = records.last_ns(name)
     return answer(
-        records.read_cached(name, lambda file: _dataset(file, name, dataset_id, now_ns), dataset_id)
+        records.read_cached(
+            name, f"dataset {dataset_id}", lambda file: _dataset(file, name, dataset_id, now_ns)
+        )
     )
 
 

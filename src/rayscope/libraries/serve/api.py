@@ -25,7 +25,9 @@ def serve(
 ) -> Json[schemas.ServePage]:
     """Serve's applications with their deployments, its proxies and its controllers."""
     name = records.resolve(session)
-    items, total, proxies, controllers = records.read_cached(name, lambda file: _all(file, limit), str(limit))
+    items, total, proxies, controllers = records.read_cached(
+        name, f"Serve applications {limit}", lambda file: _all(file, limit)
+    )
     return answer(
         {
             "session": name,
@@ -59,7 +61,7 @@ def serve_requests(
         left_out = sql.left_out(file, application)
         return {"session": name, "items": requests(hops), "total": total, "left_out": left_out}
 
-    return answer(records.read_cached(name, read, f"{application} {limit} {order}"))
+    return answer(records.read_cached(name, f"Serve requests {limit} {order} {application}", read))
 
 
 @router.get("/api/v1/serve/{application:path}")
@@ -68,7 +70,11 @@ def serve_application(
 ) -> Json[schemas.ServeApplicationAnswer]:
     """An application: its deployments with their configuration, and its replicas, including dead ones."""
     name = records.resolve(session)
-    return answer(records.read_cached(name, lambda file: _application(file, name, application), application))
+    return answer(
+        records.read_cached(
+            name, f"Serve application {application}", lambda file: _application(file, name, application)
+        )
+    )
 
 
 def _all(

@@ -32,7 +32,7 @@ def train_runs(
 ) -> Json[schemas.TrainRunPage]:
     """The runs of Ray Train, newest first, with their attempts and workers counted."""
     name = records.resolve(session)
-    items, total = records.read_cached(name, lambda file: sql.runs(file, limit), str(limit))
+    items, total = records.read_cached(name, f"Train runs {limit}", lambda file: sql.runs(file, limit))
     return answer(
         {
             "session": name,
@@ -54,8 +54,8 @@ def train_run(
 ) -> Json[schemas.TrainRunAnswer]:
     """A run of Ray Train: its attempts, and the workers of one attempt with their reports."""
     name = records.resolve(session)
-    key = f"{run_id} {attempt}"
-    return answer(records.read_cached(name, lambda file: _run(file, name, run_id, attempt), key))
+    key = f"Train run {run_id} {attempt}"
+    return answer(records.read_cached(name, key, lambda file: _run(file, name, run_id, attempt)))
 
 
 def _run(file: SessionFile, session: str, run_id: str, attempt_id: str | None) -> schemas.TrainRunAnswer:

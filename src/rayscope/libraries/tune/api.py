@@ -32,7 +32,9 @@ def tune_experiments(
 ) -> Json[schemas.TuneExperimentPage]:
     """The experiments of Ray Tune, newest first, with their trials by state and their best trial."""
     name = records.resolve(session)
-    items, total = records.read_cached(name, lambda file: sql.experiments(file, limit), str(limit))
+    items, total = records.read_cached(
+        name, f"Tune experiments {limit}", lambda file: sql.experiments(file, limit)
+    )
     return answer(
         {"session": name, "items": items, "total": total, "problem": problem(records, clusters, name, "tune")}
     )
@@ -52,9 +54,9 @@ def tune_experiment(
 ) -> Json[schemas.TuneExperimentAnswer]:
     """An experiment of Ray Tune: its trials, their parameters, and a metric over their iterations."""
     name = records.resolve(session)
-    key = f"{experiment_id} {mode} {metric}"
+    key = f"Tune experiment {experiment_id} {mode} {metric}"
     return answer(
-        records.read_cached(name, lambda file: _experiment(file, name, experiment_id, metric, mode), key)
+        records.read_cached(name, key, lambda file: _experiment(file, name, experiment_id, metric, mode))
     )
 
 

@@ -135,13 +135,13 @@ def _extent_of(
     if is_first and not chosen and by in _ROLLED_UP:
         extent = rollups.read(file, session, f"gantt by {by}", _EXTENT)
     if extent is None:
-        question = msgspec.json.encode((by, levels, page, chosen)).decode()
+        key = f"Gantt lanes {msgspec.json.encode((by, levels, page, chosen)).decode()}"
 
         def make(file: SessionFile) -> bytes:
             last_ns = records.last_ns(session)
             return msgspec.json.encode(_lay_out(file, last_ns, filters, by=by, levels=levels, **page))
 
-        extent = _EXTENT.decode(records.read_cached(session, make, question, flush=False))
+        extent = _EXTENT.decode(records.read_cached(session, key, make, flush=False))
     if is_first:
         extent.lanes = extent.lanes[lanes_from : lanes_from + lanes]
     return extent
