@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import time
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +16,7 @@ from rayscope.cli.options import (
     ClassName,
     DataDir,
     Form,
+    Function,
     Internal,
     Job,
     Limit,
@@ -223,135 +226,118 @@ def without_none(**filters: str | None) -> dict[str, Any]:
     return {name: value for name, value in filters.items() if value is not None}
 
 
-def tasks(
-    state: State = None,
-    job: Job = None,
-    node: Node = None,
-    worker: Annotated[str | None, typer.Option("--worker", help="Filter by worker.")] = None,
-    actor: Annotated[str | None, typer.Option("--actor", help="Filter by actor.")] = None,
-    function: Annotated[str | None, typer.Option("--function", help="Filter by function.")] = None,
-    name: Name = None,
-    error_type: Annotated[str | None, typer.Option("--error-type", help="Filter by error type.")] = None,
-    query: Seek = None,
-    since: Since = None,
-    until: Until = None,
-    sort: Sort = None,
-    limit: Limit = 100,
-    form: Form = Format.table,
-    wide: Wide = False,
-    session: Session = None,
-    data_dir: DataDir = None,
-    server: ServerUrl = None,
-    token: Token = None,
-) -> None:
-    """List task attempts, newest first."""
-    filters = without_none(state=state, job_id=job, node_id=node, worker_id=worker, actor_id=actor, name=name)
-    filters |= without_none(func_name=function, error_type=error_type, q=query)
-    filters |= between(since, until)
-    with open_client(server, data_dir, token, session) as client:
-        print_list(form, client.tasks(sort=sort, limit=limit or None, **filters), _TASKS, wide, client=client)
-
-
-def actors(
-    state: State = None,
-    job: Job = None,
-    node: Node = None,
-    class_name: ClassName = None,
-    name: Name = None,
-    query: Seek = None,
-    internal: Internal = False,
-    since: Since = None,
-    until: Until = None,
-    sort: Sort = None,
-    limit: Limit = 100,
-    form: Form = Format.table,
-    wide: Wide = False,
-    session: Session = None,
-    data_dir: DataDir = None,
-    server: ServerUrl = None,
-    token: Token = None,
-) -> None:
-    """List actors, alive and dead."""
-    filters = without_none(state=state, job_id=job, node_id=node, class_name=class_name, name=name, q=query)
-    filters["internal"] = internal
-    filters |= between(since, until)
-    with open_client(server, data_dir, token, session) as client:
-        rows = client.actors(sort=sort, limit=limit or None, **filters)
-        print_list(form, rows, _ACTORS, wide, client=client)
-
-
-def nodes(
-    state: State = None,
-    at_least: Annotated[
+#: The options of lists, as parameters of commands.
+_OPTIONS: dict[str, Any] = {
+    "state": State,
+    "severity": Annotated[
+        str | None,
+        typer.Option("--severity", help="Filter by severity: ERROR, WARNING, INFO (comma-separated)."),
+    ],
+    "kind": Annotated[
+        str | None,
+        typer.Option("--kind", help="Filter by type: node, worker, actor, job, placement_group, task, loss."),
+    ],
+    "at_least": Annotated[
         str | None,
         typer.Option("--at-least", help="Min utilization, such as cpu_percent:80,mem_percent:50."),
-    ] = None,
-    query: Seek = None,
-    since: Since = None,
-    until: Until = None,
-    sort: Sort = None,
-    limit: Limit = 100,
-    form: Form = Format.table,
-    wide: Wide = False,
-    session: Session = None,
-    data_dir: DataDir = None,
-    server: ServerUrl = None,
-    token: Token = None,
-) -> None:
-    """List nodes with their utilization."""
-    filters = without_none(state=state, at_least=at_least, q=query)
-    filters |= between(since, until)
-    with open_client(server, data_dir, token, session) as client:
-        print_list(form, client.nodes(sort=sort, limit=limit or None, **filters), _NODES, wide)
+    ],
+    "job": Job,
+    "node": Node,
+    "worker": Annotated[str | None, typer.Option("--worker", help="Filter by worker.")],
+    "actor": Annotated[str | None, typer.Option("--actor", help="Filter by actor.")],
+    "function": Function,
+    "class_name": ClassName,
+    "name": Name,
+    "error_type": Annotated[str | None, typer.Option("--error-type", help="Filter by error type.")],
+    "query": Seek,
+    "internal": Internal,
+    "since": Since,
+    "until": Until,
+    "sort": Sort,
+    "limit": Limit,
+    "form": Form,
+    "wide": Wide,
+    "session": Session,
+    "data_dir": DataDir,
+    "server": ServerUrl,
+    "token": Token,
+}
+_DEFAULTS = {"internal": False, "limit": 100, "form": Format.table, "wide": False}
+#: The options of every list, after its own filters.
+_SHARED = ("since", "until", "sort", "limit", "form", "wide", "session", "data_dir", "server", "token")
+#: The client's names of filters that have a shorter one as an option.
+_FILTERS = {
+    "job": "job_id",
+    "node": "node_id",
+    "worker": "worker_id",
+    "actor": "actor_id",
+    "function": "func_name",
+    "query": "q",
+}
 
 
-def workers(
-    state: State = None,
-    job: Job = None,
-    node: Node = None,
-    class_name: ClassName = None,
-    query: Seek = None,
-    internal: Internal = False,
-    since: Since = None,
-    until: Until = None,
-    sort: Sort = None,
-    limit: Limit = 100,
-    form: Form = Format.table,
-    wide: Wide = False,
-    session: Session = None,
-    data_dir: DataDir = None,
-    server: ServerUrl = None,
-    token: Token = None,
-) -> None:
-    """List worker processes and drivers, newest first."""
-    filters = without_none(state=state, job_id=job, node_id=node, class_name=class_name, q=query)
-    filters["internal"] = internal
-    filters |= between(since, until)
-    with open_client(server, data_dir, token, session) as client:
-        rows = client.workers(sort=sort, limit=limit or None, **filters)
-        print_list(form, rows, _WORKERS, wide, client=client)
+def _list_command(
+    method: str, description: str, columns: Sequence[Column], own: str, *, has_node: bool = True
+) -> Callable[..., None]:
+    """Return a command that lists what a method of the client returns.
+
+    ``own``: the names of its filters. ``has_node``: a column names a node by its ID.
+    """
+    names = [*own.split(), *(name for name in _SHARED if method != "events" or name != "sort")]
+
+    def command(**given: Any) -> None:
+        filters = {_FILTERS.get(name, name): given[name] for name in own.split()} | between(
+            given["since"], given["until"]
+        )
+        filters = {name: value for name, value in filters.items() if value is not None}
+        with open_client(given["server"], given["data_dir"], given["token"], given["session"]) as client:
+            if "sort" in given:
+                filters["sort"] = given["sort"]
+            rows = getattr(client, method)(limit=given["limit"] or None, **filters)
+            print_list(given["form"], rows, columns, given["wide"], client=client if has_node else None)
+
+    command.__name__, command.__doc__ = method, description
+    command.__annotations__ = {name: _OPTIONS[name] for name in names}
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=_DEFAULTS.get(name),
+                annotation=_OPTIONS[name],
+            )
+            for name in names
+        ]
+    )
+    return command
 
 
-def placement_groups(
-    state: State = None,
-    job: Job = None,
-    query: Seek = None,
-    since: Since = None,
-    until: Until = None,
-    sort: Sort = None,
-    limit: Limit = 100,
-    form: Form = Format.table,
-    wide: Wide = False,
-    session: Session = None,
-    data_dir: DataDir = None,
-    server: ServerUrl = None,
-    token: Token = None,
-) -> None:
-    """List placement groups, newest first."""
-    filters = without_none(state=state, job_id=job, q=query) | between(since, until)
-    with open_client(server, data_dir, token, session) as client:
-        rows = client.placement_groups(sort=sort, limit=limit or None, **filters)
-        print_list(form, rows, _PLACEMENT_GROUPS, wide)
+tasks = _list_command(
+    "tasks",
+    "List task attempts, newest first.",
+    _TASKS,
+    "state job node worker actor function name error_type query",
+)
+actors = _list_command(
+    "actors", "List actors, alive and dead.", _ACTORS, "state job node class_name name query internal"
+)
+nodes = _list_command(
+    "nodes", "List nodes with their utilization.", _NODES, "state at_least query", has_node=False
+)
+workers = _list_command(
+    "workers",
+    "List worker processes and drivers, newest first.",
+    _WORKERS,
+    "state job node class_name query internal",
+)
+placement_groups = _list_command(
+    "placement_groups",
+    "List placement groups, newest first.",
+    _PLACEMENT_GROUPS,
+    "state job query",
+    has_node=False,
+)
+events = _list_command("events", "List events, newest first.", _EVENTS, "severity kind job node query")
 
 
 def failures(
@@ -360,7 +346,7 @@ def failures(
         typer.Option("--outcome", help="Filter by outcome: final (failed), retrying, or recovered."),
     ] = None,
     job: Job = None,
-    function: Annotated[str | None, typer.Option("--function", help="Filter by function.")] = None,
+    function: Function = None,
     query: Seek = None,
     since: Since = None,
     until: Until = None,
@@ -405,32 +391,3 @@ def functions(
         for row in found["items"]
     ]
     print_list(form, rows, _FUNCTIONS, wide)
-
-
-def events(
-    severity: Annotated[
-        str | None,
-        typer.Option("--severity", help="Filter by severity: ERROR, WARNING, INFO (comma-separated)."),
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option("--kind", help="Filter by type: node, worker, actor, job, placement_group, task, loss."),
-    ] = None,
-    job: Job = None,
-    node: Node = None,
-    query: Seek = None,
-    since: Since = None,
-    until: Until = None,
-    limit: Limit = 100,
-    form: Form = Format.table,
-    wide: Wide = False,
-    session: Session = None,
-    data_dir: DataDir = None,
-    server: ServerUrl = None,
-    token: Token = None,
-) -> None:
-    """List events, newest first."""
-    filters = without_none(severity=severity, kind=kind, job_id=job, node_id=node, q=query)
-    filters |= between(since, until)
-    with open_client(server, data_dir, token, session) as client:
-        print_list(form, client.events(limit=limit or None, **filters), _EVENTS, wide, client=client)

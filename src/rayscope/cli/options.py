@@ -32,6 +32,7 @@ Sort = Annotated[
 State = Annotated[str | None, typer.Option("--state", help="Filter by state (comma-separated).")]
 Job = Annotated[str | None, typer.Option("--job", help="Filter by job.")]
 Node = Annotated[str | None, typer.Option("--node", help="Filter by node (name or ID).")]
+Function = Annotated[str | None, typer.Option("--function", help="Filter by function.")]
 ClassName = Annotated[
     str | None, typer.Option("--class", metavar="TEXT", help="Filter by a part of the actor class.")
 ]
