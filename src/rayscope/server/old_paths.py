@@ -18,11 +18,13 @@ _RESPELLED = {
 
 
 def new_path(app: Starlette, old: str) -> str | None:
-    """Return the path in ``/api/v1`` for an old path, or None if there is none."""
-    path = old.removeprefix("/api")
+    """Return the path in ``/api/v1`` for an old path or an old spelling, or None if there is none."""
+    path = old.removeprefix("/api").removeprefix("/v1")
     for before, after in _RESPELLED.items():
         if path.startswith(before):
             path = after + path.removeprefix(before)
     path = f"/api/v1{path}"
     scope = {"type": "http", "path": path, "root_path": "", "method": "GET"}
-    return path if any(route.matches(scope)[0] != Match.NONE for route in app.routes) else None
+    return (
+        path if path != old and any(route.matches(scope)[0] != Match.NONE for route in app.routes) else None
+    )

@@ -25,6 +25,7 @@ def test_paths_of_announcements_redirect_with_their_query(running: Running, path
         ("/api/placement_groups/ab12", "/api/v1/placement-groups/ab12"),
         ("/api/whatif", "/api/v1/what-if"),
         ("/api/tasks/ab12", "/api/v1/tasks/ab12"),
+        ("/api/v1/placement_groups", "/api/v1/placement-groups"),
     ],
 )
 def test_other_old_paths_name_the_new_one(running: Running, old: str, new: str) -> None:
