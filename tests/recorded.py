@@ -18,6 +18,9 @@ from rayscope.settings import Settings
 from tests.cluster import RayCluster
 from tests.waiting import wait_until
 
+#: Paths about the whole server.
+WITHOUT_SESSION = ("/api/v1/sessions", "/api/v1/prometheus/sd", "/api/v1/alerts/silences")
+
 
 @dataclass
 class Recorded(RayCluster):
@@ -47,7 +50,9 @@ class Recorded(RayCluster):
 
     def request(self, path: str, **params: Any) -> httpx.Response:
         """Our server's answer about the cluster's session, whatever it is."""
-        return httpx.get(f"{self.url}{path}", params={"session": self.session, **params})
+        if path not in WITHOUT_SESSION:
+            params["session"] = self.session
+        return httpx.get(f"{self.url}{path}", params=params)
 
     def get(self, path: str, **params: Any) -> Any:
         """Our server's answer, which must be a good one, decoded."""

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -42,12 +41,6 @@ class Program(Recorded):
     """The program, and what Ray Data said of its datasets."""
 
     results: dict[str, Any]
-
-    def get(self, path: str, **params: Any) -> Any:
-        """The server's answer about the session of the program."""
-        answer = httpx.get(f"{self.url}{path}", params={"session": self.session, **params})
-        assert answer.status_code == 200, answer.text
-        return answer.json()
 
 
 @pytest.fixture(scope="module")

@@ -90,9 +90,9 @@ QUESTIONS = (
     "/api/v1/cluster",
     "/api/v1/cluster/status",
     "/api/v1/scheduling",
-    "/api/v1/nodes/cells?metric=cpu",
-    "/api/v1/flow/range?begin_ns={begin}&end_ns={end}",
-    "/api/v1/flow/transfers?node_id={node}",
+    "/api/v1/nodes/cells",
+    "/api/v1/flow/range?since_ns={begin}&until_ns={end}",
+    "/api/v1/flow/transfers?until_ns={end}",
     "/api/v1/flow/physical/node?on_node={node}",
     "/api/v1/data/{dataset}",
     "/api/v1/serve",
@@ -102,7 +102,6 @@ QUESTIONS = (
     "/api/v1/logs/download?node_id={node}&name={log}",
     "/api/v1/metrics/names",
     "/api/v1/metrics/label-values?label=NodeId",
-    "/api/v1/metrics/charts?scope=cluster",
     "/api/v1/metrics/query?expr=rayscope_node_cpu_percent&since_ns={begin}&until_ns={end}",
     "/api/v1/export?format=speedscope",
     "/api/v1/alerts",
@@ -135,6 +134,7 @@ NOT_ASKED = {
     "/api/v1/dashboards/{}",
     "/api/health",
     "/api/v1/insights/progress",
+    "/api/v1/metrics/charts",
     "/api/v1/memory/objects/{}",
     "/api/v1/prometheus/sd",
     "/api/v1/realtime",
@@ -246,7 +246,7 @@ def ids(server: Server, session: dict[str, Any]) -> dict[str, Any]:
     """The values for the names in ``QUESTIONS``."""
     known = {"job": "01000000", "begin": session["first_ns"], "end": session["last_ns"]}
     for kind in ("task", "actor", "worker", "node", "placement_group"):
-        items = get(server, f"/api/v1/{kind}s?limit=1", session["session"]).json()["items"]
+        items = get(server, f"/api/v1/{kind.replace('_', '-')}s?limit=1", session["session"]).json()["items"]
         known[kind] = items[0][f"{kind}_id"]
     known["dataset"] = get(server, "/api/v1/data", session["session"]).json()["items"][0]["dataset_id"]
     hit = get(server, "/api/v1/logs/search?q=loading", session["session"]).json()["items"][0]
