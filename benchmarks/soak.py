@@ -81,7 +81,7 @@ PAGES = (
         "flow/physical",
     ),
     *("flow/gantt", "flow/stack", "flow/flame", "flow/critical-path", "flow/range", "flow/activity"),
-    *("metrics/charts", "metrics/names", "metrics/query?expr=rayscope_attempts", "find?q=embed"),
+    *("metrics/names", "metrics/query?expr=rayscope_attempts", "find?q=embed"),
 )
 QUERIES = (
     "SELECT state, count(*) FROM tasks GROUP BY ALL",

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -41,6 +42,12 @@ class Program(Recorded):
     """The program, and what Ray Data said of its datasets."""
 
     results: dict[str, Any]
+
+    def get(self, path: str, **params: Any) -> Any:
+        """The server's answer about the session of the program."""
+        answer = httpx.get(f"{self.url}{path}", params={"session": self.session, **params})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +219,9 @@ def test_a_union_and_a_task_that_hangs(program: Program, page: Page) -> None:
 
 def test_afterwards(program: Program, page: Page) -> None:
     program.finish()
-    wait_until(lambda: program.get("/api/v1/sessions")["items"][0]["state"] == "ended", "the end")
+    wait_until(
+        lambda: httpx.get(f"{program.url}/api/v1/sessions").json()["items"][0]["state"] == "ended", "the end"
+    )
     _check(program)
     page.goto(f"{program.url}/s/{program.session}/data?lang=zh")
     expect(page.get_by_test_id("dataset")).to_have_count(len(DATASETS) + 1)
