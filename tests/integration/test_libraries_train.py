@@ -83,7 +83,7 @@ def test_the_record_of_a_run_that_fails_once_equals_rays_report(tmp_path: Path) 
 
 def _compare(url: str, printed: dict[str, Any]) -> None:
     def get(path: str, **parameters: str) -> Any:
-        answer = httpx.get(f"{url}/api{path}", params=parameters)
+        answer = httpx.get(f"{url}/api/v1{path}", params=parameters)
         assert answer.status_code == 200, answer.text
         return answer.json()
 

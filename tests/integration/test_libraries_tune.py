@@ -118,7 +118,7 @@ def test_the_record_of_an_experiment_and_its_restoration_equals_rays_report(tmp_
 
 def _compare(url: str, first: dict[str, Any], second: dict[str, Any]) -> None:
     def get(path: str, **parameters: str) -> Any:
-        answer = httpx.get(f"{url}/api{path}", params=parameters)
+        answer = httpx.get(f"{url}/api/v1{path}", params=parameters)
         assert answer.status_code == 200, answer.text
         return answer.json()
 

@@ -62,7 +62,7 @@ class Ran:
         """The server's answer about the session."""
         if "session" not in params:
             params["session"] = self.session
-        answer = httpx.get(f"{self._server.url}/api{path}", params=params)
+        answer = httpx.get(f"{self._server.url}/api/v1{path}", params=params)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
