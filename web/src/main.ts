@@ -13,7 +13,7 @@ import { SESSIONS_LIMIT } from './api/path';
 import { prefetch } from './api/prefetch';
 import { firstLanguage, loadTexts } from './base/i18n/language';
 import { parseUrl } from './base/url';
-import { LOADERS } from './loaders';
+import { PAGES, prefetchCode } from './loaders';
 
 // This entry point is small so that it runs at once and requests everything that the page needs in parallel.
 const url = parseUrl(window.location.pathname, window.location.search);
@@ -22,11 +22,9 @@ const parts = Promise.all([import('./start'), loadTexts(language)]);
 prefetch('/sessions', { limit: SESSIONS_LIMIT });
 if (url.page === 'session') {
   const { session, view } = url;
-  // Load errors are shown where the chunk is used.
-  LOADERS[view]().catch(() => undefined);
+  prefetchCode(view);
   prefetch('/summary', { session });
-  if (view === 'overview') prefetch('/cluster', { session });
-  if (view === 'overview' || view === 'metrics') prefetch('/metrics/charts');
+  PAGES[view].prefetch?.(session);
 }
 const root = document.getElementById('root');
 if (root !== null) void parts.then(([{ start }, texts]) => start(root, language, texts));

@@ -2,7 +2,8 @@ import { lazy, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import type { Language, Texts } from './base/i18n/language';
 import { VIEWS } from './base/url';
-import { LOADERS } from './loaders';
+import { LINKS } from './links';
+import { PAGES as CODE, prefetchCode } from './loaders';
 import { SessionsPage } from './pages/sessions/SessionsPage';
 import { App } from './shell/App';
 import { initI18n } from './shell/i18n';
@@ -10,8 +11,9 @@ import { type Pages, PagesProvider } from './shell/pages';
 
 const PAGES: Pages = {
   Sessions: SessionsPage,
-  views: Object.fromEntries(VIEWS.map((view) => [view, lazy(LOADERS[view])])) as unknown as Pages['views'],
-  prefetch: (view) => void LOADERS[view]().catch(() => undefined),
+  views: Object.fromEntries(VIEWS.map((view) => [view, lazy(CODE[view].load)])) as unknown as Pages['views'],
+  links: LINKS,
+  prefetch: prefetchCode,
   TaskDrawer: lazy(() => import('./pages/tasks/TaskDrawer').then((found) => ({ default: found.TaskDrawer }))),
 };
 

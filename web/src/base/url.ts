@@ -1,69 +1,58 @@
 /** The UI state that a link contains: parses it from a URL and formats it as one. */
 
-export const VIEWS = [
-  'overview',
-  'insights',
-  'tasks',
-  'functions',
-  'failures',
-  'logical',
-  'physical',
-  'gantt',
-  'flame',
-  'stack',
-  'actors',
-  'workers',
-  'nodes',
-  'jobs',
-  'placement-groups',
-  'memory',
-  'data',
-  'serve',
-  'train',
-  'tune',
-  'events',
-  'logs',
-  'metrics',
-  'alerts',
-  'sql',
-] as const;
-export type View = (typeof VIEWS)[number];
-
-/** The views of an execution. They share their filters and selection. */
-export const FLOW_VIEWS = [
-  'logical',
-  'physical',
-  'gantt',
-  'flame',
-  'stack',
-] as const satisfies readonly View[];
-export type FlowView = (typeof FLOW_VIEWS)[number];
-
-export function isFlow(view: View): view is FlowView {
-  return (FLOW_VIEWS as readonly View[]).includes(view);
+interface ViewTraits {
+  /** Where the navigation shows it: execution views share their filters and selection; libraries appear if used. */
+  group: 'work' | 'execution' | 'libraries' | 'cluster';
+  /** Lists a kind of entity that Ray lists. */
+  isEntity?: true;
+  /** Ignores the range of time: its content has no begin and end, or it has its own range. */
+  hasNoRange?: true;
+  /** It can leave out code that is not the user's: only on request, or unless that code is requested. */
+  origin?: 'shown' | 'collapsed';
 }
 
-/** The kinds of entities that Ray lists. */
-export const ENTITY_VIEWS = [
-  'actors',
-  'workers',
-  'nodes',
-  'jobs',
-  'placement-groups',
-] as const satisfies readonly View[];
-export type EntityView = (typeof ENTITY_VIEWS)[number];
+/** The views, in the order of the navigation. The rest of a page is in its folder. */
+const TRAITS = {
+  overview: { group: 'work' },
+  insights: { group: 'work', hasNoRange: true, origin: 'shown' },
+  tasks: { group: 'work' },
+  functions: { group: 'work', origin: 'shown' },
+  failures: { group: 'work' },
+  logical: { group: 'execution', origin: 'collapsed' },
+  physical: { group: 'execution' },
+  gantt: { group: 'execution', origin: 'shown' },
+  flame: { group: 'execution', origin: 'collapsed' },
+  stack: { group: 'execution' },
+  actors: { group: 'cluster', isEntity: true },
+  workers: { group: 'cluster', isEntity: true },
+  nodes: { group: 'cluster', isEntity: true },
+  jobs: { group: 'cluster', isEntity: true },
+  'placement-groups': { group: 'cluster', isEntity: true, hasNoRange: true },
+  memory: { group: 'cluster', hasNoRange: true },
+  data: { group: 'libraries', hasNoRange: true },
+  serve: { group: 'libraries', hasNoRange: true },
+  train: { group: 'libraries', hasNoRange: true },
+  tune: { group: 'libraries', hasNoRange: true },
+  events: { group: 'cluster' },
+  logs: { group: 'cluster' },
+  metrics: { group: 'cluster' },
+  alerts: { group: 'cluster', hasNoRange: true },
+  sql: { group: 'cluster', hasNoRange: true },
+} as const satisfies Record<string, ViewTraits>;
+export type View = keyof typeof TRAITS;
+export const VIEWS = Object.keys(TRAITS) as View[];
 
-/** The pages of Ray's libraries, shown only for libraries in use. */
-export const LIBRARY_VIEWS = ['data', 'serve', 'train', 'tune'] as const satisfies readonly View[];
-export type LibraryView = (typeof LIBRARY_VIEWS)[number];
+type ViewWith<Trait> = { [V in View]: (typeof TRAITS)[V] extends Trait ? V : never }[View];
+export type FlowView = ViewWith<{ group: 'execution' }>;
+export type LibraryView = ViewWith<{ group: 'libraries' }>;
+export type EntityView = ViewWith<{ isEntity: true }>;
 
-export function isLibrary(view: View): view is LibraryView {
-  return (LIBRARY_VIEWS as readonly View[]).includes(view);
-}
-
-export function isEntity(view: View): view is EntityView {
-  return (ENTITY_VIEWS as readonly View[]).includes(view);
-}
+const traits = (view: View): ViewTraits => TRAITS[view];
+export const groupOf = (view: View) => traits(view).group;
+export const isFlow = (view: View): view is FlowView => groupOf(view) === 'execution';
+export const isLibrary = (view: View): view is LibraryView => groupOf(view) === 'libraries';
+export const FLOW_VIEWS = VIEWS.filter(isFlow);
+export const LIBRARY_VIEWS = VIEWS.filter(isLibrary);
 
 /** Filters are the query parameters of the API's list endpoints and have the same names. */
 export const FILTERS = [
@@ -211,7 +200,7 @@ export function parseUrl(pathname: string, search: string): Url {
 }
 
 function isView(name: string): name is View {
-  return (VIEWS as readonly string[]).includes(name);
+  return Object.hasOwn(TRAITS, name);
 }
 
 export function formatUrl(url: Url): string {
@@ -249,18 +238,8 @@ export function rangeIn({ since_ns, until_ns }: Filters): { from: string; to: st
   return BigInt(since_ns) < BigInt(until_ns) ? { from: since_ns, to: until_ns } : null;
 }
 
-/** Pages that ignore the range of time: their content has no begin and end, or they have their own range. */
-const VIEWS_WITHOUT_RANGE: readonly View[] = [
-  'insights',
-  'placement-groups',
-  'memory',
-  ...LIBRARY_VIEWS,
-  'alerts',
-  'sql',
-];
-
 /** Whether a page applies the range of time. */
-export const appliesRange = (view: View) => !VIEWS_WITHOUT_RANGE.includes(view);
+export const appliesRange = (view: View) => !traits(view).hasNoRange;
 
 /** The same page with a range of time, or without one if `range` is null. */
 export function withRange(url: SessionUrl, range: { from: string; to: string } | null): SessionUrl {
@@ -271,15 +250,9 @@ export function withRange(url: SessionUrl, range: { from: string; to: string } |
   };
 }
 
-/** Pages that can leave out code that is not the user's. */
-const VIEWS_WITH_ORIGIN: readonly View[] = ['insights', 'functions', 'logical', 'gantt', 'flame'];
-
-/** Pages that collapse such code. The others hide it, but only on request. */
-const COLLAPSING_VIEWS: readonly View[] = ['logical', 'flame'];
-
 /** `mine` if functions of libraries are left out. */
 export const onlyMineOf = ({ view, settings }: SessionUrl): 'mine' | undefined =>
-  settings?.only === 'mine' || (settings?.only === undefined && COLLAPSING_VIEWS.includes(view))
+  settings?.only === 'mine' || (settings?.only === undefined && traits(view).origin === 'collapsed')
     ? 'mine'
     : undefined;
 
@@ -287,7 +260,7 @@ export const onlyMineOf = ({ view, settings }: SessionUrl): 'mine' | undefined =
 export function toView(url: SessionUrl, view: View, filters: Filters = {}): SessionUrl {
   const range = rangeIn(url.filters);
   const kept: Filters = range === null ? {} : { since_ns: range.from, until_ns: range.to };
-  const only = VIEWS_WITH_ORIGIN.includes(view) ? url.settings?.only : undefined;
+  const only = traits(view).origin ? url.settings?.only : undefined;
   return {
     page: 'session',
     session: url.session,

@@ -25,8 +25,8 @@ import words from '../ui/theme/words.module.css';
 import { go, useUrl } from '../ui/useUrl';
 import css from './Header.module.css';
 import { setLanguage } from './i18n';
-import { docsOf } from './intro/docs';
 import { KeyHelpButton } from './keys/KeyHelpButton';
+import { usePages } from './pages';
 import { PaletteButton } from './palette/PaletteButton';
 import { RangeChip } from './RangeChip';
 import { ShareMenu } from './share/ShareMenu';
@@ -67,10 +67,11 @@ export function Header() {
 function DocsLink() {
   const { t } = useTranslation();
   const url = useUrl();
+  const { links } = usePages();
   return (
     <ActionIcon
       component="a"
-      href={docsOf(url.page === 'session' ? url.view : undefined)}
+      href={`/docs/${url.page === 'session' ? links[url.view].docs : 'index.md'}`}
       target="_blank"
       rel="noreferrer"
       size={30}

@@ -1,40 +1,11 @@
 import { Loader, ScrollArea, Tooltip } from '@mantine/core';
-import {
-  IconActivity,
-  IconAdjustmentsHorizontal,
-  IconAlertOctagon,
-  IconBell,
-  IconBriefcase,
-  IconChartBar,
-  IconCloudComputing,
-  IconCpu,
-  IconDatabase,
-  IconFileText,
-  IconFlame,
-  IconFunction,
-  IconGauge,
-  IconHistory,
-  IconListDetails,
-  IconMap2,
-  IconPuzzle,
-  IconSchool,
-  IconServer2,
-  IconSitemap,
-  IconSql,
-  IconStack2,
-  IconStethoscope,
-  IconTableRow,
-  IconUser,
-} from '@tabler/icons-react';
 import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError, isMissing } from '../api/client';
 import { useSummary } from '../api/queries';
 import { type AlertsTopic, type ClusterTopic, useTopic } from '../api/realtime';
 import { count } from '../base/format';
-import { failedOf } from '../base/progress';
-import { isFlow, isLibrary, LIBRARY_VIEWS, toFlow, toView, type View } from '../base/url';
-import { worstTone } from '../ui/alerts/severity';
+import { groupOf, isFlow, isLibrary, toFlow, toView, VIEWS, type View } from '../base/url';
 import { ErrorPanel } from '../ui/ErrorPanel';
 import { Link } from '../ui/Link';
 import { PageBoundary } from '../ui/PageBoundary';
@@ -51,34 +22,6 @@ import { SlowAnswer } from './SlowAnswer';
 import { SummaryStrip } from './SummaryStrip';
 import shared from './shell.module.css';
 import { useTitle } from './useTitle';
-
-const NAV: { group: 'work' | 'execution' | 'libraries' | 'cluster'; view: View; icon: typeof IconCpu }[] = [
-  { group: 'work', view: 'overview', icon: IconGauge },
-  { group: 'work', view: 'insights', icon: IconStethoscope },
-  { group: 'work', view: 'tasks', icon: IconListDetails },
-  { group: 'work', view: 'functions', icon: IconFunction },
-  { group: 'work', view: 'failures', icon: IconAlertOctagon },
-  { group: 'execution', view: 'logical', icon: IconSitemap },
-  { group: 'execution', view: 'physical', icon: IconMap2 },
-  { group: 'execution', view: 'gantt', icon: IconChartBar },
-  { group: 'execution', view: 'flame', icon: IconFlame },
-  { group: 'execution', view: 'stack', icon: IconStack2 },
-  { group: 'libraries', view: 'data', icon: IconTableRow },
-  { group: 'libraries', view: 'serve', icon: IconCloudComputing },
-  { group: 'libraries', view: 'train', icon: IconSchool },
-  { group: 'libraries', view: 'tune', icon: IconAdjustmentsHorizontal },
-  { group: 'cluster', view: 'actors', icon: IconUser },
-  { group: 'cluster', view: 'workers', icon: IconCpu },
-  { group: 'cluster', view: 'nodes', icon: IconServer2 },
-  { group: 'cluster', view: 'jobs', icon: IconBriefcase },
-  { group: 'cluster', view: 'placement-groups', icon: IconPuzzle },
-  { group: 'cluster', view: 'memory', icon: IconDatabase },
-  { group: 'cluster', view: 'events', icon: IconHistory },
-  { group: 'cluster', view: 'logs', icon: IconFileText },
-  { group: 'cluster', view: 'metrics', icon: IconActivity },
-  { group: 'cluster', view: 'alerts', icon: IconBell },
-  { group: 'cluster', view: 'sql', icon: IconSql },
-];
 
 export function SessionPage() {
   const [url] = useSessionUrl();
@@ -141,38 +84,26 @@ export function SessionPage() {
 function Nav() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const { prefetch } = usePages();
+  const { links, prefetch } = usePages();
   const cluster = useTopic<ClusterTopic>('cluster', { session: url.session });
   const alerts = useTopic<AlertsTopic>('alerts', { session: url.session });
   const libraries = cluster?.libraries ?? {};
   const isShown = (view: View) => !isLibrary(view) || view in libraries || view === url.view;
-  const tones: Partial<Record<View, string>> = { failures: 'bad', alerts: worstTone(alerts?.items ?? []) };
-  const sum = (counts: object | undefined) =>
-    counts === undefined
-      ? null
-      : Object.values(counts).reduce((all: number, number) => all + Number(number), 0);
-  const numbers: Partial<Record<View, number | null>> = {
-    tasks: cluster?.attempts ?? null,
-    failures: cluster === undefined ? null : failedOf(cluster.states, cluster.stopped_by_libraries),
-    actors: sum(cluster?.actors),
-    workers: sum(cluster?.workers),
-    nodes: sum(cluster?.nodes),
-    jobs: sum(cluster?.jobs),
-    'placement-groups': sum(cluster?.placement_groups),
-    alerts: alerts === undefined ? null : alerts.firing - alerts.info || null,
-    ...Object.fromEntries(LIBRARY_VIEWS.map((view) => [view, sum(libraries[view])])),
-  };
   return (
     <nav className={css.nav} aria-label={t('nav.label')}>
       <ScrollArea type="never" h="100%">
         {(['work', 'execution', 'libraries', 'cluster'] as const)
-          .map((group) => ({ group, entries: NAV.filter((one) => one.group === group && isShown(one.view)) }))
+          .map((group) => ({
+            group,
+            entries: VIEWS.filter((view) => groupOf(view) === group && isShown(view)),
+          }))
           .filter(({ entries }) => entries.length > 0)
           .map(({ group, entries }) => (
             <div key={group} className={shared.navGroup}>
               <div className={css.navTitle}>{t(`nav.${group}`)}</div>
-              {entries.map(({ view, icon: Icon }) => {
-                const number = numbers[view];
+              {entries.map((view) => {
+                const { icon: Icon, number: numberOf, tone } = links[view];
+                const number = numberOf?.({ cluster, alerts });
                 return (
                   <Tooltip key={view} label={t(`nav.${view}`)} position="right" hiddenFrom="md">
                     {/* Prefetches a hovered page, which is likely to be opened next. */}
@@ -187,10 +118,10 @@ function Nav() {
                         <span className={`${shared.navText} ${words.ellipsis} ${words.hiddenNarrow}`}>
                           {t(`nav.${view}`)}
                         </span>
-                        {number !== null && number !== undefined && (
+                        {number !== undefined && (
                           <span
                             className={`${css.navNumber} ${words.num}`}
-                            data-tone={number === 0 ? undefined : tones[view]}
+                            data-tone={number === 0 ? undefined : tone?.({ cluster, alerts })}
                           >
                             {count(number)}
                           </span>

@@ -1,4 +1,6 @@
+import type { Icon } from '@tabler/icons-react';
 import { type ComponentType, createContext, useContext } from 'react';
+import type { AlertsTopic, ClusterTopic } from '../api/realtime';
 import type { Summary } from '../api/types';
 import type { View } from '../base/url';
 
@@ -7,10 +9,44 @@ export interface PageProps {
   summary: Summary | undefined;
 }
 
+/** Part of the first chunk, so a page.ts imports neither React nor the page itself. */
+export type PageCode = Partial<
+  Record<
+    View,
+    {
+      load: () => Promise<{ default: ComponentType<PageProps> }>;
+      /** Sends requests whose answers the page needs first, while its code is loading. */
+      prefetch?: (session: string) => void;
+    }
+  >
+>;
+
+interface Topics {
+  cluster: ClusterTopic | undefined;
+  alerts: AlertsTopic | undefined;
+}
+
+interface PageLink {
+  icon: Icon;
+  /** The path of the page's description in the bundled documentation. */
+  docs: string;
+  /** The number in the navigation, and its colour. */
+  number?: (topics: Topics) => number | undefined;
+  tone?: (topics: Topics) => string;
+}
+
+/** How the shell links to pages. */
+export type PageLinks = Partial<Record<View, PageLink>>;
+
+/** The sum of counts by state; undefined while they load. */
+export const sum = (counts: object | undefined): number | undefined =>
+  counts && Object.values(counts).reduce((all: number, number) => all + Number(number), 0);
+
 /** The pages that the shell renders. The entry point passes them, so that the shell does not import pages. */
 export interface Pages {
   Sessions: ComponentType;
   views: Record<View, ComponentType<PageProps>>;
+  links: Record<View, PageLink>;
   /** Loads the code of a view that is likely to be opened next. */
   prefetch: (view: View) => void;
   /** The panel of a task, shown on top of any page. */

@@ -1,7 +1,7 @@
 import { screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { click, render } from '../../testing/render';
-import { WorkersPage } from './WorkersPage';
+import WorkersPage from './WorkersPage';
 
 const JOB = { job_id: '01000000', entrypoint: 'python -u nightly.py --all', submission_id: null };
 const worker = (pid: number, more: object) => ({

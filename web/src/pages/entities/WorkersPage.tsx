@@ -11,7 +11,7 @@ import words from '../../ui/theme/words.module.css';
 import { EntityView } from './EntityView';
 
 /** The worker processes, labelled with what ran in them. */
-export function WorkersPage() {
+export default function WorkersPage() {
   const { t } = useTranslation();
   const columns = useMemo<Record<string, Column<Item>>>(
     () => ({

@@ -47,7 +47,7 @@ const functionKey = (row: FunctionStats) => `${row.func_name ?? ''}|${row.type ?
 const TOP = 50;
 
 /** Functions by the time they take, to answer "why is my job slow?". */
-export function FunctionsView({ summary }: { summary: Summary | undefined }) {
+export default function FunctionsView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t, i18n } = useTranslation();
   const typeName = useTypeName(t, i18n.exists);

@@ -13,7 +13,7 @@ import { TableCount } from '../../ui/table/TableCount';
 import { taskColumns, taskKey, useTypeName } from '../../ui/taskColumns';
 import { useSessionUrl } from '../../ui/useUrl';
 
-export function TasksView({ summary }: { summary: Summary | undefined }) {
+export default function TasksView({ summary }: { summary: Summary | undefined }) {
   const { t, i18n } = useTranslation();
   const typeName = useTypeName(t, i18n.exists);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.

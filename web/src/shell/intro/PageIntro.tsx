@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { load, save } from '../../base/storage';
 import type { View } from '../../base/url';
-import { docsOf } from './docs';
+import { usePages } from '../pages';
 import css from './PageIntro.module.css';
 
 const KEY = 'introsRead';
@@ -16,6 +16,7 @@ function read(): string[] {
 /** A one-line description of a page, until the user closes it. */
 export function PageIntro({ view }: { view: View }) {
   const { t } = useTranslation();
+  const { links } = usePages();
   const [closed, setClosed] = useState(() => read().includes(view));
   if (closed) return null;
   return (
@@ -25,7 +26,13 @@ export function PageIntro({ view }: { view: View }) {
         {t(`intro.${view}`)}
       </span>
       <span className={css.more}>
-        <Anchor href={docsOf(view)} target="_blank" rel="noreferrer" size="sm" underline="always">
+        <Anchor
+          href={`/docs/${links[view].docs}`}
+          target="_blank"
+          rel="noreferrer"
+          size="sm"
+          underline="always"
+        >
           {t('intro.more')}
         </Anchor>
       </span>

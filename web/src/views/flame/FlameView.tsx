@@ -20,7 +20,7 @@ import { type FlameAnswer, ORDERS, toNodes, WEIGHTS } from './flame';
 import { type FlameParams, useFlame } from './useFlame';
 
 /** The time of all attempts by call path. */
-export function FlameView({ summary }: { summary: Summary | undefined }) {
+export default function FlameView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const { settings = {} } = url;

@@ -35,7 +35,7 @@ const LANE_FILTERS: Partial<Record<GanttLane['kind'], FilterName>> = {
 };
 
 /** The Gantt chart: which attempts ran where and when, and the critical path. */
-export function GanttView({ summary }: { summary: Summary | undefined }) {
+export default function GanttView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const libraryTexts = useLibraryTexts();

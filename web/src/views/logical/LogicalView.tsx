@@ -25,7 +25,7 @@ const LogicalCanvas = lazy(() =>
 );
 
 /** The logical graph: functions and actor classes, their calls and their data flow. */
-export function LogicalView({ summary }: { summary: Summary | undefined }) {
+export default function LogicalView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const graph = useLogical();

@@ -21,7 +21,7 @@ import { useNode, usePhysical, useTransfers } from './usePhysical';
 import { usePhysicalContent } from './usePhysicalContent';
 
 /** The physical view: nodes with their workers and actors, and the objects transferred between nodes. */
-export function PhysicalView({ summary }: { summary: Summary | undefined }) {
+export default function PhysicalView({ summary }: { summary: Summary | undefined }) {
   const { url, settings, activity, at, isNamed, isReady, set } = useShownMoment();
   const { t } = useTranslation();
   const size = settings.size ?? 'CPU';

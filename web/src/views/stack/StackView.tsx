@@ -25,7 +25,7 @@ import { useFrames } from './useFrames';
 import { useStack } from './useStack';
 
 /** The call stack at one time: from the drivers down, with equal branches merged, and the wait chains. */
-export function StackView({ summary }: { summary: Summary | undefined }) {
+export default function StackView({ summary }: { summary: Summary | undefined }) {
   const { url, settings, activity, at, isNamed, isReady, set } = useShownMoment();
   const { t } = useTranslation();
   const stack = useStack(url.session, at, url.filters, isReady);

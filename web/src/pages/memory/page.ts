@@ -1,0 +1,7 @@
+import type { PageCode } from '../../shell/pages';
+
+export const page: PageCode = {
+  memory: {
+    load: () => import('./MemoryPage'),
+  },
+};
