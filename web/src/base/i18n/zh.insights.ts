@@ -1,4 +1,5 @@
-import type { Translation } from './en';
+import type { enInsights } from './en.insights';
+import type { Translated } from './texts';
 
 /**
  * Findings by kind. `{{name}}` is a number of the finding, or its `function`, `actor_class` or `caller`.
@@ -323,7 +324,7 @@ const numbers: Record<string, string> = {
   workers: '其他节点数',
 };
 
-export const zhInsights: Pick<Translation, 'insights'> = {
+export const zhInsights: Translated<typeof enInsights> = {
   insights: {
     job: '作业',
     loading: '正在重放作业',

@@ -103,7 +103,7 @@ it("uses the server's texts", () => {
   for (const [code, text] of Object.entries(verdict))
     expect(source).toContain(`"${code}": "${text.replace(/\{\{(\w+)\}\}/g, '{$1}')}"`);
   for (const [code, text] of Object.entries(option)) expect(source).toContain(`"${code}": "${text}"`);
-  const codes = /_BOUND_BY[^=]* = \{(.*?)\n\}/s.exec(source)?.[1] ?? '';
+  const codes = /_BOUND_BY: [^=]* = \{(.*?)\n\}/s.exec(source)?.[1] ?? '';
   expect([...codes.matchAll(/^ {4}"(\w+)":/gm)].map(([, code]) => code).sort()).toEqual(
     Object.keys(verdict).sort(),
   );

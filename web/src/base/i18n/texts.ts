@@ -1,0 +1,24 @@
+import type { shared } from './en';
+
+/** The English texts. Each page's `en.ts` adds its own here, so that the keys of texts are checked. */
+export interface PageTexts {
+  shared: typeof shared;
+}
+
+type Intersection<T> = (T extends unknown ? (each: T) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+export type English = Intersection<PageTexts[keyof PageTexts]>;
+
+/** The same keys in another language. */
+export type Translated<T> = { [K in keyof T]: T[K] extends string ? string : Translated<T[K]> };
+
+type Groups = Record<string, object>;
+
+/** Adds the texts of pages to the shared ones. Each page adds to `nav` and `intro`. */
+export function withPages<Texts>(shared: Groups, pages: Record<string, unknown>): Texts {
+  const all: Groups = {};
+  for (const part of [shared, ...(Object.values(pages) as Groups[])])
+    for (const [group, texts] of Object.entries(part)) all[group] = { ...all[group], ...texts };
+  return all as Texts;
+}

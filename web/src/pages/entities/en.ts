@@ -1,0 +1,81 @@
+export const en = {
+  nav: {
+    actors: 'Actors',
+    workers: 'Workers',
+    jobs: 'Jobs',
+    'placement-groups': 'Placement groups',
+  },
+  intro: {
+    actors: 'The actors of this session: their state, restarts, and what holds them up.',
+    workers: 'The worker processes: what ran in them, what they use, and why they exited.',
+    jobs: 'Every driver and submitted job: its progress and how it ended.',
+    'placement-groups': 'Resources reserved together: which bundles are placed, and which are still pending.',
+  },
+  jobs: {
+    exitUnknown: 'Finished, exit status unknown',
+    submit: 'Submit a job',
+    submitText:
+      'Ray will run this command on the head node (or on a node with the resources you request) with the permissions of the cluster.',
+    entrypoint: 'Command',
+    entrypointHint:
+      'For example: python train.py --epochs 3. Its files are on the cluster, or in the working directory below.',
+    workingDir: 'Working directory',
+    workingDirFrom: { folder: 'Folder', zip: 'ZIP file', uri: 'URI' },
+    workingDirHint: {
+      folder: 'Its files are sent to the cluster. At most {{max}}; {{names}} are left out.',
+      zip: 'It is sent to the cluster and unpacked there. At most {{max}}.',
+      uri: 'The nodes download this ZIP: s3://, gs://, https:// and others that Ray knows.',
+    },
+    folderChosen: '{{n}} file{{n, s}}, {{size}}',
+    folderTooLarge: 'The files have {{size}}, more than the limit.',
+    submissionId: 'Submission ID',
+    submissionIdHint: 'Leave empty to let Ray choose one.',
+    runtimeEnv: 'Runtime environment',
+    runtimeEnvHint: 'JSON, such as {"pip": ["polars"], "env_vars": {"A": "1"}}.',
+    metadata: 'Metadata',
+    metadataHint: 'JSON object of strings.',
+    cpus: 'Driver CPUs',
+    gpus: 'Driver GPUs',
+    badJson: 'Not a valid JSON object.',
+    stop: 'Stop',
+    stopTitle: 'Stop this job?',
+    stopText:
+      "Ray sends the driver SIGTERM and, after a few seconds, SIGKILL. The job's tasks and actors end with it.",
+    delete: 'Delete from Ray',
+    deleteTitle: 'Delete this job from Ray?',
+    deleteText: "Ray deletes the job and its logs from its own list. Rayscope's record is kept.",
+    progress: 'Progress',
+    progressOf: '{{ended}} of {{all}} attempt{{all, s}} ended',
+    noTasks: 'No tasks recorded for this job yet.',
+    failed: '{{n}} failed',
+    cutOff: '{{n}} cut off',
+    running: '{{n}} running',
+    waiting: '{{n}} waiting',
+    rest: '{{n}} more function{{n, s}}',
+    look: 'Views of this job',
+    functions: 'Functions',
+    environment: 'Environment',
+    all: 'All jobs',
+    none: 'No job {{id}} on record',
+    noneText: 'A job that was just submitted appears here within seconds.',
+    logs: 'Logs',
+    function: 'Function',
+    attempts: 'Attempts',
+    method: 'Method',
+    history: 'History',
+    noHistory: 'No state changes recorded.',
+    pending: 'Why it is pending',
+    whatThereIs: 'Available resources',
+    bundles: 'Bundles',
+    bundle: 'Bundle',
+    resources: 'Resources',
+    node: 'Node',
+    notPlaced: 'not placed',
+  },
+};
+
+declare module '../../base/i18n/texts' {
+  interface PageTexts {
+    entities: typeof en;
+  }
+}
