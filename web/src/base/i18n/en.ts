@@ -826,6 +826,12 @@ export const shared = {
   ...enServerMessages,
 };
 
+declare module './texts' {
+  interface PageTexts {
+    shared: typeof shared;
+  }
+}
+
 export const en = withPages<English>(
   shared,
   import.meta.glob('../../{pages,views}/*/en.ts', { eager: true, import: 'en' }),

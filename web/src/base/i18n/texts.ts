@@ -1,9 +1,6 @@
-import type { shared } from './en';
-
-/** The English texts. Each page's `en.ts` adds its own here, so that the keys of texts are checked. */
-export interface PageTexts {
-  shared: typeof shared;
-}
+/** The English texts: each `en.ts` adds its own here, so that the keys of texts are checked. */
+// biome-ignore lint/suspicious/noEmptyInterface: its members are where the texts are
+export interface PageTexts {}
 
 type Intersection<T> = (T extends unknown ? (each: T) => void : never) extends (all: infer All) => void
   ? All

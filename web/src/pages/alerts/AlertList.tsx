@@ -17,10 +17,6 @@ import css from './AlertList.module.css';
 import shared from './alerts.module.css';
 import { useAlertActions } from './useAlertActions';
 
-export function number(value: number | null): string {
-  return value === null ? '–' : String(Number(value.toPrecision(4)));
-}
-
 /** A list of alerts: what fires, where, since when, and what to do about it. */
 export function AlertList(props: { alerts: readonly Alert[]; now: number; live: boolean }) {
   const { alerts, now, live } = props;

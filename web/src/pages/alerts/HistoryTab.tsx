@@ -9,10 +9,10 @@ import { Time } from '../../ui/Time';
 import plain from '../../ui/theme/plainTable.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
-import { number } from './AlertList';
 import { AlertSparkline } from './AlertSparkline';
 import shared from './alerts.module.css';
 import css from './HistoryTab.module.css';
+import { number } from './number';
 
 /** Alert events, newest first, each with the values that caused it. */
 export function HistoryTab(props: { items: readonly AlertEvent[]; total: number; search: string }) {

@@ -9,9 +9,9 @@ import pairs from '../../ui/theme/pairs.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
-import { number } from './AlertList';
 import shared from './alerts.module.css';
 import { EditButton } from './EditButton';
+import { number } from './number';
 
 const SHOWN = 5;
 

@@ -18,19 +18,11 @@ import { MetricLines } from './MetricLines';
 import { ParallelCoordinates } from './ParallelCoordinates';
 import { TrialDrawer } from './TrialDrawer';
 import { TrialTable } from './TrialTable';
-import { short } from './trials';
+import { type Pointing, short } from './trials';
 import css from './tune.module.css';
 import type { Experiment } from './types';
 
 const STATES = ['TERMINATED', 'ERROR', 'CUT_OFF', 'RUNNING', 'PAUSED', 'PENDING'] as const;
-
-/** The hovered and chosen trials, and the click handler. */
-export interface Pointing {
-  hovered: string | undefined;
-  chosen: string;
-  onHover: (trialId: string | undefined) => void;
-  onChoose: (trialId: string) => void;
-}
 
 /** An experiment: the outcome of its trials, the best one, a metric of all, and a table of them. */
 export function ExperimentDetails({ id, trialId }: { id: string; trialId: string }) {

@@ -2,8 +2,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
-import type { Pointing } from './ExperimentDetails';
-import { short } from './trials';
+import { type Pointing, rank, roleOf, short } from './trials';
 import css from './tune.module.css';
 import type { Experiment } from './types';
 
@@ -127,18 +126,4 @@ function Lines({ experiment, metric, ...pointing }: { experiment: Experiment; me
       </p>
     </div>
   );
-}
-
-export type Role = 'best' | 'chosen' | 'hovered' | undefined;
-
-/** How a trial is highlighted. */
-export function roleOf(id: string, best: string | null, { hovered, chosen }: Pointing): Role {
-  if (id === hovered) return 'hovered';
-  if (id === chosen) return 'chosen';
-  return id === best ? 'best' : undefined;
-}
-
-/** Drawing order: higher ranks are drawn later, in front. */
-export function rank(role: Role): number {
-  return role === undefined ? 0 : ['best', 'chosen', 'hovered'].indexOf(role) + 1;
 }

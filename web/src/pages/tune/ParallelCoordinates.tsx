@@ -1,9 +1,17 @@
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
-import type { Pointing } from './ExperimentDetails';
-import { rank, roleOf } from './MetricLines';
-import { type Axis, axisOf, goodness, MAX_PARAMETERS, short, varying } from './trials';
+import {
+  type Axis,
+  axisOf,
+  goodness,
+  MAX_PARAMETERS,
+  type Pointing,
+  rank,
+  roleOf,
+  short,
+  varying,
+} from './trials';
 import css from './tune.module.css';
 import type { Experiment } from './types';
 

@@ -9,8 +9,7 @@ import { ItemState } from '../../ui/ItemState';
 import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
-import type { Pointing } from './ExperimentDetails';
-import { inOrder, lasted, OF_PARAMETER, short, varying } from './trials';
+import { inOrder, lasted, OF_PARAMETER, type Pointing, short, varying } from './trials';
 import css from './tune.module.css';
 import type { Experiment, Trial } from './types';
 

@@ -112,3 +112,25 @@ export function goodness(trials: readonly Trial[], mode: 'min' | 'max' | null): 
   if (mode === null || least === most) return () => 1;
   return (value) => (mode === 'min' ? most - value : value - least) / (most - least);
 }
+
+/** The hovered and chosen trials, and the click handler. */
+export interface Pointing {
+  hovered: string | undefined;
+  chosen: string;
+  onHover: (trialId: string | undefined) => void;
+  onChoose: (trialId: string) => void;
+}
+
+export type Role = 'best' | 'chosen' | 'hovered' | undefined;
+
+/** How a trial is highlighted. */
+export function roleOf(id: string, best: string | null, { hovered, chosen }: Pointing): Role {
+  if (id === hovered) return 'hovered';
+  if (id === chosen) return 'chosen';
+  return id === best ? 'best' : undefined;
+}
+
+/** Drawing order: higher ranks are drawn later, in front. */
+export function rank(role: Role): number {
+  return role === undefined ? 0 : ['best', 'chosen', 'hovered'].indexOf(role) + 1;
+}
