@@ -64,13 +64,13 @@ def rules(
 ) -> Json[schemas.RulesAnswer]:
     """Return all rules with their state in a session, and the files that are invalid."""
     chosen = records.resolve(session)
-    states = alerts.about_rules(chosen)
     found = alerts.rules
+    states = alerts.about_rules(chosen)
     return answer(
         {
             "session": chosen,
             "items": [
-                {**_rule_info(rule), "enabled": rule.name in states, **states.get(rule.name, _OFF)}
+                {**_rule_info(rule), "enabled": rule in found.rules, **states.get(rule.name, _OFF)}
                 for rule in (*found.rules, *found.disabled)
             ],
             "problems": [

@@ -34,7 +34,7 @@ def _query_parameters(dependant: Dependant) -> Iterator[str]:
 
 
 class Route(APIRoute):
-    """A route that refuses unknown query parameters, which would otherwise have no effect unnoticed."""
+    """A route that refuses unknown query parameters, which would otherwise be silently ignored."""
 
     @cached_property
     def known_parameters(self) -> list[str]:
@@ -59,10 +59,10 @@ class Route(APIRoute):
         if nearest:
             remedy = f"Did you mean '{nearest[0]}'?"
         elif known:
-            remedy = f"Its parameters are {', '.join(known)}."
+            remedy = f"Valid parameters: {', '.join(known)}."
         else:
-            remedy = "It has no parameters."
-        return UnknownParameter(f"{self.path} has no parameter {name[:100]!r}.", remedy)
+            remedy = "This path takes no query parameters."
+        return UnknownParameter(f"{self.path} has no query parameter {name[:100]!r}.", remedy)
 
 
 class Router(APIRouter):
@@ -72,7 +72,7 @@ class Router(APIRouter):
         super().__init__(route_class=Route, **options)
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Add a route, with the errors that every route can return."""
+        """Add a route, including the error responses that every route shares."""
         returned = inspect.get_annotations(endpoint, eval_str=True).get("return")
         has_body = _METHODS_WITH_BODY.intersection(options.get("methods") or ())
         success = {200: {"model": get_args(returned)[0]}} if get_origin(returned) is Json else {}

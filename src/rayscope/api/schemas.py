@@ -1,4 +1,4 @@
-"""Shapes that many routes share. The shapes of responses are typed dicts, which msgspec encodes."""
+"""Schemas that many routes share. Those of responses are typed dicts, which msgspec encodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class HiddenLibrary(TypedDict):
 
 
 class Body(BaseModel):
-    """Base of all request shapes. Types are strict: 0 is not false, and "1" is not a number."""
+    """Base of all request schemas. Types are strict: 0 is not false, and "1" is not a number."""
 
     model_config = ConfigDict(strict=True)
 

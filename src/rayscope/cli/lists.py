@@ -203,7 +203,7 @@ _FUNCTIONS = (
     text("type"),
 )
 #: Fields that the scheduling of a function adds to its row.
-_OF_SCHEDULING = ("executing_ns", "awaiting_ns", "blocked_ns", "storing_ns", "cpu_ns")
+_SCHEDULING_FIELDS = ("executing_ns", "awaiting_ns", "blocked_ns", "storing_ns", "cpu_ns")
 _PLACEMENT_GROUPS = (
     text("name", long=True),
     state(),
@@ -265,7 +265,7 @@ _OPTIONS: dict[str, Any] = {
 _DEFAULTS = {"internal": False, "limit": 100, "form": Format.table, "wide": False}
 #: The options of every list, after its own filters.
 _SHARED = ("since", "until", "sort", "limit", "form", "wide", "session", "data_dir", "server", "token")
-#: The client's names of filters that have a shorter one as an option.
+#: The client's names of filters, by the shorter name of the option.
 _FILTERS = {
     "job": "job_id",
     "node": "node_id",
@@ -281,7 +281,7 @@ def _list_command(
 ) -> Callable[..., None]:
     """Return a command that lists what a method of the client returns.
 
-    ``own``: the names of its filters. ``has_node``: a column names a node by its ID.
+    ``own``: the names of its own filters, separated by blanks. ``has_node``: a column names a node by its ID.
     """
     names = [*own.split(), *(name for name in _SHARED if method != "events" or name != "sort")]
 
@@ -387,7 +387,7 @@ def functions(
             items = client.scheduling(job_id=job, limit=1000, **between(since, until))["items"]
             scheduled = {one["func_name"]: one for one in items}
     rows = [
-        {**row, **{field: scheduled.get(row["func_name"], {}).get(field) for field in _OF_SCHEDULING}}
+        {**row, **{field: scheduled.get(row["func_name"], {}).get(field) for field in _SCHEDULING_FIELDS}}
         for row in found["items"]
     ]
     print_list(form, rows, _FUNCTIONS, wide)

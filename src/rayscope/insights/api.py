@@ -38,7 +38,7 @@ Long = Annotated[
     bool,
     Query(
         description="Replay also a job of more than 100,000 attempts, which takes a minute or more. "
-        "`GET /api/v1/insights/progress` tells how far it is."
+        "`GET /api/v1/insights/progress` reports its progress."
     ),
 ]
 

@@ -12,7 +12,6 @@ from rayscope.metrics.ray_text import Texts
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.model.usage import Resources, Usage
 from rayscope.ray.gcs.node_table import NodeAddress
-from rayscope.storage.session_file import SessionFile
 
 GROUP = "rayscope.collectors"
 #: Remedy for a collector that cannot be loaded or created.
@@ -46,7 +45,7 @@ class Cluster:
         resources: returns free resources and pending demand, from the GCS.
         text: returns the nodes' Prometheus texts.
         record: calls a function with the session's record. Its result is cached, so that each function uses
-            at most a tenth of the time.
+            at most a tenth of the time. Functions with the same ``key``, if one is given, share a result.
         figures: returns our own metrics.
     """
 
@@ -56,7 +55,7 @@ class Cluster:
     usage: Callable[[], Usage]
     resources: Callable[[], Resources | None]
     text: Callable[[], Texts]
-    record: Callable[[Callable[[SessionFile], Any]], Any]
+    record: Callable[..., Any]
     figures: Callable[[], Mapping[str, float]]
     #: Number of series that the collector dropped, to be increased by the collector.
     left_out: int = 0

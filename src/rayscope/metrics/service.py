@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import psutil
 
@@ -31,6 +31,7 @@ from rayscope.records.reader import SessionReader
 from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound, StoreError
+from rayscope.storage.session_file import SessionFile
 from rayscope.storage.spool import Spool
 
 log = logging.getLogger("rayscope.server")
@@ -91,6 +92,9 @@ class _Live:
         def text() -> Texts:
             return self._text.read(time_ns, nodes())
 
+        def record(look: Callable[[SessionFile], Any], key: str | None = None) -> Any:
+            return records.read_cached(session, key or f"collector {look.__code__}", look, flush=False)
+
         return Cluster(
             session,
             time_ns,
@@ -98,7 +102,7 @@ class _Live:
             usage=lambda: clusters.usage(session),
             resources=lambda: clusters.resources(session),
             text=text,
-            record=lambda look: records.read_cached(session, f"collector {look.__code__}", look, flush=False),
+            record=record,
             figures=self.figures,
         )
 

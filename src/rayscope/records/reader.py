@@ -93,14 +93,15 @@ class SessionReader:
     ) -> T:
         """Return a shared result of :meth:`read`; see :class:`ResponseCache`.
 
-        ``key`` names the result among those of a session, with everything that it depends on.
+        ``key`` identifies the result within the session. It must contain everything that the result
+        depends on.
         """
         return self.read_with_age(session, key, function, flush=flush)[0]
 
     def read_with_age(
         self, session: str, key: str, function: Callable[[SessionFile], T], *, flush: bool = True
     ) -> tuple[T, float]:
-        """Return the same with the result's age in s."""
+        """Like :meth:`read_cached`, but also return the result's age in seconds."""
         if flush:
             self.flush()
         stamp = None

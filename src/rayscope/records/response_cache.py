@@ -26,16 +26,13 @@ MAX_ENTRIES = 1_000
 _COST_FACTOR = 10
 #: Minimum time that a result about a live session is kept, in seconds.
 _MIN_TTL_S = 0.5
-#: Maximum age of a result about a live session, in seconds.
-_MAX_AGE_S = 60.0
+#: Maximum time that a result about a live session is kept, in seconds.
+_MAX_TTL_S = 60.0
 #: Maximum number of requests that wait for others. Each occupies one of the server's 40 threads.
-_MAX_WAITING = 16
 _MAX_WAITING = 16
 #: How long a request waits for another that computes the same result, in seconds.
 _WAIT_S = 60.0
-
-
-#: In a computation, since when the oldest result that it uses has been valid (``time.monotonic()``).
+#: The time (``time.monotonic()``) of the oldest result that the current computation has used.
 _as_of_s: ContextVar[float] = ContextVar("as_of_s", default=math.inf)
 
 
@@ -43,9 +40,18 @@ def _note_use(as_of_s: float) -> None:
     _as_of_s.set(min(_as_of_s.get(), as_of_s))
 
 
+def _compute(make: Callable[[], T], now: float) -> tuple[T, float]:
+    """Return a new result, and the time of the oldest result that it used, or ``now``."""
+    outer = _as_of_s.set(now)
+    try:
+        return make(), _as_of_s.get()
+    finally:
+        _as_of_s.reset(outer)
+
+
 @dataclass(frozen=True)
 class _Entry:
-    """A result. ``as_of_s``: when its computation began, or that of the oldest result that it used."""
+    """A result. ``as_of_s``: when its computation began or, if earlier, that of the oldest result it used."""
 
     value: Any
     stamp: Hashable
@@ -94,12 +100,12 @@ class ResponseCache:
         self._lock = threading.Lock()
 
     def get(self, session: str, name: str, stamp: Hashable, make: Callable[[], T]) -> tuple[T, float]:
-        """Return the result of that name about a session, and its age in seconds.
+        """Return a session's result with this name, and its age in seconds.
 
         ``stamp`` identifies the state that the result was computed from. While it is the same, the result
         stays valid and its age is 0. None stands for a live session, whose results expire. ``make`` computes
-        the result. If it uses an older result of this cache, its own is as old. Its errors go to the caller,
-        and nothing is kept then. Raises Busy if too many requests wait for others.
+        the result. A result that uses an older cached result is considered equally old. Errors propagate to
+        the caller and are not cached. Raises Busy if too many requests wait for others.
         """
         key = (session, name)
         deadline = time.monotonic() + _WAIT_S
@@ -111,7 +117,7 @@ class ResponseCache:
                     entry.stamp == stamp if stamp is not None else now < entry.expires_s
                 ):
                     self._entries.move_to_end(key)
-                    _note_use(entry.as_of_s)
+                    _note_use(entry.as_of_s if stamp is None else now)
                     return entry.value, 0.0 if stamp is not None else now - entry.as_of_s
                 computation = self._in_progress.get(key)
                 if computation is None:
@@ -126,22 +132,22 @@ class ResponseCache:
             finally:
                 self._waiting.release()
             if not is_done:
-                return make(), 0.0
+                value, as_of_s = _compute(make, now)
+                return value, now - as_of_s
             if (mine := current_work()) is not None:
                 mine.check()
-        outer = _as_of_s.set(now)
         try:
             with working(computation.work):
-                value = make()
-            as_of_s = _as_of_s.get()
+                value, as_of_s = _compute(make, now)
+            if stamp is not None:
+                as_of_s = now
             self._store(key, value, stamp, now, as_of_s)
         finally:
-            _as_of_s.reset(outer)
             with self._lock:
                 del self._in_progress[key]
             computation.done.set()
         _note_use(as_of_s)
-        return value, 0.0 if stamp is not None else now - as_of_s
+        return value, now - as_of_s
 
     def forget(self, session: str) -> None:
         """Drop all results about a session."""
@@ -153,7 +159,9 @@ class ResponseCache:
         self, key: tuple[str, str], value: Any, stamp: Hashable, begun_s: float, as_of_s: float
     ) -> None:
         ended_s = time.monotonic()
-        ttl_s = min(_COST_FACTOR * (ended_s - begun_s), as_of_s + _MAX_AGE_S - ended_s)
+        ttl_s = min(_COST_FACTOR * (ended_s - begun_s), _MAX_TTL_S)
+        if as_of_s < begun_s:  # An older result that it used must not live on in this one.
+            ttl_s = min(ttl_s, as_of_s + _MAX_TTL_S - ended_s)
         size = _ENTRY_BYTES + sum(map(len, key)) + (len(value) if isinstance(value, bytes) else 0)
         with self._lock:
             before = self._entries.pop(key, None)

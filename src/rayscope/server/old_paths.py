@@ -5,11 +5,11 @@ from __future__ import annotations
 from starlette.applications import Starlette
 from starlette.routing import Match
 
-#: Old paths that announcements name. They redirect.
+#: Old paths that were announced, and therefore redirect.
 REDIRECTED = frozenset(
     f"/api/{name}" for name in ("cluster", "nodes", "tasks", "actors", "memory", "metrics")
 )
-#: Parts of paths that have another spelling now.
+#: Prefixes of paths whose spelling has changed.
 _RESPELLED = {
     "/flow/critical_path": "/flow/critical-path",
     "/placement_groups": "/placement-groups",

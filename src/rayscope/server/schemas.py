@@ -40,7 +40,7 @@ class Archive(TypedDict):
 
 
 class Warehouse(WarehouseStatus):
-    """The warehouse, this server's name, its number of unpublished rows, and the other servers."""
+    """The state of the warehouse, and why it cannot be used now."""
 
     error: IngestError | None
 

@@ -87,7 +87,7 @@ def _otherwise(request: Request, error: Exception) -> Response:
     body = error_body(
         _CODES.get(status, "http_error"),
         message.get(status, "The request could not be processed."),
-        f"The path is {moved} now." if moved else "See /openapi.json for the available paths.",
+        f"Use {moved} instead." if moved else "See /openapi.json for the available paths.",
     )
     return Response(body, status, headers, "application/json")
 

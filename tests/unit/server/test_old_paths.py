@@ -32,7 +32,7 @@ def test_other_old_paths_name_the_new_one(running: Running, old: str, new: str) 
     for method in ("GET", "POST"):
         answer = running.client.request(method, old)
         assert answer.status_code == 404
-        assert answer.json()["error"]["remedy"] == f"The path is {new} now."
+        assert answer.json()["error"]["remedy"] == f"Use {new} instead."
 
 
 def test_paths_that_never_were_name_the_description(running: Running) -> None:

@@ -1376,7 +1376,7 @@ export interface HealthAnswer {
   warehouse?: Warehouse | null;
   error?: IngestError | null;
 }
-/** The warehouse, this server's name, its number of unpublished rows, and the other servers. */
+/** The state of the warehouse, and why it cannot be used now. */
 export interface Warehouse {
   url: string;
   server: string;

@@ -137,7 +137,7 @@ def _complete(
         usage = usages.usage(session)
         for row in rows:
             _add_lane(catalog, session, row)
-            nodes_usage.folded(row, usage)
+            nodes_usage.fold_measurements(row, usage)
     elif kind == "worker":
         _add_names(records, session, rows)
     elif kind == "actor":

@@ -109,7 +109,7 @@ def status(
 def cluster_status(
     records: SessionReader, clusters: Clusters, usages: NodeUsage, file: SessionFile, session: str
 ) -> schemas.StatusAnswer:
-    """The answer of ``GET /api/v1/cluster/status``. If the session ended: what could never be placed."""
+    """The answer of ``GET /api/v1/cluster/status``. For an ended session: what was never placed."""
     resources, error = usages.resources(session)
     answer: schemas.StatusAnswer = {
         "session": session,

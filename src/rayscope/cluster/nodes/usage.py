@@ -227,7 +227,7 @@ def _table(rows: Sequence[Mapping[str, Any]], keys: dict[str, Any], columns: Map
     return pa.table({name: pa.array([row[name] for row in rows], type=kind) for name, kind in types.items()})
 
 
-def folded(row: Row, usage: Usage) -> None:
+def fold_measurements(row: Row, usage: Usage) -> None:
     """Replace the measurements in a row of the list of nodes with the fields of :class:`schemas.NodeUsage`.
 
     ``workers`` stays outside, because it comes from the record.

@@ -58,8 +58,8 @@ def summarize(
 ) -> schemas.MemorySummary:
     """``totals``, ``groups`` (most bytes first), the largest ``objects`` and ``suspects`` of leaks.
 
-    An object held by several processes counts once in each group and once
-    in the totals. Ages (ns) count from the put, or from the end of the task that returned the object.
+    An object held by several processes counts once in each group and once in the totals. Ages (ns) count
+    from the put, or from the end of the task that returned the object.
     """
     held: dict[str, _Held] = {}
     for ref in references:

@@ -161,8 +161,7 @@ def replicas(file: SessionFile, application: str, limit: int) -> tuple[list[sche
 def requests(file: SessionFile, application: str, limit: int, order: Order) -> tuple[list[Row], int]:
     """The hops of an application's requests, grouped by request; and the number of such requests.
 
-    Each hop has its ``request``, the tracer's data (``extra``), and the log
-    of its actor.
+    Each hop has its ``request``, the tracer's data (``extra``), and the log of its actor.
     """
     with file.reader() as reader:
         found = rows_of(

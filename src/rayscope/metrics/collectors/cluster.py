@@ -26,7 +26,7 @@ class Tasks:
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
         """The 50 functions with the most attempts have their own series. ``left_out`` counts the others."""
-        counts = cluster.record(sessions_sql.counts)["tasks"]
+        counts = cluster.record(sessions_sql.counts, "counts")["tasks"]
         yield Family("rayscope_task_attempts", "gauge", "Task attempts on record by state.", "count")
         for state, count in counts.items():
             yield sample("rayscope_task_attempts", count, state=state)
@@ -54,7 +54,7 @@ class Actors:
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
         """At most 200 classes and 200 datasets have their own series. ``left_out`` counts the others."""
-        counts = cluster.record(sessions_sql.counts)
+        counts = cluster.record(sessions_sql.counts, "counts")
         for what in ("actors", "jobs", "workers", "placement_groups", "nodes"):
             words = what.replace("_", " ").capitalize()
             yield Family(f"rayscope_{what}", "gauge", f"{words} on record by state.", "count")

@@ -58,8 +58,8 @@ _LONGEST_NS = 100 * 86_400 * 10**9
 #: Maximum difference between the clocks of Python and of Ray's C++, in ns.
 _SKEW_NS = 10**9
 _WAITS = frozenset({"ray.get", "ray.wait", "await", "placement_group.wait"})
-#: Index of the object in an edge that has none.
-_NO_OBJECT = 2**32 - 1
+#: Index in an edge that is about the task as a whole, not about an object.
+_WHOLE_TASK = 2**32 - 1
 #: The span of a stretch in which a call of an async method was suspended, and the edge of an open suspension.
 AWAITING = "awaiting"
 #: The span of a report of Ray Train.
@@ -277,8 +277,8 @@ def _add(event: _Event) -> None:
 
 def _add_wait(event: _Event) -> None:
     payload = event.payload
-    got = (event.name == "await" and not payload.x) or (event.name == "ray.get" and payload.s is not None)
-    named = event.add_edges("get" if got else "wait")
+    is_get = (event.name == "await" and not payload.x) or (event.name == "ray.get" and payload.s is not None)
+    named = event.add_edges("get" if is_get else "wait")
     event.add_group_edges("wait")
     extra: dict[str, int] = {}
     if payload.n:
@@ -385,7 +385,7 @@ def _add_blocked(event: _Event) -> None:
     event.add_edges(f"blocked:{call}")
     event.add_group_edges(f"blocked:{call}")
     if event.payload.w:
-        event.add_edge("blocks_loop", _NO_OBJECT)
+        event.add_edge("blocks_loop", _WHOLE_TASK)
 
 
 def _add_sum(event: _Event) -> None:
@@ -429,7 +429,7 @@ def _add_tracer(event: _Event) -> None:
     event.batch.entities.append(Entity("worker", event.worker_id.hex(), {"tracer": said[:_MAX_TEXT]}))
 
 
-#: Functions that add the records of an event of the tracer, by its name.
+#: By event name, the function that adds the event's records.
 _ADD_RECORDS: dict[str, Callable[[_Event], Any]] = {
     **dict.fromkeys(_WAITS, _add_wait),
     "ray.put": _add_put,
@@ -442,7 +442,7 @@ _ADD_RECORDS: dict[str, Callable[[_Event], Any]] = {
     "rayscope.plan": _add_plan,
     "rayscope.dataset_end": _add_dataset_end,
     "rayscope.awaited": _add_awaited,
-    "rayscope.suspended": lambda event: event.add_edge(AWAITING, _NO_OBJECT),
+    "rayscope.suspended": lambda event: event.add_edge(AWAITING, _WHOLE_TASK),
     "rayscope.callers": _add_callers,
     "rayscope.cancel": _add_cancel,
     "rayscope.canceled": _add_canceled,

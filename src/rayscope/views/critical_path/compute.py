@@ -141,8 +141,9 @@ class _Walk(Generic[A, W]):
         self._links: list[Link] = []
         #: The attempts that the walk has visited since it last moved back in time.
         self._seen: set[tuple[str, int]] = set()
-        #: By attempt, one that waited for it, and since when another one waited for its worker or actor.
+        #: By attempt, an attempt that waited for it.
         self._waiters: dict[tuple[str, int], A] = {}
+        #: By attempt, since when another attempt has waited for its worker or actor.
         self._held_since: dict[tuple[str, int], int] = {}
 
     def back_from(self, last: A, steps: int, out_of_time: Callable[[], bool]) -> Path:

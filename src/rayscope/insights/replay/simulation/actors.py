@@ -24,7 +24,7 @@ class Actors:
         self.outstanding = [0 for _ in actors]
         self._busy = [0 for _ in actors]
         self._calls: list[deque[int]] = [deque() for _ in actors]
-        # The creation of an actor may not be recorded. Such an actor is alive from the begin.
+        # The creation of an actor may not be recorded. Such an actor is alive from the beginning.
         created = {programs.actor[run] for run, kind in enumerate(programs.kind) if kind == CREATION}
         self._is_alive = bytearray(actor not in created for actor in actors)
         self._is_killed = bytearray(len(actors))

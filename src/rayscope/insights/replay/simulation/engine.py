@@ -86,7 +86,7 @@ class Simulation:
     """The state of a replay. Lists with an item for each run, signal, or counter are named after the item.
 
     ``has_room``: whether resources or workers became free since the last dispatch. ``made_room``: the run
-    that made them free.
+    that freed them.
     """
 
     def __init__(self, programs: Programs) -> None:
@@ -191,7 +191,7 @@ class Simulation:
         self._later(self.now + duration_ns, _WORKER, lease)
 
     def mark_room(self, run: int) -> None:
-        """Note that ``run`` made resources or a worker free."""
+        """Note that ``run`` freed resources or a worker."""
         self.has_room, self.made_room = True, run
 
     def _submit(self, run: int, by: int) -> None:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Engine(Protocol):
-    """The time, the state of runs, and their begin.
+    """The clock, the state of the runs, and how they start.
 
     ``has_room``: whether resources or workers became free since the last dispatch.
     """
@@ -17,7 +17,7 @@ class Engine(Protocol):
     waiting_for: list[int]
 
     def mark_room(self, run: int) -> None:
-        """Note that ``run`` made resources or a worker free."""
+        """Note that ``run`` freed resources or a worker."""
 
     def begin(self, run: int, loading_ns: int = 0) -> None:
         """Start a run that has everything it needs."""

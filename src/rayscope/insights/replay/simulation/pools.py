@@ -1,4 +1,4 @@
-"""Free resources of nodes and placement groups, and what the runs of a simulation hold of them."""
+"""Free resources of nodes and placement groups, and which of them each run holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workers of a simulation's nodes, and those that start."""
+"""The workers of a simulation's nodes, including those still starting."""
 
 from __future__ import annotations
 
