@@ -53,7 +53,7 @@ def dead(cluster: Recorded) -> Dying:
     _, _, task, where, _ = talk(cluster, "third")
     assert where == node.node_id
 
-    def kept_file() -> Any:
+    def find_copy() -> Any:
         """The file with the task's lines, once all of them are kept."""
         found = [
             part
@@ -69,7 +69,7 @@ def dead(cluster: Recorded) -> Dying:
         found = cluster.get("/api/v1/metrics", name="rayscope_node_up")["items"]
         return any(one["labels"]["node_id"] == node.node_id and one["value"] == 1 for one in found)
 
-    file = wait_until(kept_file, "its lines are kept")
+    file = wait_until(find_copy, "its lines are kept")
     wait_until(lambda: (cluster.get(path)["usage"] or {}).get("usage_ns"), "its account")
     wait_until(is_reported_alive, "the node is measured")
     made = Dying(cluster, node, task, file)

@@ -70,8 +70,9 @@ def rules(
         {
             "session": chosen,
             "items": [
-                {**_rule_info(rule), "enabled": rule in found.rules, **states.get(rule.name, _OFF)}
-                for rule in (*found.rules, *found.disabled)
+                {**_rule_info(rule), "enabled": enabled, **states.get(rule.name, _OFF)}
+                for enabled, rules in ((True, found.rules), (False, found.disabled))
+                for rule in rules
             ],
             "problems": [
                 {

@@ -37,7 +37,7 @@ class Route(APIRoute):
     """A route that refuses unknown query parameters, which would otherwise be silently ignored."""
 
     @cached_property
-    def known_parameters(self) -> list[str]:
+    def parameter_names(self) -> list[str]:
         """The names of the query parameters."""
         return sorted(set(_query_parameters(self.dependant)))
 
@@ -47,19 +47,19 @@ class Route(APIRoute):
 
         async def check_and_handle(request: Request) -> Response:
             for name in request.query_params:
-                if name not in self.known_parameters:
+                if name not in self.parameter_names:
                     raise self._unknown(name)
             return await handle(request)
 
         return check_and_handle
 
     def _unknown(self, name: str) -> UnknownParameter:
-        known = self.known_parameters
-        nearest = difflib.get_close_matches(name, known, 1)
+        names = self.parameter_names
+        nearest = difflib.get_close_matches(name, names, 1)
         if nearest:
             remedy = f"Did you mean '{nearest[0]}'?"
-        elif known:
-            remedy = f"Valid parameters: {', '.join(known)}."
+        elif names:
+            remedy = f"Valid parameters: {', '.join(names)}."
         else:
             remedy = "This path takes no query parameters."
         return UnknownParameter(f"{self.path} has no query parameter {name[:100]!r}.", remedy)

@@ -25,6 +25,5 @@ def new_path(app: Starlette, old: str) -> str | None:
             path = after + path.removeprefix(before)
     path = f"/api/v1{path}"
     scope = {"type": "http", "path": path, "root_path": "", "method": "GET"}
-    return (
-        path if path != old and any(route.matches(scope)[0] != Match.NONE for route in app.routes) else None
-    )
+    exists = any(route.matches(scope)[0] != Match.NONE for route in app.routes)
+    return path if exists and path != old else None

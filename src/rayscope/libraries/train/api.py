@@ -54,7 +54,7 @@ def train_run(
 ) -> Json[schemas.TrainRunAnswer]:
     """A run of Ray Train: its attempts, and the workers of one attempt with their reports."""
     name = records.resolve(session)
-    key = f"Train run {attempt} {run_id}"
+    key = f"Train run {run_id!r} {attempt!r}"
     return answer(records.read_cached(name, key, lambda file: _run(file, name, run_id, attempt)))
 
 

@@ -54,7 +54,7 @@ def tune_experiment(
 ) -> Json[schemas.TuneExperimentAnswer]:
     """An experiment of Ray Tune: its trials, their parameters, and a metric over their iterations."""
     name = records.resolve(session)
-    key = f"Tune experiment {experiment_id} {mode} {metric}"
+    key = f"Tune experiment {experiment_id!r} {mode} {metric!r}"
     return answer(
         records.read_cached(name, key, lambda file: _experiment(file, name, experiment_id, metric, mode))
     )

@@ -270,7 +270,7 @@ def test_calls_of_a_function_are_told_apart(fresh: Running, monkeypatch: pytest.
     )
     only = fresh.get("/api/v1/flow/logical", expand="load", state="FAILED")
     assert {node["task_id"] for node in only["nodes"] if node["kind"] == "call"} == {failed}
-    # A method is told apart by its actors alone, and an unknown name unfolds nothing.
+    # Only its actors distinguish a method. An unknown name unfolds nothing.
     same = fresh.get("/api/v1/flow/logical", expand=["Store.put", "nobody"], fold="Store")
     assert set(_nodes(same)) == set(_nodes(folded))
 
