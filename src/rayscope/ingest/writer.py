@@ -178,10 +178,11 @@ class Writer:
         """Return why incoming data cannot be written or accepted, or None if it can."""
         return self.error or self.spool.problem()
 
-    def behind_ns(self) -> int:
-        """Return the age of the oldest batch that is not in the store yet, or 0."""
-        unwritten = self._unwritten
-        return int((time.monotonic() - unwritten[0][0]) * 1e9) if unwritten else 0
+    def behind_ns(self, session: str | None = None) -> int:
+        """Return the age of the oldest batch that is not in the store, of one session or of all, or 0."""
+        times = (since for since, _, sessions in self._unwritten if session is None or session in sessions)
+        oldest = next(times, None)
+        return 0 if oldest is None else int((time.monotonic() - oldest) * 1e9)
 
     def stop(self, timeout_s: float = 30.0) -> None:
         """Flush, checkpoint, and close. Unwritten batches stay in the spool."""

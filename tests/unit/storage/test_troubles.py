@@ -132,6 +132,9 @@ def test_a_record_of_a_later_version_is_left_alone(
     made.submit(bodies[1])
     wait_for(lambda: made.error, "the writer to find the record too new")
     assert (made.error.code, made.error.remedy) == ("newer", "Upgrade: pip install -U rayscope")
+    (session,) = made.catalog.names()
+    assert 0 < made.behind_ns(session) <= made.behind_ns()
+    assert made.behind_ns("session_of_another_cluster") == 0
     made.stop()
     assert path.read_bytes() == before
     assert len(made.spool.waiting()) == 1

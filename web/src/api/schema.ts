@@ -1442,7 +1442,7 @@ export interface LogStyle {
   italic: boolean;
   underline: boolean;
 }
-/** The state of ingestion. */
+/** The state of ingestion. ``behind_ns`` is the session's own; batches are counted for all sessions. */
 export interface Ingest {
   events: number;
   batches: number;

@@ -9,6 +9,9 @@ import css from './SlowAnswer.module.css';
 /** Announce a first answer that takes longer than this, s. */
 const PATIENCE_S = 3;
 
+/** The size of a smaller record does not explain a slow answer. */
+const MANY_ATTEMPTS = 10_000;
+
 /**
  * Shows how long a first answer has taken, and lets the user cancel it, which stops the query on the server
  * too.
@@ -28,8 +31,8 @@ export function SlowAnswer({ attempts }: { attempts: number | undefined }) {
       <div className={css.notice} role="status" data-testid="slow-answer">
         <Loader size={14} />
         <span className={words.num}>
-          {attempts === undefined
-            ? t('slow.reading', { seconds })
+          {attempts === undefined || attempts < MANY_ATTEMPTS
+            ? t('slow.waiting', { seconds })
             : t('slow.readingOf', { n: attempts, attempts: count(attempts), seconds })}
         </span>
         <Button size="compact-xs" variant="default" onClick={cancel}>

@@ -238,7 +238,7 @@ def summary(
                 "rejected_batches": writer.rejected,
                 "unknown": about.unknown,
                 "last_batch_ns": writer.last_batch_ns or None,
-                "behind_ns": writer.behind_ns(),
+                "behind_ns": writer.behind_ns(name),
                 "error": error_info(writer.problem()),
             },
             "cannot_see": cannot_see(catalog, clusters, name),

@@ -66,7 +66,7 @@ class SessionPage(TypedDict):
 
 
 class Ingest(TypedDict):
-    """The state of ingestion."""
+    """The state of ingestion. ``behind_ns`` is the session's own; batches are counted for all sessions."""
 
     events: int
     batches: int

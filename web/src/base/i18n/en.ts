@@ -119,7 +119,7 @@ export const shared = {
     sort: 'Sort by {{column}}',
   },
   slow: {
-    reading: 'Reading the record: {{seconds}} s',
+    waiting: 'Waiting for the server: {{seconds}} s',
     readingOf: 'Reading {{attempts}} attempt{{n, s}}: {{seconds}} s',
     cancel: 'Cancel',
     cancelled: 'Canceled before the answer came.',
@@ -595,7 +595,8 @@ export const shared = {
       worker_buffer_full: 'Workers had no room for more events of these attempts',
     },
     ingestError: 'Events cannot be stored: {{error}}',
-    behind: '{{age}} behind: {{n}} {{n, plural(one: batch; other: batches)}} waiting to be stored.',
+    behind:
+      'The server is {{age}} behind with this session. {{n}} {{n, plural(one: batch; other: batches)}} queued in all.',
     rejected:
       '{{n}} {{n, plural(one: batch; other: batches)}} could not be read and {{n, plural(one: was; other: were)}} moved to rejected/.',
     unknown: 'Ray reported something this version does not recognize: {{what}}.',

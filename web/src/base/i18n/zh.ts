@@ -119,7 +119,7 @@ const shared: Translated<typeof english> = {
     sort: '按{{column}}排序',
   },
   slow: {
-    reading: '正在读取记录：{{seconds}} 秒',
+    waiting: '正在等待服务器响应：{{seconds}} 秒',
     readingOf: '正在读取 {{attempts}} 次尝试：{{seconds}} 秒',
     cancel: '取消',
     cancelled: '已取消，尚无结果。',
@@ -571,7 +571,7 @@ const shared: Translated<typeof english> = {
       worker_buffer_full: 'Worker 没有空间保存这些尝试的更多事件',
     },
     ingestError: '无法保存事件：{{error}}',
-    behind: '落后 {{age}}：{{n}} 个批次等待保存。',
+    behind: '服务器对此会话的处理落后 {{age}}，所有会话共有 {{n}} 个批次在排队。',
     rejected: '{{n}} 个批次无法读取，已移到 rejected/。',
     unknown: 'Ray 上报了此版本无法识别的内容：{{what}}。',
   },

@@ -22,7 +22,7 @@ export const en = {
     shown: '{{n}} attempt{{n, s}} on {{lanes}} lane{{lanes, s}} in {{span}}',
     merged: '{{n}} shorter than {{least}} merged',
     leftOut: '{{n}} more in this window or on other lanes not shown',
-    folded: '{{n}} overlapping in the last row of their lane',
+    folded: '{{n}} drawn over others in the last row, because their lane is full',
     mouse: 'Ctrl+wheel zooms, drag pans, double-click zooms to a bar',
     pid: 'pid {{pid}}',
     notPlaced: 'Not yet assigned',

@@ -24,7 +24,7 @@ export const zh: Translated<typeof en> = {
     shown: '{{n}} 次尝试，{{lanes}} 条泳道，{{span}}',
     merged: '{{n}} 次短于 {{least}}，已合并',
     leftOut: '此窗口内或其他泳道上另有 {{n}} 次未显示',
-    folded: '{{n}} 次重叠在所在泳道的最后一行',
+    folded: '{{n}} 次因泳道行数已满，重叠绘制在最后一行',
     mouse: 'Ctrl+滚轮缩放，拖动平移，双击放大到该条',
     pid: 'pid {{pid}}',
     notPlaced: '尚未分配',
