@@ -69,12 +69,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
     folder = settings.folder
     folder.mkdir(parents=True, exist_ok=True)
     catalog = Catalog(folder, memory_limit=settings.memory_limit, read_only=read_only)
-    spool = Spool(
-        folder / "spool",
-        max_bytes=settings.max_spool_bytes,
-        min_free_bytes=settings.min_free_bytes,
-        fsync=settings.fsync,
-    )
+    spool = _create_spool(settings)
     retention = Retention(settings.max_age_days * 86400, settings.max_bytes, settings.max_sessions)
     writer = Writer(catalog, spool, retention, in_use=lambda: clusters.in_use())
     records = SessionReader(catalog, writer.flush_for_reader, lambda session: clusters.is_live(session))
@@ -111,12 +106,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         clusters=clusters,
         agent_reports=AgentReports(catalog, writer, clusters),
         rollups=Rollups(records),
-        sql=SqlRunner(
-            folder / "sql",
-            memory_limit=settings.memory_limit,
-            timeout_s=settings.sql_timeout_s,
-            min_free_bytes=settings.min_free_bytes,
-        ),
+        sql=_create_sql_runner(settings),
         realtime=realtime,
         logs=logs,
         log_archiver=archiver,
@@ -147,6 +137,24 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
     )
     _provide_topics(services)
     return services
+
+
+def _create_spool(settings: Settings) -> Spool:
+    return Spool(
+        settings.folder / "spool",
+        max_bytes=settings.max_spool_bytes,
+        min_free_bytes=settings.min_free_bytes,
+        fsync=settings.fsync,
+    )
+
+
+def _create_sql_runner(settings: Settings) -> SqlRunner:
+    return SqlRunner(
+        settings.folder / "sql",
+        memory_limit=settings.memory_limit,
+        timeout_s=settings.sql_timeout_s,
+        min_free_bytes=settings.min_free_bytes,
+    )
 
 
 def _create_alerts(

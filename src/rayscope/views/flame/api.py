@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import msgspec
 from fastapi import Query, Request
@@ -17,9 +17,16 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
 from rayscope.storage.sql.origins import operators
 from rayscope.views.flame import sql
-from rayscope.views.flame.compute import WEIGHTS, Own, Path, flame, fold_libraries, sandwich
+from rayscope.views.flame.compute import WEIGHTS, Folded, Own, Path, flame, fold_libraries, sandwich
 from rayscope.views.flame.on_path_sql import add_critical_path
-from rayscope.views.flame.schemas import FlameAnswer, FlameFrame, FlameTree, FoldedLibrary, SandwichAnswer
+from rayscope.views.flame.schemas import (
+    FlameAnswer,
+    FlameFrame,
+    FlameTree,
+    FoldedLibrary,
+    SandwichAnswer,
+    Weight,
+)
 
 router = Router()
 _ROLLUP = msgspec.json.Decoder(sql.PathSums)
@@ -50,9 +57,9 @@ def flow_flame(
     With ``only=mine``, consecutive calls of a library's operator are one frame. The weight ``critical_path``
     covers one job: ``job_id``, or else the longest one.
     """
-    is_folded, filters = filters.only is not None, filters.with_libraries()
     if weight not in WEIGHTS:
         raise BadQuery(f"Unknown weight {weight!r}.", f"One of: {', '.join(WEIGHTS)}.")
+    is_folded, filters = filters.only is not None, filters.with_libraries()
     baseline = _baseline(baseline_job_id, baseline_since_ns, baseline_until_ns)
     if baseline_rest:
         if baseline:
@@ -60,16 +67,10 @@ def flow_flame(
                 "baseline_rest cannot be combined with another baseline.", "Use only one baseline."
             )
         baseline = _rest(filters)
-    if of and (focus or baseline):
-        raise BadQuery("`of` cannot be combined with `focus` or a baseline.", "Use separate requests.")
-    if weight == "critical_path" and (baseline or filters.active().keys() - {"job_id"}):
-        raise BadQuery(
-            "The critical path is of a whole job, not of a part of it.",
-            "Filter by job_id alone, or use another weight.",
-        )
+    _check(filters, baseline, weight=weight, focus=focus, of=of)
     chosen = records.resolve(session)
 
-    def find(file: SessionFile) -> FlameAnswer | SandwichAnswer:
+    def read_sums(file: SessionFile) -> _Sums:
         above = [] if focus is None else sql.paths_to(file, focus)
         last_ns = records.last_ns(chosen)
         sums = None
@@ -84,54 +85,84 @@ def flow_flame(
             live = records.is_live(chosen)
             rows, path_job = add_critical_path(file, rows, filters.job_id, last_ns=last_ns, live=live)
         paths = [Path(*path) for path in {*sums.paths, *above}]
-        libraries: dict[str, int] = {}
-        into: dict[str, str] = {}
-        if is_folded:
-            with file.reader() as reader:
-                of_library = operators(reader)
-            rows, before, paths, into, libraries = fold_libraries(rows, before, paths, of_library)
-        library_rows: list[FoldedLibrary] = [
-            {"library": name, "functions": functions} for name, functions in libraries.items()
-        ]
-        if of:
-            around = sandwich(rows, paths, of, weight)
-            return {
-                "session": chosen,
-                "weight": weight,
-                "of": of,
-                "own": around.own,
-                "value": around.value,
-                "attempts": around.attempts,
-                "total": around.total,
-                "levels": around.levels,
-                # Structs are encoded like dicts, without the time and memory for a copy.
-                "callers": cast(FlameTree, around.callers),
-                "callees": cast(FlameTree, around.callees),
-                "libraries": library_rows,
-            }
-        shown = None if focus is None else into.get(focus, focus)
-        graph = flame(rows, paths, weight, baseline=before, focus=shown)
-        if graph is None:
-            raise NotFound(
-                f"Frame {(focus or '')[:80]!r} not found in this session.",
-                "/api/v1/flow/flame lists the frames.",
-            )
-        return {
-            "session": chosen,
-            "weight": weight,
-            "path_job_id": path_job,
-            "total": graph.total,
-            "attempts": graph.attempts,
-            "baseline_total": graph.baseline_total,
-            "focus": shown,
-            "ancestors": cast(list[FlameFrame], graph.ancestors),
-            "frames": cast(list[FlameFrame], graph.tree.frames),
-            "frames_total": graph.tree.frames_total,
-            "folded": graph.tree.folded,
-            "libraries": library_rows,
-        }
+        if not is_folded:
+            return _Sums(Folded(rows, before, paths, {}, {}), path_job)
+        with file.reader() as reader:
+            return _Sums(fold_libraries(rows, before, paths, operators(reader)), path_job)
+
+    def find(file: SessionFile) -> FlameAnswer | SandwichAnswer:
+        sums = read_sums(file)
+        return _sandwich(chosen, weight, of, sums) if of else _flame(chosen, weight, focus, sums)
 
     return answer_from_record(records, chosen, request, find)
+
+
+class _Sums(NamedTuple):
+    """Sums by call path, and the job of the critical path among them."""
+
+    folded: Folded
+    path_job: str | None
+
+    @property
+    def libraries(self) -> list[FoldedLibrary]:
+        """The number of functions of each library, as in the response."""
+        return [{"library": name, "functions": count} for name, count in self.folded.functions.items()]
+
+
+def _check(
+    filters: TaskFilters, baseline: list[dict[str, Any]], *, weight: str, focus: str | None, of: str | None
+) -> None:
+    """Raise BadQuery for parameters that do not go together."""
+    if of and (focus or baseline):
+        raise BadQuery("`of` cannot be combined with `focus` or a baseline.", "Use separate requests.")
+    if weight == "critical_path" and (baseline or filters.active().keys() - {"job_id"}):
+        raise BadQuery(
+            "The critical path is of a whole job, not of a part of it.",
+            "Filter by job_id alone, or use another weight.",
+        )
+
+
+def _sandwich(session: str, weight: Weight, of: str, sums: _Sums) -> SandwichAnswer:
+    around = sandwich(sums.folded.rows, sums.folded.paths, of, weight)
+    return {
+        "session": session,
+        "weight": weight,
+        "of": of,
+        "own": around.own,
+        "value": around.value,
+        "attempts": around.attempts,
+        "total": around.total,
+        "levels": around.levels,
+        # Structs are encoded like dicts, without the time and memory for a copy.
+        "callers": cast(FlameTree, around.callers),
+        "callees": cast(FlameTree, around.callees),
+        "libraries": sums.libraries,
+    }
+
+
+def _flame(session: str, weight: Weight, focus: str | None, sums: _Sums) -> FlameAnswer:
+    rows, before, paths, into, _ = sums.folded
+    shown = None if focus is None else into.get(focus, focus)
+    graph = flame(rows, paths, weight, baseline=before, focus=shown)
+    if graph is None:
+        raise NotFound(
+            f"Frame {(focus or '')[:80]!r} not found in this session.",
+            "/api/v1/flow/flame lists the frames.",
+        )
+    return {
+        "session": session,
+        "weight": weight,
+        "path_job_id": sums.path_job,
+        "total": graph.total,
+        "attempts": graph.attempts,
+        "baseline_total": graph.baseline_total,
+        "focus": shown,
+        "ancestors": cast(list[FlameFrame], graph.ancestors),
+        "frames": cast(list[FlameFrame], graph.tree.frames),
+        "frames_total": graph.tree.frames_total,
+        "folded": graph.tree.folded,
+        "libraries": sums.libraries,
+    }
 
 
 def _rest(filters: TaskFilters) -> list[dict[str, Any]]:

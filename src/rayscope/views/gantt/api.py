@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, NamedTuple
 
 import msgspec
 from fastapi import Query, Request
@@ -18,6 +18,7 @@ from rayscope.records.rollups import Make, Rollups
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.storage.sql.filters import TaskFilters, hidden_libraries
+from rayscope.storage.sql.pages import Row
 from rayscope.views.gantt import schemas, sql
 from rayscope.views.gantt.compute import mean_running, pack
 from rayscope.views.gantt.sql import NOT_PLACED
@@ -78,7 +79,7 @@ class _Extent(msgspec.Struct):
     origin_ns: int
     end_ns: int
     attempts: int
-    lanes: list[dict[str, Any]]
+    lanes: list[Row]
     lanes_total: int
     bucket_ns: int
     running: list[float]
@@ -147,29 +148,30 @@ def _extent_of(
     return extent
 
 
-def _encode_answer(
-    session: str, by: str, lanes_from: int, extent: _Extent, window: sql.WindowBars, *, overview: bool
-) -> schemas.GanttAnswer:
-    """Return the response, with packed rows, each name once, and columns instead of objects."""
-    lanes = extent.lanes
+class _Rows(NamedTuple):
+    """The lanes of the response, and the lane and row of each bar."""
+
+    lanes: list[schemas.GanttLane]
+    lane: list[int]
+    row: list[int]
+
+
+def _pack_lanes(by: str, lanes: list[Row], bars: list[Row]) -> _Rows:
     of_lane: dict[str, list[int]] = {lane["lane"]: [] for lane in lanes}
-    for at, bar in enumerate(window.bars):
+    for at, bar in enumerate(bars):
         of_lane[bar["lane"]].append(at)
-    index, row = [0] * len(window.bars), [0] * len(window.bars)
-    shown: list[schemas.GanttLane] = []
+    rows = _Rows([], [0] * len(bars), [0] * len(bars))
     for number, lane in enumerate(lanes):
         placed_lane = lane["lane"] != NOT_PLACED
         # The calls that wait for an actor share one row, its queue, below those that it executes.
-        queue = [at for at in of_lane[lane["lane"]] if placed_lane and window.bars[at]["waits"]]
-        mine = [at for at in of_lane[lane["lane"]] if not placed_lane or not window.bars[at]["waits"]]
-        packed = pack(
-            [window.bars[at]["begin"] for at in mine], [window.bars[at]["end"] for at in mine], MAX_ROWS
-        )
+        queue = [at for at in of_lane[lane["lane"]] if placed_lane and bars[at]["waits"]]
+        mine = [at for at in of_lane[lane["lane"]] if not placed_lane or not bars[at]["waits"]]
+        packed = pack([bars[at]["begin"] for at in mine], [bars[at]["end"] for at in mine], MAX_ROWS)
         for at, placed in zip(mine, packed.row, strict=True):
-            index[at], row[at] = number, placed if placed >= 0 else MAX_ROWS - 1
+            rows.lane[at], rows.row[at] = number, placed if placed >= 0 else MAX_ROWS - 1
         for at in queue:
-            index[at], row[at] = number, packed.rows
-        shown.append(
+            rows.lane[at], rows.row[at] = number, packed.rows
+        rows.lanes.append(
             {
                 "id": lane["lane"] if placed_lane else "",
                 "kind": by if placed_lane else "not_placed",
@@ -190,10 +192,18 @@ def _encode_answer(
                 "folded": packed.folded,
             }
         )
+    return rows
+
+
+def _encode_answer(
+    session: str, by: str, lanes_from: int, extent: _Extent, window: sql.WindowBars, *, overview: bool
+) -> schemas.GanttAnswer:
+    """Return the response, with packed rows, each name once, and columns instead of objects."""
+    rows = _pack_lanes(by, extent.lanes, window.bars)
     names: dict[str, int] = {}
     bars: schemas.GanttBars = {
-        "lane": index,
-        "row": row,
+        "lane": rows.lane,
+        "row": rows.row,
         "begin": [bar["begin"] for bar in window.bars],
         "end": [bar["end"] for bar in window.bars],
         "count": [bar["count"] for bar in window.bars],
@@ -214,7 +224,7 @@ def _encode_answer(
         "end_ns": max(extent.end_ns, *(extent.origin_ns + bar["end"] for bar in window.bars), 0),
         "attempts": max(extent.attempts, window.in_window),
         "resolution_ns": window.resolution_ns,
-        "lanes": shown,
+        "lanes": rows.lanes,
         "lanes_total": extent.lanes_total,
         "names": list(names),
         "states": list(STATES),
