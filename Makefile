@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
+WAREHOUSE := $(VENV)/.installed-warehouse
 # The machine's own certificates, as pip uses them: behind a proxy uv's built-in ones do not do.
 export UV_SYSTEM_CERTS ?= 1
 export UV_NATIVE_TLS ?= 1
@@ -28,6 +29,13 @@ $(SETUP): pyproject.toml src/pyproject.toml uv.lock hatch_build.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/python -m uv sync --frozen --quiet
+	@touch $@
+
+.PHONY: setup-warehouse
+setup-warehouse: $(WAREHOUSE) ## Install the engine of ClickHouse too (0.5 GB), which the tests of the warehouse need
+
+$(WAREHOUSE): $(SETUP)
+	UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/python -m uv sync --frozen --inexact --quiet --group warehouse
 	@touch $@
 
 .PHONY: ui
@@ -67,15 +75,15 @@ test-web: $(SETUP) ## Types, lint and unit tests of the UI
 	$(BIN)/python hatch_build.py npm test
 
 .PHONY: test-py
-test-py: ui system ## Unit, property, integration and end-to-end tests
+test-py: ui system setup-warehouse ## Unit, property, integration and end-to-end tests
 	$(BIN)/python -m pytest $(IN_GROUPS) -m "not long" tests/e2e tests/integration tests/unit tests/test_architecture.py
 
 .PHONY: test-unit
-test-unit: $(SETUP) ## The tests that need neither Ray nor a browser, on two cores
+test-unit: setup-warehouse ## The tests that need neither Ray nor a browser, on two cores
 	$(BIN)/python -m pytest -n 2 -m "not long" tests/unit tests/test_architecture.py
 
 .PHONY: test-long
-test-long: $(SETUP) ## The tests that `make test` leaves out, and property tests with twenty times the examples
+test-long: setup-warehouse ## The tests that `make test` leaves out, and property tests with twenty times the examples
 	$(BIN)/python -m pytest $(IN_GROUPS) -m "long and not quiet" tests/e2e tests/integration
 	$(BIN)/python -m pytest -m quiet tests/integration
 	RAYSCOPE_TEST_REQUESTS=2000 $(BIN)/python -m pytest tests/integration/test_libraries_serve.py tests/e2e/test_page_serve.py
@@ -97,7 +105,7 @@ test-mutants: $(SETUP) ## Change MODULE=src/rayscope/... at N places, and count 
 	$(BIN)/python tools/mutants.py $(MODULE) --number $${N-25} --seed $${SEED-1} $${TESTS:+--tests $$TESTS}
 
 .PHONY: test-flaky
-test-flaky: ui system ## Repeat all tests where the machine is slow (PARTS="ui unit ray", SURROUNDINGS="alone busy one-core quarter")
+test-flaky: ui system setup-warehouse ## Repeat all tests where the machine is slow (PARTS="ui unit ray", SURROUNDINGS="alone busy one-core quarter")
 	$(BIN)/python tools/flaky.py $(if $(PARTS),--parts $(PARTS)) $(if $(SURROUNDINGS),--surroundings $(SURROUNDINGS))
 
 .PHONY: test-all
