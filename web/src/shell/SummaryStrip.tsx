@@ -84,8 +84,7 @@ function PathStats() {
   const jobName = useJobName();
   const path = useCriticalPath(url.session, url.filters.job_id, true).data;
   const top = path?.functions[0];
-  const name =
-    top === undefined ? '–' : top.is_driver ? t('task.driver') : top.name || t('gantt.unexplained');
+  const name = top === undefined ? '–' : top.is_driver ? t('task.driver') : top.name || t('gantt.noFunction');
   const share = top === undefined ? '–' : percent(top.share);
   const isFunction = top !== undefined && !top.is_driver && top.name !== '';
   const link = isFunction

@@ -109,7 +109,7 @@ function usePartName(): (cause: Cause | null) => { name: string; detail: string 
   return (cause) => {
     if (cause === null) return { name: t('insights.causes.other'), detail: '' };
     const { phase, name, is_driver: isDriver, functions } = cause;
-    const who = isDriver ? t('task.driver') : name || t('gantt.unexplained');
+    const who = isDriver ? t('task.driver') : name || t('gantt.noFunction');
     if (phase === 'executing' || phase === 'awaiting') return { name: who, detail: phaseName(phase) };
     const detail = functions > 1 ? t('overview.whyMost', { name: who, more: functions - 1 }) : who;
     return { name: phaseName(phase), detail };

@@ -3,6 +3,7 @@ import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
 import { useTask } from '../../api/queries';
+import { shortId } from '../../base/format';
 import { stateColor } from '../../base/tokens';
 import { CopyId } from '../../ui/CopyId';
 import { Dot } from '../../ui/Dot';
@@ -32,7 +33,9 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
       testId="task-drawer"
       title={
         <span className={words.breaks}>
-          {isDriver(taskId) ? t('type.DRIVER_TASK') : (attempt?.name ?? attempt?.func_name ?? taskId)}
+          {isDriver(taskId)
+            ? t('type.DRIVER_TASK')
+            : (attempt?.name ?? attempt?.func_name ?? shortId(taskId))}
         </span>
       }
       subtitle={

@@ -91,7 +91,7 @@ function Part({
   const [url] = useSessionUrl();
   const phaseName = usePathPhase();
   const { name, phase, total_ns: total, is_driver: isDriver, functions } = cause;
-  const who = isDriver ? t('task.driver') : name || t('gantt.unexplained');
+  const who = isDriver ? t('task.driver') : name || t('gantt.noFunction');
   const ran = phase === 'executing';
   const to =
     ran && !isDriver && name

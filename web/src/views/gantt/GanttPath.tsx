@@ -72,7 +72,7 @@ export function GanttPath(props: {
                   />
                   <span className={shared.partName}>
                     <span className={`${words.ellipsis} ${isDriver ? '' : words.name}`}>
-                      {isDriver ? t('task.driver') : name || t('gantt.unexplained')}
+                      {isDriver ? t('task.driver') : name || t('gantt.noFunction')}
                     </span>
                     <span className={`${words.ellipsis} ${words.dim}`}>{phaseName(phase)}</span>
                   </span>

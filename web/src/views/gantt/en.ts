@@ -54,6 +54,7 @@ export const en = {
     pathCut: 'The path is too long; its first part is not shown.',
     without: 'If {{name}} took no time, the job would take at least {{without}}.',
     unexplained: 'Unknown',
+    noFunction: 'No function recorded',
     retrying: 'Waiting to retry',
     workers: '{{n}} worker{{n, s}}',
     quiet: '{{n}} mostly idle worker{{n, s}}',

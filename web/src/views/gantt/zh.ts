@@ -48,6 +48,7 @@ export const zh: Translated<typeof en> = {
     pathCut: '路径过长，开头部分未显示。',
     without: '如果 {{name}} 不花时间，作业至少需要 {{without}}。',
     unexplained: '未知',
+    noFunction: '未记录函数',
     retrying: '等待重试',
     workers: '{{n}} 个 Worker',
     quiet: '{{n}} 个基本空闲的 Worker',
