@@ -33,6 +33,7 @@ from rayscope.views.critical_path.compute import SLACK_NS
 
 _BEGINS = tuple(f"begin_{number}" for number in range(len(RECORDED)))
 _EXECUTING = [phase for phase, _ in RECORDED].index("executing")
+_STORING = [phase for phase, _ in RECORDED].index("storing")
 _KEY = "{'hi': a.task_hi, 'lo': a.task_lo, 'attempt': a.attempt}"
 _AWAITED = "awaited.hi AS awaited_hi, awaited.lo AS awaited_lo, awaited.attempt AS awaited_attempt"
 
@@ -212,6 +213,9 @@ class Attempts(Rows):
         #: One row of begins per attempt, in ns.
         self.begins = np.column_stack([self.numbers(column) for column in _BEGINS])
         self.has_start = self.begins[:, _EXECUTING] > -FOREVER
+        #: When an attempt left its function, as its worker recorded it, else its end.
+        stored_ns = self.begins[:, _STORING]
+        self.executed_ns = np.where(stored_ns > -FOREVER, stored_ns, self.end_ns)
         self.guessed: list[int] = np.flatnonzero(self.numbers("is_guessed")).tolist()
         workers = self._columns["worker_id"].dictionary_encode()
         self._workers = {worker: code for code, worker in enumerate(workers.dictionary.to_pylist())}

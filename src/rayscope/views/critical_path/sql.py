@@ -41,6 +41,8 @@ from rayscope.views.critical_path.slices_sql import (
 SLICE_ATTEMPTS = 100_000
 #: Number of slices kept in memory. A walk alternates between neighbors.
 _KEPT_SLICES = 2
+#: On a busy machine, the owner of an attempt records its end up to this much after the worker, in ns.
+_LATE_NS = 1_000_000_000
 _PHASES = tuple(name for name, _ in RECORDED)
 #: A worker's first task of a function imports the modules that all of its tasks need.
 _FIRST_PHASES = tuple(
@@ -237,9 +239,11 @@ class PathReader:
         worker = attempt.worker_id
         if worker is None:
             return None
-        for part in self._slices_back(before_ns + SLACK_NS, _since(attempt, before_ns)):
+        for part in self._slices_back(before_ns + _LATE_NS, _since(attempt, before_ns)):
             attempts = part.attempts
-            for row in attempts.until(attempts.of_worker(worker), before_ns + SLACK_NS):
+            for row in attempts.until(attempts.of_worker(worker), before_ns + _LATE_NS):
+                if attempts.executed_ns[row] > before_ns + SLACK_NS:
+                    continue
                 # A call whose start is unknown may have reached the worker after this one if it ended later.
                 reached_ns = attempts.reached_ns[row] if attempts.has_start[row] else attempts.end_ns[row] - 1
                 if reached_ns < before_ns and not _is(attempt, attempts, row):
@@ -278,8 +282,13 @@ class PathReader:
         return None
 
     def awaited(self, attempt: PathAttempt, wait: PathWait, before_ns: int) -> PathAttempt | None:
-        """Return the attempt that ended a wait, or None if the wait timed out."""
-        return self._find_attempt(wait.awaited, wait.end_ns)
+        """Return the attempt that ended a wait, or None if the wait timed out.
+
+        An attempt outlives a wait that was interrupted. On the path, it ends with the wait. Thus its own open
+        wait is followed.
+        """
+        found = self._find_attempt(wait.awaited, wait.end_ns)
+        return found and found._replace(end_ns=min(found.end_ns, wait.end_ns))
 
     def _find_attempt(self, key: tuple[str, int] | None, near_ns: int) -> PathAttempt | None:
         """Return an attempt by task and number. It probably ended near ``near_ns``."""
