@@ -17,6 +17,7 @@ _BOUND_BY: dict[schemas.Bottleneck, str] = {
     "actor": "Bound by one actor: {name} ran for {took} of {whole} while other calls waited for it.",
     "cluster": "Bound by the size of the cluster: {name} ran for {took} of {whole} while other tasks waited "
     "for room.",
+    "actors": "Bound by several actors: {name} ran for {took} of {whole} while other calls waited for it.",
     "function": "Bound by one function: {name} ran for {took} of {whole}.",
     "awaiting": "Bound by an async method: {name} awaited for {took} of {whole}.",
     "waiting_args": "Bound by data: tasks waited for their arguments for {took} of {whole}.",
@@ -107,10 +108,17 @@ def judge(
     elif cause.phase == "executing":
         waited = cause.held_ns > cause.total_ns / 2
         code = ("actor" if cause.name in calls else "cluster") if waited else "function"
-    took, whole = duration(cause.total_ns), duration(recorded_ns)
+    total_ns = cause.total_ns
     actor = (actors or {}).get(cause.name) if code in ("actor", "awaiting", "function") else None
-    name = (cause.name or "a task") + (f" ({_place(actor)})" if actor else "")
-    text = _BOUND_BY[code].format(name=name, took=took, whole=whole)
+    name = cause.name or "a task"
+    if actor is not None and actor["actors"] > 1 and actor["total_ns"] <= total_ns / 2:
+        code = "actors" if code == "actor" else code
+        name += f" (most on {_place(actor)})"
+    elif actor is not None:
+        # A sentence about one actor gives its own time.
+        total_ns = min(total_ns, actor["total_ns"])
+        name += f" ({_place(actor)})"
+    text = _BOUND_BY[code].format(name=name, took=duration(total_ns), whole=duration(recorded_ns))
     remedy = _remedy(code, findings, functions, options)
     if remedy is not None and remedy.gain["saving_ns"] < _MIN_SAVING_SHARE * recorded_ns:
         remedy = None
@@ -121,8 +129,8 @@ def judge(
     return {
         "code": code,
         "name": cause.name,
-        "total_ns": cause.total_ns,
-        "share": cause.total_ns / max(1, recorded_ns),
+        "total_ns": total_ns,
+        "share": total_ns / max(1, recorded_ns),
         "remedy": remedy and remedy.kind,
         "remedy_name": remedy and remedy.name,
         "remedy_place": remedy and remedy.place,

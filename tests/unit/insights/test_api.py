@@ -421,6 +421,76 @@ def test_a_job_waits_for_what_runs_until_it_is_stopped_and_afterwards(fresh: Run
     assert savings.get("driver", 0) < 500
 
 
+def test_a_stopped_job_is_bound_by_what_the_chain_of_its_waits_leads_to(fresh: Running) -> None:
+    """A signal interrupts the driver's wait. The waits below it stay open until the workers are killed."""
+    story = Story()
+    outer = story.task("Outer.run", 10, 20, actor="c" * 24, worker="c" * 56)
+    inner = story.task("Inner.run", 30, 40, parent=outer, actor="d" * 24, worker="d" * 56)
+    story.blocks(outer, inner, 45)
+    story.batch.spans.append(Span(DRIVER, 0, "ray.get", at(15), at(9_000), '{"interrupted":1}'))
+    story.batch.edges.append(Edge(DRIVER, 0, "wait", outer, 1, None, at(15), at(9_000)))
+    cluster(story, 2, 10_000)
+    story.entity("worker", "e" * 56, 0, worker_type="DRIVER", job_id=JOB, tracer="on")
+    fresh.record(story)
+    verdict = fresh.get("/api/v1/insights")["verdict"]
+    assert (verdict["code"], verdict["name"]) == ("function", "Inner.run")
+    assert verdict["share"] == pytest.approx(0.896)
+
+
+def test_the_calls_of_a_busy_actor_are_all_on_the_path(fresh: Running) -> None:
+    """The driver has little CPU time: it records each end 200 ms after the worker has begun the next call."""
+    story, actor = Story(), "c" * 24
+    story.entity("node", "a" * 56, -1000, resources_total=json.dumps({"CPU": 2.0}), is_head=True)
+    calls = []
+    for number in range(5):
+        begin = 100 + 1000 * number
+        calls.append(story.task("Store.put", 10, begin, begin + 1200, actor=actor, queued=15))
+        story.batch.attempts[-1].phases["execute"] = at(begin), at(begin + 999)
+    story.get(DRIVER, calls, 12, 5_300)
+    story.entity("job", JOB, 0, 5_310)
+    fresh.record(story)
+    causes = fresh.get("/api/v1/flow/critical-path")["causes"]
+    executing = [one for one in causes if one["phase"] == "executing" and not one["is_driver"]]
+    assert [(one["name"], one["total_ns"] / MS) for one in executing] == [
+        ("Store.put", pytest.approx(5000, abs=10))
+    ]
+    assert sum(one["total_ns"] for one in causes if one["phase"] == "queued") <= 100 * MS
+
+
+@pytest.mark.parametrize(
+    ("lasted", "code", "said"), [(9, "actor", "one actor"), (4, "actors", "several actors")]
+)
+def test_one_actor_is_named_if_it_took_most_of_the_time(
+    fresh: Running, lasted: int, code: str, said: str
+) -> None:
+    """Calls of three actors, one after the other. A sentence about one actor gives its own time."""
+    story, at_ms = Story(), 100
+    for number, took in enumerate((3000, 1000 * lasted, 3000)):
+        actor = str(number) * 24
+        story.entity("actor", actor + JOB, 0, worker_id=str(number) * 56, class_name="Store", pid=number)
+        calls = [
+            story.task(
+                "Store.put",
+                at_ms,
+                begin,
+                begin + took / 4,
+                actor=actor,
+                queued=at_ms,
+                worker=str(number) * 56,
+            )
+            for begin in (at_ms + took / 4 * part for part in range(4))
+        ]
+        story.get(DRIVER, calls, at_ms, at_ms + took)
+        at_ms += took
+    cluster(story, 2, at_ms)
+    fresh.record(story)
+    verdict = fresh.get("/api/v1/insights")["verdict"]
+    assert verdict["code"] == code
+    assert said in verdict["text"]
+    assert verdict["actor"]["actors"] == 3
+    assert verdict["total_ns"] / MS == pytest.approx(9000 if code == "actor" else 10_000, rel=0.02)
+
+
 def test_an_open_wait_whose_named_calls_have_ended_is_for_the_calls_that_go_on(fresh: Running) -> None:
     """The start of a call that has just ended may be unknown yet; those before it on its actor explain its wait."""
     story, actor = Story(), "c" * 24

@@ -664,7 +664,9 @@ export interface PathCause {
   share: number;
   actor: PathActor | null;
 }
-/** The actor of a function with the most time on the path. ``actors`` actors spent ``total_ns`` there. */
+/**
+ * The actor with the most time of a function on the path, ``total_ns``; ``actors``: how many there are.
+ */
 export interface PathActor {
   actor_id: string;
   pid: number | null;
@@ -1496,6 +1498,7 @@ export interface Verdict {
   code:
     | 'driver'
     | 'actor'
+    | 'actors'
     | 'cluster'
     | 'function'
     | 'awaiting'

@@ -32,7 +32,7 @@ class PathFunction(TypedDict):
 
 
 class PathActor(TypedDict):
-    """The actor of a function with the most time on the path. ``actors`` actors spent ``total_ns`` there.
+    """The actor with the most time of a function on the path, ``total_ns``; ``actors``: how many there are.
 
     ``pid`` and ``host`` are null if they are not known.
     """

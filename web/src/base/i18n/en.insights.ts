@@ -8,6 +8,8 @@ export const enInsights = {
     verdict: {
       driver: 'Bound by the driver: it ran for {{took}} of {{whole}}.',
       actor: 'Bound by one actor: {{name}} ran for {{took}} of {{whole}} while other calls waited for it.',
+      actors:
+        'Bound by several actors: {{name}} ran for {{took}} of {{whole}} while other calls waited for it.',
       cluster:
         'Bound by the size of the cluster: {{name}} ran for {{took}} of {{whole}} while other tasks waited for room.',
       function: 'Bound by one function: {{name}} ran for {{took}} of {{whole}}.',
@@ -52,6 +54,7 @@ export const enInsights = {
     },
     aTask: 'a task',
     theActor: 'Show this actor',
+    mostOn: 'most on {{place}}',
     asOf: 'as of {{time}}',
     theDriver: 'The driver',
     range: '{{low}} to {{high}}',

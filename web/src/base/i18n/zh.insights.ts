@@ -333,6 +333,7 @@ export const zhInsights: Translated<typeof enInsights> = {
     verdict: {
       driver: '瓶颈在 Driver：{{whole}} 中它自己运行了 {{took}}。',
       actor: '瓶颈是一个 Actor：{{whole}} 中 {{name}} 运行了 {{took}}，其他调用在等它。',
+      actors: '瓶颈是多个 Actor：{{whole}} 中 {{name}} 运行了 {{took}}，其他调用在等它。',
       cluster: '瓶颈是集群规模：{{whole}} 中 {{name}} 运行了 {{took}}，其他任务在等待空位。',
       function: '瓶颈是一个函数：{{whole}} 中 {{name}} 运行了 {{took}}。',
       awaiting: '瓶颈在一个 async 方法：{{whole}} 中 {{name}} 异步等待了 {{took}}。',
@@ -371,6 +372,7 @@ export const zhInsights: Translated<typeof enInsights> = {
     },
     aTask: '某个任务',
     theActor: '查看该 Actor',
+    mostOn: '大部分在 {{place}}',
     asOf: '截至 {{time}}',
     theDriver: 'Driver',
     range: '{{low}} 至 {{high}}',

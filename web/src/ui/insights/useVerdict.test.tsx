@@ -63,6 +63,9 @@ it('names the bottleneck of the job and a remedy', async () => {
 it('names the actor', async () => {
   const actor = { actor_id: 'ab'.repeat(16), pid: 12, node_id: null, host: 'vm', actors: 3, total_ns: 5e9 };
   expect(await sentence({ actor })).toContain('one actor: Board.offer (pid 12 @ vm) ran for 5.00 s');
+  expect(await sentence({ code: 'actors', actor: { ...actor, total_ns: 2e9 } })).toContain(
+    'several actors: Board.offer (most on pid 12 @ vm) ran for 5.00 s',
+  );
 });
 
 it('is translated into Chinese, including the kind', async () => {

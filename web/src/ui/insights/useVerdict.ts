@@ -6,11 +6,10 @@ import { useRange } from './useRange';
 
 type Actor = NonNullable<NonNullable<Insights['verdict']>['actor']>;
 
-/** ` (pid 123 on host)`, or an empty string. */
-function placeOf(actor: Actor | null): string {
-  if (actor === null) return '';
-  if (actor.pid === null) return ` (${shortId(actor.actor_id)})`;
-  return ` (pid ${actor.pid}${actor.host ? ` @ ${actor.host}` : ''})`;
+/** `pid 123 @ host`, or the ID. */
+function placeOf(actor: Actor): string {
+  if (actor.pid === null) return shortId(actor.actor_id);
+  return `pid ${actor.pid}${actor.host ? ` @ ${actor.host}` : ''}`;
 }
 
 /** A sentence on what bound a job and one on the best remedy; null for a job without duration. */
@@ -21,8 +20,12 @@ export function useVerdict(insights: Insights): { bound: string; remedy: string 
   const { verdict, calibration, findings, functions } = insights;
   if (verdict === null) return null;
   const whole = calibration.recorded_ns;
+  const { actor } = verdict;
+  // None of several actors took most of the time.
+  const isSpread = actor !== null && actor.actors > 1 && actor.total_ns < verdict.total_ns;
+  const on = actor && (isSpread ? t('insights.mostOn', { place: placeOf(actor) }) : placeOf(actor));
   const bound = t(`insights.verdict.${verdict.code}`, {
-    name: `${verdict.name || t('insights.aTask')}${placeOf(verdict.actor)}`,
+    name: `${verdict.name || t('insights.aTask')}${on ? ` (${on})` : ''}`,
     took: duration(verdict.total_ns),
     whole: duration(whole),
   });
