@@ -19,7 +19,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { AlertsPanel, isFiring } from './AlertsPanel';
 import { CrashesPanel, useCrashVerdict } from './CrashesPanel';
 import { EventsPanel } from './EventsPanel';
-import { failedWithin, type HealthKey, healthOf, isLost } from './health';
+import { atLeast, failedWithin, type HealthKey, healthOf, isLost } from './health';
 import { JobsPanel } from './JobsPanel';
 import { LibrariesPanel } from './LibrariesPanel';
 import css from './OverviewPage.module.css';
@@ -116,16 +116,18 @@ function HealthLine(props: { summary: Summary | undefined; session: Session; liv
       alerts.filter((one) => (one.labels.severity === 'critical') === critical).map((one) => one.rule),
     ),
   ];
+  const failed = failedOf(summary.states, summary.stopped_by_libraries);
+  const failedLately = failedWithin(summary.failures, summary.last_ns, RECENT_NS);
   const health = healthOf({
     live,
-    states: { ...summary.states, FAILED: failedOf(summary.states, summary.stopped_by_libraries) },
+    states: { ...summary.states, FAILED: failed },
     critical: names(true),
     firing: names(false),
     nodesAlive: cluster.nodes.alive,
     nodesLost: dead.filter((node) => isLost(node.death_reason)).length,
     never: sum(pending.filter((one) => one.reason.never)),
     pending: sum(pending),
-    failedLately: failedWithin(summary.failures, summary.last_ns, RECENT_NS),
+    failedLately,
     jobsFailed: failedJobs?.total ?? 0,
     final: outcomes.final,
     recovered: outcomes.recovered,
@@ -138,6 +140,7 @@ function HealthLine(props: { summary: Summary | undefined; session: Session; liv
     ...Object.fromEntries(
       Object.entries(health.numbers).map(([name, value]) => [name, number.format(value)]),
     ),
+    lately: atLeast(failedLately, summary.failures.length, failed),
     names: health.names.slice(0, 3).join(i18n.language === 'zh' ? '、' : ', '),
     lasted: durationText(props.session),
   });

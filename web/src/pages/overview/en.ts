@@ -117,10 +117,10 @@ export const en = {
       noNodes: 'No live nodes; {{lost}} died.',
       nodesLost: '{{lost}} node{{lost, s}} died; {{nodes}} still alive.',
       never: "{{never}} request{{never, s}} can't be scheduled on this cluster: no node is big enough.",
-      failing: '{{lately}} of the latest attempts failed in the last 5 minutes.',
+      failing: '{{lately}} attempt{{lately, s}} failed in the last 5 minutes.',
       firing: 'Alerts firing: {{names}}.',
       pending: 'Cluster is full: {{running}} task{{running, s}} running, {{pending}} queued.',
-      running: 'All good: {{running}} task{{running, s}} running on {{nodes}} node{{nodes, s}}.',
+      running: 'All good: {{running}} task{{running, s}} running or blocked on {{nodes}} node{{nodes, s}}.',
       waiting:
         'Nothing is running, but {{waiting}} task{{waiting, s}} {{waiting, plural(one: is; other: are)}} waiting.',
       idle: 'Nothing is running. {{ended}} attempt{{ended, s}} ended, {{failed}} of them failed.',

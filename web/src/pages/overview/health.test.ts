@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failedWithin, type HealthFacts, healthOf, isLost } from './health';
+import { atLeast, failedWithin, type HealthFacts, healthOf, isLost } from './health';
 
 const well: HealthFacts = {
   live: true,
@@ -71,4 +71,10 @@ it('counts failures of the last minutes of the record', () => {
   const failures = [{ end_ns: 1000 }, { end_ns: 400 }, { end_ns: null }];
   expect(failedWithin(failures, 1000, 500)).toBe(1);
   expect(failedWithin(failures, null, 500)).toBe(0);
+});
+
+it('says that there may be more than the listed failures', () => {
+  expect(atLeast(20, 20, 393)).toBe('20+');
+  expect(atLeast(20, 20, 20)).toBe('20');
+  expect(atLeast(3, 20, 393)).toBe('3');
 });

@@ -1,5 +1,6 @@
 /** A sentence about the health of a session. Problems come before normal conditions. */
 
+import { count } from '../../base/format';
 import { progressOf } from '../../base/progress';
 import type { Tone } from '../../base/tokens';
 
@@ -108,6 +109,11 @@ export function failedWithin(
 ): number {
   if (lastNs === null) return 0;
   return failures.filter(({ end_ns }) => end_ns !== null && end_ns >= lastNs - withinNs).length;
+}
+
+/** A number found among the `listed` of `all` items; with `+` if it may be larger. */
+export function atLeast(found: number, listed: number, all: number): string {
+  return `${count(found)}${found === listed && listed < all ? '+' : ''}`;
 }
 
 /** Whether a node was lost, i.e. not terminated on purpose. */
