@@ -184,8 +184,8 @@ class Facts:
 
     @cached_property
     def is_executing_known(self) -> Bools:
-        """Whether the recorded execution time of each attempt includes nothing else: either the worker
-        reported the end, or storing the value took no time. Before it stores its first value, a worker
+        """Whether each attempt began, and its recorded execution time includes nothing else: either the
+        worker reported the end, or storing the value took no time. Before it stores its first value, a worker
         imports Ray's modules for that.
         """
         a = self.attempts
@@ -193,7 +193,7 @@ class Facts:
         first = np.full(int(a.worker.max(initial=-1)) + 2, np.iinfo(np.int64).max)
         np.minimum.at(first, a.worker[began], a.start[began])
         first[first == np.iinfo(np.int64).max] = -1
-        return (a.returned < a.ended) | (a.start > first[a.worker])
+        return (a.ran > 0) & ((a.returned < a.ended) | (a.start > first[a.worker]))
 
     @cached_property
     def held(self) -> tuple[Ints, Ints]:
