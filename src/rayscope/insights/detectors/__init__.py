@@ -1,1 +1,1 @@
-"""The built-in detectors, one per module. They are registered as entry points in ``rayscope.detectors``."""
+"""The built-in detectors, by theme. They are registered as entry points in ``rayscope.detectors``."""
