@@ -395,8 +395,6 @@ def test_cluster_info_and_discovery(cluster: Cluster) -> None:
     assert info.dashboard_url == cluster.dashboard
     assert info.ray_version
     assert local_gcs_addresses()[cluster.session] == cluster.gcs_address
-    free = cluster.client().available_resources()
-    assert len(free) == 2
 
 
 def test_ray_token_is_found_where_ray_keeps_it(cluster: Cluster) -> None:

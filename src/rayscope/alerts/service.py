@@ -386,25 +386,23 @@ def _worst(alerts: Iterable[Alert]) -> State:
 def _vector(
     session: Session, rule: Rule, store: SeriesStore, now_ns: int
 ) -> list[tuple[Mapping[str, str], float]]:
-    """Return :func:`vector_at`, or the last result if there are no newer samples."""
+    """Return the result of :func:`evaluate_expr`, or the last result if there are no newer samples."""
     last = session.results.get(rule.name)
     stamp = None if last is None or last.names is None else store.stamp(last.names)
     if last is not None and last.stamp == stamp is not None and 0 <= now_ns - last.time_ns < _HOLDS_NS:
         return last.vector
-    names, vector = _evaluate_expr(rule, store, now_ns)
+    names, vector = evaluate_expr(rule, store, now_ns)
     session.results[rule.name] = RuleValues(vector, now_ns, names, stamp)
     return vector
 
 
-def vector_at(rule: Rule, store: SeriesStore, now_ns: int) -> list[tuple[Mapping[str, str], float]]:
-    """Return the result of a rule's expression at a time. Raises StoreError."""
-    return _evaluate_expr(rule, store, now_ns)[1]
-
-
-def _evaluate_expr(
+def evaluate_expr(
     rule: Rule, store: SeriesStore, now_ns: int
 ) -> tuple[frozenset[str] | None, list[tuple[Mapping[str, str], float]]]:
-    """Return the metrics in the expression (None if they are not all named), and its result."""
+    """The metrics in a rule's expression (None if they are not all named), and its result at a time.
+
+    Raises StoreError.
+    """
     found = evaluate(store, rule.expr, now_ns, now_ns, 0)
     vector: list[tuple[Mapping[str, str], float]] = [
         (labels, values[0]) for labels, values in found.series if values[0] is not None

@@ -152,7 +152,6 @@ class NodeResources(msgspec.Struct, frozen=True, kw_only=True):
     labels: Mapping[str, str] = {}
     idle_ms: int = 0
     is_draining: bool = False
-    draining_deadline_ns: int | None = None
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):

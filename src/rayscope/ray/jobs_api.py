@@ -27,13 +27,13 @@ _SIGNALLED = 128
 class JobApi(Dashboard):
     """Ray's job API, which is part of its dashboard. All methods raise :class:`DashboardError`."""
 
-    def submissions(self, now_ns: int | None = None) -> list[Entity]:
+    def submissions(self) -> list[Entity]:
         """The current state of all submitted jobs. Raises :class:`DashboardError`."""
         self.check()
         rows = self.get("/api/jobs/")
         if not isinstance(rows, list):
             raise self.unexpected("no list of jobs")
-        observed_ns = time.time_ns() if now_ns is None else now_ns
+        observed_ns = time.time_ns()
         return [
             submission(row, observed_ns)
             for row in rows

@@ -24,12 +24,11 @@ def read_resources(client: GcsClient) -> Resources:
     """Read the current state. Raises GcsError. ``autoscaler`` is None if it cannot be read."""
     usage = client.resource_usage()
     # The nodes' own reports can lag, or be missing while a task runs there.
-    draining = {node.node_id.hex(): node.draining_deadline_timestamp_ms for node in client.draining_nodes()}
+    draining = {node.node_id.hex() for node in client.draining_nodes()}
     unknown: dict[str, int] = {}
     nodes = {}
     for data in usage.batch:
         node_id = data.node_id.hex()
-        deadline_ms = draining.get(node_id, 0) or getattr(data, "draining_deadline_timestamp_ms", 0)
         nodes[node_id] = NodeResources(
             node_id=node_id,
             total=dict(data.resources_total),
@@ -37,7 +36,6 @@ def read_resources(client: GcsClient) -> Resources:
             labels=text_map(data, "labels"),
             idle_ms=data.idle_duration_ms,
             is_draining=data.is_draining or node_id in draining,
-            draining_deadline_ns=deadline_ms * 1_000_000 if deadline_ms > 0 else None,
         )
     demands = tuple(
         Demand(

@@ -107,8 +107,6 @@ class SessionFile:
         self._opened = time.monotonic_ns()
         #: Number of writes to the record, stored in it. Identifies its content.
         self.writes = 0
-        #: Rows of attempts written since the file was opened.
-        self.rows_written = 0
         self._lock = threading.Lock()
         self._readers: list[duckdb.DuckDBPyConnection] = []
         for one in (path, path.with_name(path.name + ".wal")):
@@ -305,7 +303,6 @@ class SessionFile:
     def write(
         self,
         *,
-        changes: int = 0,
         sets: Mapping[str, pa.Table] = MappingProxyType({}),
         entities: Iterable[Entity] = (),
         drops: Sequence[Drop] = (),
@@ -316,7 +313,6 @@ class SessionFile:
         """Write the changes that accompany a flush of attempts, inside :meth:`writing`.
 
         Args:
-            changes: number of attempts written.
             sets: rows of ``span_rows``, ``edge_rows`` and ``annotation_rows``. Only new ones are inserted.
             entities: entities to replace.
             drops: losses to replace.
@@ -343,7 +339,6 @@ class SessionFile:
             inferred_ends.forget(self._writer)
         if infer_ends:
             inferred_ends.infer(self._writer, *infer_ends)
-        self.rows_written += changes
 
     def _register(self, name: str, table: pa.Table) -> None:
         self._writer.register(name, table)

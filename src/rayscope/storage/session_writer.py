@@ -261,7 +261,6 @@ class SessionWriter:
                 or (changes > 0 and file.has_cut_off(self._over))
             )
             file.write(
-                changes=changes,
                 sets={name: pa.concat_tables(tables) for name, tables in self._sets.items() if tables},
                 entities=[self._entities[key] for key in self._dirty_entities],
                 drops=list(self._drops.values()) if self._drops_dirty else (),

@@ -79,7 +79,7 @@ class Spool:
 
     def waiting(self) -> list[str]:
         """Names of the waiting batches, oldest first. Other files in the folder are ignored."""
-        return sorted(_batches(self.folder))
+        return sorted(batches(self.folder))
 
     def put(self, body: bytes, form: Format = Format.JSON) -> str:
         """Store a batch. Once this returns, it survives a kill of the process. Returns its name.
@@ -160,7 +160,7 @@ class Spool:
         except OSError:
             return None
         kept_bytes = 0
-        for number, name in enumerate(sorted(_batches(self.rejected), reverse=True)):
+        for number, name in enumerate(sorted(batches(self.rejected), reverse=True)):
             old = self.rejected / name
             with contextlib.suppress(OSError):
                 kept_bytes += old.lstat().st_size
@@ -168,10 +168,6 @@ class Spool:
                     old.unlink()
                     old.with_suffix(".reason").unlink()
         return path
-
-    def rejected_count(self) -> int:
-        """Number of rejected batches kept."""
-        return sum(1 for _ in _batches(self.rejected))
 
     def _check_room(self, size: int) -> None:
         if self.pending_bytes + size > self._max_bytes:
@@ -205,7 +201,7 @@ class Spool:
         )
 
 
-def _batches(folder: Path) -> Iterator[str]:
+def batches(folder: Path) -> Iterator[str]:
     """Names of the files in ``folder`` that are batches."""
     for entry in os.scandir(folder):
         if _BATCH.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):

@@ -44,7 +44,6 @@ _FULL = (243, 528)
 _REFUSED = (164, 497)
 _TIMEOUT = 159
 _MEMORY = 241
-_LOCKED = 76
 #: Codes of errors that affect all sessions.
 SHARED_ERRORS = frozenset({"unreachable", "login", "locked", "no_warehouse", "older", "newer"})
 

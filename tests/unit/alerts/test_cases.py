@@ -16,7 +16,7 @@ import yaml
 from msgspec.structs import replace
 
 from rayscope.alerts.rules import Rule, export, load_rules, parse_rules
-from rayscope.alerts.service import vector_at
+from rayscope.alerts.service import evaluate_expr
 from rayscope.alerts.state import Alerts, Machine, State
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Sample
@@ -89,7 +89,7 @@ def check(path: Path, rules: Sequence[Rule]) -> None:
         for now_s in range(0, max(at for at, _ in wanted) + 1, step_s):
             now_ns = (ORIGIN_S + now_s) * 10**9
             for rule in rules:
-                machines[rule.name].step(alerts[rule.name], vector_at(rule, store, now_ns), now_ns)
+                machines[rule.name].step(alerts[rule.name], evaluate_expr(rule, store, now_ns)[1], now_ns)
                 test = wanted.get((now_s, rule.name))
                 if test is None:
                     continue

@@ -25,7 +25,7 @@ from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import SpoolFull
 from rayscope.storage.schema import ATTEMPT_COLUMNS
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.spool import Spool
+from rayscope.storage.spool import Spool, batches
 
 Dump = Callable[[Path], dict[str, list[tuple[Any, ...]]]]
 
@@ -69,7 +69,7 @@ def test_an_unforeseen_decoder_error_costs_one_event(
         made.submit(body if form is Format.JSON else to_binary(body), form)
     assert made.flush()
     assert made.rejected == 1
-    assert made.spool.rejected_count() == 1
+    assert len(list(batches(made.spool.rejected))) == 1
     made.stop()
     column = [name for name, _ in ATTEMPT_COLUMNS].index("name")
     names = [row[column] for row in dump(record_of(made))["attempts"]]
@@ -136,15 +136,16 @@ def test_lack_of_memory_is_reported_and_passes(
     make_batches: Any, start_writer: Any, dump: Dump, monkeypatch: pytest.MonkeyPatch, wait_for: Any
 ) -> None:
     written: list[int] = []
-    write = SessionFile.write
+    write = AttemptFlush.write
 
-    def short_of_memory(self: SessionFile, **parts: Any) -> None:
-        if parts["changes"] > 1500:
+    def short_of_memory(self: AttemptFlush) -> int:
+        attempts = write(self)
+        if attempts > 1500:
             raise pa.ArrowMemoryError("malloc of size 1 failed")
-        written.append(parts["changes"])
-        write(self, **parts)
+        written.append(attempts)
+        return attempts
 
-    monkeypatch.setattr(SessionFile, "write", short_of_memory)
+    monkeypatch.setattr(AttemptFlush, "write", short_of_memory)
     made = start_writer()
     for body in make_batches(3000):
         made.submit(body)
@@ -208,7 +209,7 @@ def test_a_batch_that_memory_does_not_suffice_for_is_merged_later(
         made.submit(body)
     wait_for(lambda: len(calls) > 2 and not made.spool.waiting(), "the batches to be merged")
     made.stop()
-    assert made.spool.rejected_count() == 0
+    assert len(list(batches(made.spool.rejected))) == 0
     assert dump(record_of(made)) == expected
 
 
@@ -251,7 +252,7 @@ def test_an_event_of_no_session_costs_itself_alone(
         stray = json.loads(body)[0] | {"sessionName": "../elsewhere"}
         made.submit(b"[" + json.dumps(stray).encode() + b"," + body.strip()[1:])
     assert made.flush()
-    assert made.rejected == made.spool.rejected_count() == len(bodies)
+    assert made.rejected == len(list(batches(made.spool.rejected))) == len(bodies)
     made.stop()
     assert dump(record_of(made)) == expected
 

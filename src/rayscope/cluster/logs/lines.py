@@ -102,7 +102,7 @@ def read_lines(
     """The lines of ``split_lines``, with times and levels. ``clock``: for times without a time zone."""
     at_ns, known = context
     for offset, raw in pieces:
-        text, is_cut, styles = _shown(raw)
+        text, is_cut, styles = plain_text(raw)
         is_whole = raw.endswith(b"\n")
         if _MARK.match(text):
             yield Line(offset, len(raw), text, None, None, at_ns, None, True, is_whole, is_cut)
@@ -115,17 +115,11 @@ def read_lines(
         yield Line(offset, len(raw), text, time_ns, level, at_ns, known, False, is_whole, is_cut, styles)
 
 
-def plain_text(raw: bytes) -> tuple[str, bool]:
-    """A line as a terminal shows it, without colors, and whether it was cut.
+def plain_text(raw: bytes) -> tuple[str, bool, Sequence[Stretch]]:
+    """A line as a terminal shows it, without colors, whether it was cut, and the styled ranges.
 
     For a progress bar, this is its last state that is not blank.
     """
-    text, is_cut, _ = _shown(raw)
-    return text, is_cut
-
-
-def _shown(raw: bytes) -> tuple[str, bool, Sequence[Stretch]]:
-    """Like :func:`plain_text`, with the styled ranges."""
     body = raw.rstrip(b"\r\n")
     if b"\r" not in body:
         return _decode(body)

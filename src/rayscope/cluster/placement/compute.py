@@ -191,7 +191,6 @@ def build_placement(
     ended_nodes: Container[str] = (),
     max_nodes: int = MAX_NODES,
     max_workers: int = MAX_WORKERS,
-    max_bundles: int = MAX_BUNDLES,
 ) -> Placement:
     """The placement of workers and reservations. The order of the arguments does not matter.
 
@@ -226,7 +225,7 @@ def build_placement(
     ]
     bundles.sort(key=lambda bundle: (bundle.node, bundle.name or "", bundle.group, bundle.index))
     bundles_total = sum(map(len, placed.values()))
-    del bundles[max_bundles:]
+    del bundles[MAX_BUNDLES:]
     shown, tables = _columns(chosen, on, bundles, max_workers)
     kinds, jobs, classes, states, functions, values = (table.texts for table in tables[:6])
     return Placement(

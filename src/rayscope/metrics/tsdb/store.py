@@ -444,11 +444,6 @@ class SeriesStore:
         return self._memory.lost
 
     @property
-    def memory_bytes(self) -> int:
-        """Memory used by the values, bytes."""
-        return self._memory.ring.nbytes
-
-    @property
     def newest_ns(self) -> int:
         """Time of the newest sample, ns, 0 if there is none."""
         newest_ns, file = self._memory.ring.newest_ns, self._file

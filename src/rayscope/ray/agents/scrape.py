@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -167,7 +167,6 @@ class Scraper:
         *,
         deadline_s: float = 60.0,
         spread_s: float = 0.0,
-        each: Callable[[ScrapeResult], None] | None = None,
     ) -> list[ScrapeResult]:
         """Scrape all endpoints.
 
@@ -176,7 +175,6 @@ class Scraper:
             max_series: series kept per node.
             deadline_s: time limit for all nodes together, s.
             spread_s: time over which to spread the requests, to leave CPU time for other work, s.
-            each: called with each result as it arrives.
         """
         for gone in self._targets.keys() - set(endpoints):
             self._targets.pop(gone).http.close()
@@ -191,18 +189,12 @@ class Scraper:
         began = time.monotonic()
         until = began + deadline_s
 
-        def ask(target: _Target) -> ScrapeResult:
-            found = self._scrape(target, max_series, until)
-            if each is not None:
-                each(found)
-            return found
-
         jobs = []
         for at, target in enumerate(targets):
             early_s = began + at * spread_s / len(targets) - time.monotonic()
             if early_s > _SOON_S:
                 self._closing.wait(early_s)
-            jobs.append(self._pool.submit(ask, target))
+            jobs.append(self._pool.submit(self._scrape, target, max_series, until))
         return [job.result() for job in jobs]
 
     def close(self) -> None:

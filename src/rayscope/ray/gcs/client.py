@@ -153,19 +153,9 @@ class GcsClient:
         reply = self._call("InternalKVGcsService", "InternalKVGet", {"key": key, "namespace": namespace})
         return bytes(reply.value) or None
 
-    def task_events(self, *, limit: int | None = None, job_id: str | None = None) -> Any:
-        """``GetTaskEventsReply`` with the task attempts in the GCS (100,000 by default), including drivers.
-
-        Args:
-            limit: return at most this many. The others are counted in ``num_truncated``.
-            job_id: return only those of this job (hex).
-        """
-        request: dict[str, Any] = {"filters": {"exclude_driver": False}}
-        if limit is not None:
-            request["limit"] = limit
-        if job_id is not None:
-            # Predicate 0 is EQUAL.
-            request["filters"]["job_filters"] = [{"job_id": bytes.fromhex(job_id)}]
+    def task_events(self) -> Any:
+        """``GetTaskEventsReply`` with the attempts in the GCS (100,000 by default), including drivers."""
+        request = {"filters": {"exclude_driver": False}}
         # A busy GCS needs several seconds for a reply of 70 MB.
         return self._call("TaskInfoGcsService", "GetTaskEvents", request, timeout_s=max(30, self.timeout_s))
 
@@ -234,14 +224,6 @@ class GcsClient:
             self._check(type(empty.status).FromString(reply.status), method)
         return Table(list(reply.rows), type(getattr(empty, field).add()).FromString)
 
-    def available_resources(self) -> dict[str, dict[str, float]]:
-        """Node ID (hex) -> free resources."""
-        reply = self._call("NodeResourceInfoGcsService", "GetAllAvailableResources", {})
-        return {
-            bytes(item.node_id).hex(): dict(item.resources_available)
-            for item in getattr(reply, "resources_list", ())
-        }
-
     def rpc(self, service: str, method: str, package: str = _PACKAGE) -> Any:
         """The stub of a method, for callers that use ``metadata`` and ``explain`` themselves.
 
@@ -259,7 +241,7 @@ class GcsClient:
         return self._call("NodeResourceInfoGcsService", "GetAllResourceUsage", {}).resource_usage_data
 
     def draining_nodes(self) -> Any:
-        """Draining nodes, each with ``node_id`` and ``draining_deadline_timestamp_ms``."""
+        """Draining nodes, each with ``node_id``."""
         return self._call("NodeResourceInfoGcsService", "GetDrainingNodes", {}).draining_nodes
 
     def cluster_status(self) -> Any:

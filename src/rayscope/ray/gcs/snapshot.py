@@ -19,7 +19,7 @@ from rayscope.ray.gcs.client import GcsClient
 from rayscope.ray.gcs.task_table import add_tasks, dropped
 from rayscope.ray.jobs_api import aliases, join_jobs
 
-__all__ = ["Changes", "TaskDiff", "convert_tasks", "join_jobs", "read", "read_entities"]
+__all__ = ["Changes", "TaskDiff", "join_jobs", "read", "read_entities"]
 
 #: Table of the GCS (method of :class:`GcsClient`) -> converter of a row.
 _TABLES = {
@@ -67,14 +67,6 @@ def read_entities(
             entities = _all_jobs(entities, api_jobs)
         batch.entities.extend(entities)
         batch.entities.extend(lost_drivers(entities))
-    return batch
-
-
-def convert_tasks(reply: Any, session: str, now_ns: int | None = None) -> RecordBatch:
-    """Convert a ``GetTaskEventsReply`` to one batch."""
-    batch = RecordBatch(session)
-    add_tasks(reply.events_by_task, batch)
-    batch.drops.extend(drops_of(reply, time.time_ns() if now_ns is None else now_ns))
     return batch
 
 

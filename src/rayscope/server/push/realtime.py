@@ -185,9 +185,6 @@ class Client:
         self.unacknowledged = 0
         self.unreadable = 0
         self.last_sent = time.monotonic()
-        #: Number of messages sent, and number of versions skipped because newer ones were available.
-        self.sent = 0
-        self.skipped = 0
 
     def note(self, message: dict[str, Any]) -> None:
         """Send a message that belongs to no feed."""
@@ -214,7 +211,6 @@ class Client:
                 before = self.heard.get(feed)
                 if before is None or (text := feed.message_after(before)) is None:
                     continue
-                self.skipped += max(0, feed.seq - before - 1) if before else 0
                 self.heard[feed] = feed.seq
                 self.unacknowledged += 1
                 await self._say(text)
@@ -224,7 +220,6 @@ class Client:
 
     async def _say(self, text: str) -> None:
         await self._send(text)
-        self.sent += 1
         self.last_sent = time.monotonic()
 
 

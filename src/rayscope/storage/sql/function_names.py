@@ -86,4 +86,3 @@ UNFOLDED = (
     "asked AS (SELECT ?::VARCHAR[] AS unfolded, ?::VARCHAR[] AS actors, ?::VARCHAR[] AS tasks, "
     "?::UBIGINT[] AS highs"
 )
-FOLDED = Unfolded([], [], [], [])

@@ -190,7 +190,7 @@ def logical_rows(
         else:
             sum_rows, counted = called(reader, where, int(last_ns), spans)
         share, data = moving.result() if moving else data_edges(file, mine, attempt_count, unfolding)
-        methods = methods_of(reader, sum_rows, data)
+        methods = _methods(reader, sum_rows, data)
         names = _names(reader, actors)
     if own and len(sum_rows) + len(data) > MAX_UNASKED_ROWS:
         return logical_rows(file, filters, last_ns=last_ns, expand=expand, fold=[*fold, *own])
@@ -317,13 +317,8 @@ def _longest(
 _METHODS = f"SELECT {FUNCTION} AS func FROM attempts WHERE {IS_ACTOR}"
 
 
-def methods_of(
-    reader: duckdb.DuckDBPyConnection, rows: list[Row], data: list[Row], methods: str = _METHODS
-) -> set[str]:
-    """Return the functions that are methods of actors, including callers and ends of edges without attempts.
-
-    ``methods`` is SQL for rows with each ``func`` that is a method.
-    """
+def _methods(reader: duckdb.DuckDBPyConnection, rows: list[Row], data: list[Row]) -> set[str]:
+    """The functions that are methods of actors, including callers and ends of edges without attempts."""
     known = {row["func"] for row in rows}
     method_names = {row["func"] for row in rows if row["is_method"] and row["func"]}
     named = {row["caller"] for row in rows if row["caller_kind"] == "function"}
@@ -333,7 +328,7 @@ def methods_of(
     if not unknown_names:
         return method_names
     others = reader.execute(
-        f"SELECT DISTINCT func FROM ({methods}) WHERE func IN (SELECT unnest(?::VARCHAR[]))", [unknown_names]
+        f"SELECT DISTINCT func FROM ({_METHODS}) WHERE func IN (SELECT unnest(?::VARCHAR[]))", [unknown_names]
     ).fetchall()
     # Restarts of actors have no name in Ray.
     restarted = {name for name in unknown_names if name.endswith(".__init__")}

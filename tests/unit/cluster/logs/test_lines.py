@@ -73,15 +73,15 @@ def test_a_traceback_belongs_to_its_error_and_prints_do_not() -> None:
     ],
 )
 def test_a_line_reads_as_a_terminal_shows_it(raw: str, text: str) -> None:
-    assert plain_text(raw.encode()) == (text, False)
+    assert plain_text(raw.encode())[:2] == (text, False)
 
 
 def test_long_lines_are_cut_but_a_long_bar_shows_its_last_state() -> None:
     bar = "".join(f"\rEpoch 3: {step}/1000 {'#' * 60}" for step in range(1001))
-    assert plain_text(bar.encode()) == (f"Epoch 3: 1000/1000 {'#' * 60}", False)
-    assert plain_text(b"x" * (MAX_LETTERS + 1)) == ("x" * MAX_LETTERS, True)
-    assert plain_text(b"\x1b[1m" * 10_000 + b"end") == ("", True)
-    assert plain_text(b"a\r" + b" \r" * 100_000) == ("", False)
+    assert plain_text(bar.encode())[:2] == (f"Epoch 3: 1000/1000 {'#' * 60}", False)
+    assert plain_text(b"x" * (MAX_LETTERS + 1))[:2] == ("x" * MAX_LETTERS, True)
+    assert plain_text(b"\x1b[1m" * 10_000 + b"end")[:2] == ("", True)
+    assert plain_text(b"a\r" + b" \r" * 100_000)[:2] == ("", False)
 
 
 def test_a_coloured_time_is_read() -> None:
