@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from rayscope.api.parameters import CurrentRecords, Limit, Session
 from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
@@ -10,7 +12,7 @@ from rayscope.cluster.crashes.compute import Facts, Harm, harm_of
 from rayscope.cluster.crashes.reports import LoggedCrash, last_lines, logged_crashes
 from rayscope.cluster.logs.files import CurrentLogs, Logs
 from rayscope.model.program import script_name
-from rayscope.storage.sql.pages import Row
+from rayscope.storage.sql.pages import Row, fields_of
 
 router = Router()
 
@@ -65,30 +67,15 @@ def _facts(row: Row) -> Facts:
 
 def _item(logs: Logs, session: str, row: Row, harm: Harm, crash: LoggedCrash | None) -> schemas.CrashedWorker:
     report = crash.report if crash else None
-    return {
-        "worker_id": row["worker_id"],
-        "worker_type": row["worker_type"],
-        "node_id": row["node_id"],
-        "pid": row["pid"],
-        "job_id": row["job_id"],
-        "actor_id": row["actor_id"],
-        "actor_class": row["actor_class"],
-        "actor_name": row["actor_name"],
-        "function": row["function"],
-        "exit_type": row["exit_type"],
-        "exit_detail": row["exit_detail"],
-        "end_ns": row["end_ns"],
+    item = {
+        **fields_of(row, schemas.CrashedWorker),
         "script": script_name(row["entrypoint"]) if row["entrypoint"] else None,
         "signal": report.signal if report else None,
         "reason": report.reason if report else None,
         "is_race": report is not None and report.is_race,
-        "harm": {
-            "harm": harm.harm,
-            "code": harm.code,
-            "number": harm.number,
-            "message": harm.message,
-        },
+        "harm": harm._asdict(),
         "file": crash.name if crash else None,
         "offset": report.begin if report else None,
         "lines": last_lines(logs, session, row, crash),
     }
+    return cast(schemas.CrashedWorker, item)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.files import Logs
@@ -10,7 +10,7 @@ from rayscope.ray.agents.logs import USER_KINDS, LogName, read_name
 from rayscope.records.reader import SessionReader
 from rayscope.storage.log_archive import KeptFile, LogStore
 from rayscope.storage.sql.entities import find_id
-from rayscope.storage.sql.pages import Row
+from rayscope.storage.sql.pages import Row, fields_of
 
 #: Up to this many nodes, all files are listed without an explicit request.
 _MAX_NODES_UNASKED = 8
@@ -73,17 +73,8 @@ def list_files(
                 for name in every_name
             ]
             count = len(every_name)
-        nodes.append(
-            {
-                "node_id": node,
-                "state": row["state"],
-                "node_ip": row["node_ip"],
-                "hostname": row["hostname"],
-                "is_head": row["is_head"],
-                "files": count,
-                "problem": problem,
-            }
-        )
+        item = {**fields_of(row, schemas.LogNode), "files": count, "problem": problem}
+        nodes.append(cast(schemas.LogNode, item))
     return nodes, files
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -13,6 +13,7 @@ from rayscope.cluster.placement.compute import WorkerRow, held
 from rayscope.cluster.placement.reservations import Group, reservation
 from rayscope.model.usage import Autoscaler, Demand, Resources
 from rayscope.ray.agents.runtime_envs import RuntimeEnv
+from rayscope.storage.sql.pages import fields_of
 
 #: Maximum number of holders of resources that are listed, the largest first.
 _MAX_HOLDERS = 50
@@ -134,24 +135,16 @@ def pending_of(
                 if row["runtime_env"] and reason.code in ("fits", "busy"):
                     # While its environment is being built, the request's own resources are already reserved.
                     reason = _unbuilt(row["runtime_env"], runtime_envs) or reason
-        found.append(
-            {
-                "kind": row["kind"],
-                "name": row["name"],
-                "id": row["id"],
-                "job_id": row["job_id"],
-                "count": row["count"],
-                "since_ns": row["since_ns"],
-                "state": row["state"],
-                "runtime_env": row["runtime_env"],
-                "bundles": bundles,
-                "strategy": strategy,
-                "resources": shape,
-                "reason": _explained(reason),
-                "holders": [],
-                "holders_left_out": 0,
-            }
-        )
+        item = {
+            **fields_of(row, schemas.PendingItem),
+            "bundles": bundles,
+            "strategy": strategy,
+            "resources": shape,
+            "reason": _explained(reason),
+            "holders": [],
+            "holders_left_out": 0,
+        }
+        found.append(cast(schemas.PendingItem, item))
     return sorted(found, key=lambda one: (not one["reason"]["never"], one["since_ns"] or 0))
 
 
@@ -172,15 +165,8 @@ def add_holders(
         if one["reason"]["code"] != "busy" or resource is None or resource not in rows:
             continue
         able = {place.node_id for place in places if place.total.get(resource, 0.0) >= wanted}
-        shown: list[schemas.PendingHolder] = [
-            {
-                "kind": row["kind"],
-                "name": row["name"],
-                "id": row["id"],
-                "attempt": row["attempt"],
-                "since_ns": row["since_ns"],
-                "amount": amount,
-            }
+        shown = [
+            cast(schemas.PendingHolder, {**fields_of(row, schemas.PendingHolder), "amount": amount})
             for row in rows[resource]
             if (amount := _held_of(row, resource, able)) > 0
         ]

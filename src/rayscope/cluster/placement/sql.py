@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import duckdb
 import msgspec
@@ -27,7 +27,7 @@ from rayscope.storage.sql.execution import (
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters, default_time
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.node_names import node_name
-from rayscope.storage.sql.pages import Row, rows_of
+from rayscope.storage.sql.pages import Row, fields_of, rows_of
 from rayscope.storage.sql.situations import AWAITED, IN_FLIGHT, ON_WORKER, create_flight
 from rayscope.storage.sql.worker_names import DRIVERS_JOB
 
@@ -320,18 +320,13 @@ def _attempts(reader: duckdb.DuckDBPyConnection, at_ns: int) -> dict[str, list[s
     attempts: dict[str, list[schemas.RunningAttempt]] = {}
     for row in rows:
         wait = blocked.get((row["task_id"], row["attempt"])) if row["situation"] == "blocked" else None
-        attempt: schemas.RunningAttempt = {
-            "task_id": row["task_id"],
-            "attempt": row["attempt"],
+        attempt = {
+            **fields_of(row, schemas.RunningAttempt),
             "name": (script_name(row["name"]) or "driver") if row["type"] == DRIVER else row["name"],
-            "type": row["type"],
-            "since_ns": row["since_ns"],
-            "situation": row["situation"],
-            "situation_ns": row["situation_ns"],
             "call": wait["call"] if wait else None,
             "blocked_on": wait["blocked_on"] if wait else [],
         }
-        attempts.setdefault(row["worker_id"], []).append(attempt)
+        attempts.setdefault(row["worker_id"], []).append(cast(schemas.RunningAttempt, attempt))
     return attempts
 
 

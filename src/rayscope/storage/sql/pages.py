@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -153,6 +153,11 @@ def like(text: str) -> str:
 def literal(text: str) -> str:
     """A constant as an SQL literal. Use parameters for values from requests."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def fields_of(row: Mapping[str, Any], schema: Any) -> Row:
+    """The columns of a row that are fields of a schema (a TypedDict)."""
+    return {name: row[name] for name in schema.__annotations__ if name in row}
 
 
 def rows_of(cursor: duckdb.DuckDBPyConnection) -> list[Any]:

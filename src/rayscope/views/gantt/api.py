@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, cast
 
 import msgspec
 from fastapi import Query, Request
@@ -18,7 +18,7 @@ from rayscope.records.rollups import Make, Rollups
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.storage.sql.filters import TaskFilters, hidden_libraries
-from rayscope.storage.sql.pages import Row
+from rayscope.storage.sql.pages import Row, fields_of
 from rayscope.views.gantt import schemas, sql
 from rayscope.views.gantt.compute import mean_running, pack
 from rayscope.views.gantt.sql import NOT_PLACED
@@ -172,25 +172,16 @@ def _pack_lanes(by: str, lanes: list[Row], bars: list[Row]) -> _Rows:
         for at in queue:
             rows.lane[at], rows.row[at] = number, packed.rows
         rows.lanes.append(
-            {
-                "id": lane["lane"] if placed_lane else "",
-                "kind": by if placed_lane else "not_placed",
-                "node_id": lane["node_id"],
-                "pid": lane["pid"],
-                "actor_id": lane["actor_id"],
-                "attempts": lane["attempts"],
-                "busy_ns": lane["busy_ns"],
-                "waiting": lane["waiting"],
-                "label": lane["label"],
-                "node_ip": lane["node_ip"],
-                "class_name": lane["class_name"],
-                "actor_name": lane["actor_name"],
-                "depth": lane["depth"],
-                "functions": lane["functions"],
-                "functions_total": lane["functions_total"],
-                "rows": max(1, packed.rows + bool(queue)),
-                "folded": packed.folded,
-            }
+            cast(
+                schemas.GanttLane,
+                {
+                    **fields_of(lane, schemas.GanttLane),
+                    "id": lane["lane"] if placed_lane else "",
+                    "kind": by if placed_lane else "not_placed",
+                    "rows": max(1, packed.rows + bool(queue)),
+                    "folded": packed.folded,
+                },
+            )
         )
     return rows
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from fastapi import Request
 
 from rayscope.api.parameters import By, CurrentRecords, Filters, Levels, Session
@@ -9,8 +11,9 @@ from rayscope.api.responses import Json, answer_from_record
 from rayscope.api.routes import Router
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.call_lanes import MAX_LEVELS
+from rayscope.storage.sql.pages import fields_of
 from rayscope.views.range import sql
-from rayscope.views.range.schemas import RangeAnswer
+from rayscope.views.range.schemas import RangeAnswer, RangeFunction, RangeLane
 from rayscope.views.range.sql import RangeSums
 
 router = Router()
@@ -50,40 +53,21 @@ def _describe_range(session: str, sums: RangeSums, by: str) -> RangeAnswer:
         "busy_ns": sums.busy_ns,
         "running": {"mean": sums.busy_ns / length, "most": sums.most},
         "functions": [
-            {
-                "name": row["name"],
-                "attempts": row["attempts"],
-                "failed": row["failed"],
-                "executing_ns": row["executing_ns"],
-                "awaiting_ns": row["awaiting_ns"],
-                "blocked_ns": row["blocked_ns"],
-                "busy_ns": row["busy_ns"],
-                "mean": row["busy_ns"] / length,
-            }
+            cast(RangeFunction, {**fields_of(row, RangeFunction), "mean": row["busy_ns"] / length})
             for row in sums.functions
         ],
         "functions_total": sums.functions_total,
         "functions_left_out_ns": sums.phases["executing"]
         - sum(row["executing_ns"] for row in sums.functions),
         "lanes": [
-            {
-                "kind": by,
-                "node_id": row["node_id"],
-                "pid": row["pid"],
-                "actor_id": row["actor_id"],
-                "attempts": row["attempts"],
-                "busy_ns": row["busy_ns"],
-                "label": row["label"],
-                "node_ip": row["node_ip"],
-                "class_name": row["class_name"],
-                "actor_name": row["actor_name"],
-                "id": row["id"],
-                "rows": row["rows"],
-                "depth": row["depth"],
-                "functions": row["functions"],
-                "functions_total": row["functions_total"],
-                "share": row["busy_ns"] / (length * row["rows"]) if row["rows"] else None,
-            }
+            cast(
+                RangeLane,
+                {
+                    **fields_of(row, RangeLane),
+                    "kind": by,
+                    "share": row["busy_ns"] / (length * row["rows"]) if row["rows"] else None,
+                },
+            )
             for row in sums.lanes
         ],
         "lanes_total": sums.lanes_total,
