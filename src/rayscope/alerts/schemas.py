@@ -133,17 +133,22 @@ class RulesAnswer(TypedDict):
     folder: str
 
 
-class AlertEvent(TypedDict):
-    """A transition, and the series that caused it."""
+class TestedTransition(TypedDict):
+    """A transition of an alert."""
 
     time_ns: int
-    rule: str
-    fingerprint: str
     before: State
     after: State
     labels: dict[str, str]
     annotations: dict[str, str]
     value: float | None
+
+
+class AlertEvent(TestedTransition):
+    """A transition, and the series that caused it."""
+
+    rule: str
+    fingerprint: str
     threshold: float | None
     op: str | None
     times_ms: list[int]
@@ -271,17 +276,6 @@ class TestBody(Body):
     yaml: str | None = Field(None, max_length=64 << 10)
     since_ns: int | None = Field(None, ge=0, le=2**62)
     until_ns: int | None = Field(None, ge=0, le=2**62)
-
-
-class TestedTransition(TypedDict):
-    """A transition of an alert."""
-
-    time_ns: int
-    before: State
-    after: State
-    labels: dict[str, str]
-    annotations: dict[str, str]
-    value: float | None
 
 
 class TestResult(TypedDict):

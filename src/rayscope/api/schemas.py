@@ -14,6 +14,28 @@ class HiddenLibrary(TypedDict):
     attempts: int
 
 
+class AttemptLane(TypedDict):
+    """A worker, node, actor, or function, and its attempts.
+
+    ``functions`` are the first of ``functions_total`` functions that a worker ran.
+    """
+
+    id: str
+    kind: str
+    label: str | None
+    depth: int | None
+    node_id: str | None
+    node_ip: str | None
+    pid: int | None
+    actor_id: str | None
+    class_name: str | None
+    actor_name: str | None
+    functions: list[str]
+    functions_total: int
+    attempts: int
+    busy_ns: int
+
+
 class Body(BaseModel):
     """Base of all request schemas. Types are strict: 0 is not false, and "1" is not a number."""
 

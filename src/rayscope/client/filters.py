@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 
-class EntityFilters(TypedDict, total=False):
+class _Filters(TypedDict, total=False):
+    """Filters of all lists."""
+
+    job_id: str
+    node_id: str
+    q: str
+    since_ns: int
+    until_ns: int
+
+
+class EntityFilters(_Filters, total=False):
     """Filters of actors, nodes, workers, jobs and placement groups, for rows that have the field.
 
     ``state`` and ids: several, separated by commas. ``internal``: include Ray's internal entities.
@@ -13,29 +23,22 @@ class EntityFilters(TypedDict, total=False):
     """
 
     state: str
-    job_id: str
-    node_id: str
     worker_id: str
     actor_id: str
     name: str
     class_name: str
     type: str
     at_least: str
-    q: str
-    since_ns: int
-    until_ns: int
     internal: bool
 
 
-class TaskFilters(TypedDict, total=False):
+class TaskFilters(_Filters, total=False):
     """Filters of attempts, for the list of tasks, the views of them and exports."""
 
-    job_id: str
     name: str
     func_name: str
     state: str
     type: str
-    node_id: str
     worker_id: str
     actor_id: str
     parent_task_id: str
@@ -43,22 +46,14 @@ class TaskFilters(TypedDict, total=False):
     placement_group_id: str
     error_type: str
     annotation: str
-    q: str
     only: str
-    since_ns: int
-    until_ns: int
 
 
-class EventFilters(TypedDict, total=False):
+class EventFilters(_Filters, total=False):
     """Filters of events."""
 
     severity: str
     kind: str
-    node_id: str
-    job_id: str
-    q: str
-    since_ns: int
-    until_ns: int
 
 
 class JobOptions(TypedDict, total=False):

@@ -10,3 +10,11 @@ class LibraryProblem(TypedDict):
 
     message: str
     remedy: str
+
+
+class LibraryPage(TypedDict):
+    """The fields that pages of libraries share. ``problem``: why some may be out of date."""
+
+    session: str
+    total: int
+    problem: LibraryProblem | None

@@ -44,15 +44,20 @@ class ChartQuery(TypedDict):
     bold: bool
 
 
-class ListedChart(TypedDict):
-    """A chart of a page."""
+class KeptChart(TypedDict):
+    """A stored chart."""
 
-    key: str
     title: str
     queries: list[ChartQuery]
     unit: str
-    stacked: bool
     width: int
+    stacked: bool
+
+
+class ListedChart(KeptChart):
+    """A chart of a page."""
+
+    key: str
 
 
 class ListedVariable(TypedDict):
@@ -102,16 +107,6 @@ class DashboardGiven(Body):
 
     title: str = Field(min_length=1, max_length=200)
     charts: list[DashboardChart] = Field(max_length=60)
-
-
-class KeptChart(TypedDict):
-    """A stored chart."""
-
-    title: str
-    queries: list[ChartQuery]
-    unit: str
-    width: int
-    stacked: bool
 
 
 class Dashboard(TypedDict):

@@ -152,8 +152,6 @@ export interface AgentFigures {
 /** A transition, and the series that caused it. */
 export interface AlertEvent {
   time_ns: number;
-  rule: string;
-  fingerprint: string;
   before: 'inactive' | 'pending' | 'firing' | 'resolved' | 'ended';
   after: 'inactive' | 'pending' | 'firing' | 'resolved' | 'ended';
   labels: {
@@ -163,6 +161,8 @@ export interface AlertEvent {
     [k: string]: string;
   };
   value: number | null;
+  rule: string;
+  fingerprint: string;
   threshold: number | null;
   op: string | null;
   times_ms: number[];
@@ -489,12 +489,12 @@ export interface ListedPage {
 }
 /** A chart of a page. */
 export interface ListedChart {
-  key: string;
   title: string;
   queries: ChartQuery[];
   unit: string;
-  stacked: boolean;
   width: number;
+  stacked: boolean;
+  key: string;
 }
 /** A variable `$name` in a page's expressions, whose values are those of a metric's label. */
 export interface ListedVariable {
@@ -509,13 +509,9 @@ export interface Cluster {
 }
 /** The numbers of all kinds of entities. */
 export interface ClusterAnswer {
-  session: string;
   recording: 'events' | 'snapshot' | 'events+snapshot';
   nodes: NodeCounts;
   resources_total: {
-    [k: string]: number;
-  };
-  tasks: {
     [k: string]: number;
   };
   actors: {
@@ -534,6 +530,10 @@ export interface ClusterAnswer {
     [k: string]: {
       [k: string]: number;
     };
+  };
+  session: string;
+  tasks: {
+    [k: string]: number;
   };
 }
 /** The numbers of living and dead nodes. */
@@ -818,9 +818,9 @@ export interface OperatorItem {
 /** The datasets of a session, newest first. ``problem``: why the data may be out of date. */
 export interface DatasetPage {
   session: string;
-  items: DatasetItem[];
   total: number;
   problem: LibraryProblem | null;
+  items: DatasetItem[];
 }
 /** Why the state of a library cannot be read at present, and a remedy. */
 export interface LibraryProblem {
@@ -1299,8 +1299,8 @@ export interface GanttLane {
   functions: string[];
   functions_total: number;
   attempts: number;
-  waiting: number;
   busy_ns: number;
+  waiting: number;
   rows: number;
   folded: number;
 }
@@ -2159,18 +2159,18 @@ export interface Usage {
 }
 /** One node at ``at_ns``. */
 export interface NodeAnswer {
-  session: string;
-  at_ns: number | null;
-  live: boolean;
-  scripts: {
-    [k: string]: string;
-  };
   node: PhysicalNode;
   labels: string | null;
   end_ns: number | null;
   workers: NodeWorker[];
   workers_total: number;
   bundles: PhysicalBundle[];
+  session: string;
+  at_ns: number | null;
+  live: boolean;
+  scripts: {
+    [k: string]: string;
+  };
 }
 /** A node, its resources, the reserved part of them, and the sums of everything on it. */
 export interface PhysicalNode {
@@ -2455,21 +2455,11 @@ export interface ReasonItem {
 }
 /** Contents of the nodes at ``at_ns``. */
 export interface PhysicalAnswer {
-  session: string;
-  at_ns: number | null;
-  live: boolean;
   nodes: PhysicalNodes;
   workers: PhysicalWorkers;
   bundles: PhysicalBundles;
-  groups: PhysicalGroup[];
-  amounts: {
-    [k: string]: number;
-  }[];
   kinds: string[];
   jobs: string[];
-  scripts: {
-    [k: string]: string;
-  };
   classes: string[];
   states: string[];
   functions: string[];
@@ -2480,6 +2470,16 @@ export interface PhysicalAnswer {
   nodes_total: number;
   workers_total: number;
   bundles_total: number;
+  groups: PhysicalGroup[];
+  amounts: {
+    [k: string]: number;
+  }[];
+  session: string;
+  at_ns: number | null;
+  live: boolean;
+  scripts: {
+    [k: string]: string;
+  };
   workers_left_out: number;
   annotations: string[];
   measured: Measured | null;
@@ -2488,16 +2488,16 @@ export interface PhysicalAnswer {
 export interface PhysicalNodes {
   node_id: string[];
   name: string[];
-  node_ip: (string | null)[];
   is_head: boolean[];
+  workers: number[];
+  internal: number[];
+  running: number[];
+  node_ip: (string | null)[];
   is_known: boolean[];
   start_ns: (number | null)[];
   total: number[];
   used: number[];
-  internal: number[];
-  workers: number[];
   actors: number[];
-  running: number[];
   blocked: number[];
   bytes: number[];
   left_out: number[];
@@ -2507,13 +2507,13 @@ export interface PhysicalWorkers {
   key: string[];
   node: number[];
   kind: number[];
-  is_internal: boolean[];
   pid: number[];
-  job: number[];
   actor_class: number[];
-  actor_state: number[];
   function: number[];
   running: number[];
+  is_internal: boolean[];
+  job: number[];
+  actor_state: number[];
   blocked: number[];
   reserved: number[];
   bundle: number[];
@@ -3000,17 +3000,18 @@ export interface ServeDeploymentItem {
 }
 /** A controller. ``health``: how well it keeps up, to two digits; times as Serve names them (s, ms). */
 export interface ServeController {
-  actor_id: string;
   state: string | null;
   last_state: string | null;
   since_ns: number | null;
-  node_id: string | null;
+  end_ns: number | null;
+  end_known_by: 'session' | null;
   node_ip: string | null;
   worker_id: string | null;
   log_file: string | null;
+  history: ServeChange[];
+  actor_id: string;
+  node_id: string | null;
   start_ns: number | null;
-  end_ns: number | null;
-  end_known_by: 'session' | null;
   proxy_location: string | null;
   http_options: {
     [k: string]: unknown;
@@ -3021,30 +3022,29 @@ export interface ServeController {
   health: {
     [k: string]: number;
   } | null;
-  history: ServeChange[];
 }
 /** Serve in a session. ``problem``: why the data may be out of date. */
 export interface ServePage {
   session: string;
-  items: ServeApplicationItem[];
   total: number;
+  problem: LibraryProblem | null;
+  items: ServeApplicationItem[];
   proxies: ServeProxy[];
   controllers: ServeController[];
-  problem: LibraryProblem | null;
 }
 /** The proxy of a node. */
 export interface ServeProxy {
-  node_id: string;
   state: string | null;
   last_state: string | null;
   since_ns: number | null;
   end_ns: number | null;
   end_known_by: 'session' | null;
-  actor_id: string | null;
   node_ip: string | null;
   worker_id: string | null;
   log_file: string | null;
   history: ServeChange[];
+  node_id: string;
+  actor_id: string | null;
 }
 /** A request. */
 export interface ServeRequest {
@@ -3539,9 +3539,9 @@ export interface TrainRunItem {
 /** The training runs of a session, newest first. ``problem``: why some may be missing or out of date. */
 export interface TrainRunPage {
   session: string;
-  items: TrainRunItem[];
   total: number;
   problem: LibraryProblem | null;
+  items: TrainRunItem[];
 }
 /** Objects produced on ``source`` and consumed on ``target``. */
 export interface TransferPair {
@@ -3671,9 +3671,9 @@ export interface TuneExperimentItem {
 /** The experiments of a session, newest first. ``problem``: why some may be missing. */
 export interface TuneExperimentPage {
   session: string;
-  items: TuneExperimentItem[];
   total: number;
   problem: LibraryProblem | null;
+  items: TuneExperimentItem[];
 }
 /** The predicted duration of a job with changes. ``baseline_ns``: how long it took until ``end_ns``. */
 export interface WhatIfAnswer {

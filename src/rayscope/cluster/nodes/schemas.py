@@ -7,37 +7,10 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from rayscope.cluster.placement.schemas import NodeWorker, PhysicalBundle
+from rayscope.cluster.placement.schemas import CellNodes, CellWorkers, NodeWorker, PhysicalBundle
 
 #: Things that hold resources or wait for them.
 HolderKind = Literal["actor", "task", "placement_group"]
-
-
-class CellNodes(TypedDict):
-    """Nodes as columns, the head first and then by name. ``workers`` excludes Ray's own processes, which
-    ``internal`` counts.
-    """
-
-    node_id: list[str]
-    name: list[str]
-    is_head: list[bool]
-    workers: list[int]
-    internal: list[int]
-    running: list[int]
-
-
-class CellWorkers(TypedDict):
-    """Workers as columns, sorted by node. ``key``: the beginning of the ID. Numbers, except ``pid`` and
-    ``running``, are indexes into ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 means none.
-    """
-
-    key: list[str]
-    node: list[int]
-    kind: list[int]
-    pid: list[int]
-    actor_class: list[int]
-    function: list[int]
-    running: list[int]
 
 
 class NodePercents(TypedDict):

@@ -125,39 +125,53 @@ class PhysicalNode(TypedDict):
     left_out: int
 
 
-class PhysicalNodes(TypedDict):
-    """Nodes as columns of equal length. ``total`` and ``used`` are indexes into ``amounts``, or -1."""
+class CellNodes(TypedDict):
+    """Nodes as columns, the head first and then by name. ``workers`` excludes Ray's own processes, which
+    ``internal`` counts.
+    """
 
     node_id: list[str]
     name: list[str]
-    node_ip: list[str | None]
     is_head: list[bool]
+    workers: list[int]
+    internal: list[int]
+    running: list[int]
+
+
+class CellWorkers(TypedDict):
+    """Workers as columns, sorted by node. ``key``: the beginning of the ID. Numbers, except ``pid`` and
+    ``running``, are indexes into ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 means none.
+    """
+
+    key: list[str]
+    node: list[int]
+    kind: list[int]
+    pid: list[int]
+    actor_class: list[int]
+    function: list[int]
+    running: list[int]
+
+
+class PhysicalNodes(CellNodes):
+    """Nodes as columns of equal length. ``total`` and ``used`` are indexes into ``amounts``, or -1."""
+
+    node_ip: list[str | None]
     is_known: list[bool]
     start_ns: list[int | None]
     total: list[int]
     used: list[int]
-    internal: list[int]
-    workers: list[int]
     actors: list[int]
-    running: list[int]
     blocked: list[int]
     bytes: list[int]
     left_out: list[int]
 
 
-class PhysicalWorkers(TypedDict):
+class PhysicalWorkers(CellWorkers):
     """Workers as columns of equal length. Values are indexes into the response's lists, -1 if unknown."""
 
-    key: list[str]
-    node: list[int]
-    kind: list[int]
     is_internal: list[bool]
-    pid: list[int]
     job: list[int]
-    actor_class: list[int]
     actor_state: list[int]
-    function: list[int]
-    running: list[int]
     blocked: list[int]
     reserved: list[int]
     bundle: list[int]

@@ -150,16 +150,21 @@ class NodeCounts(TypedDict):
     dead: int
 
 
-class ClusterAnswer(TypedDict):
-    """The numbers of all kinds of entities."""
+class Glance(TypedDict):
+    """The numbers of all kinds of entities by state, and the resources of living nodes."""
 
-    session: str
     recording: Recording
     nodes: NodeCounts
     resources_total: dict[str, float]
-    tasks: dict[str, int]
     actors: dict[str, int]
     jobs: dict[str, int]
     workers: dict[str, int]
     placement_groups: dict[str, int]
     libraries: dict[str, dict[str, int]]
+
+
+class ClusterAnswer(Glance):
+    """The numbers of all kinds of entities."""
+
+    session: str
+    tasks: dict[str, int]

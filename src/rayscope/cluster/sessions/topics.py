@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing_extensions import TypedDict
-
 from rayscope.cluster.recording.recording import recording
-from rayscope.cluster.recording.schemas import Recording
 from rayscope.cluster.sessions import schemas, sql
 from rayscope.ingest.clusters import Clusters
 from rayscope.libraries.used import libraries
@@ -15,19 +12,6 @@ from rayscope.storage.sql import sessions as sessions_sql
 
 _NEWEST_FAILURES = 10
 _MESSAGE_CHARS = 300
-
-
-class Glance(TypedDict):
-    """The numbers of all kinds of entities by state, and the resources of living nodes."""
-
-    recording: Recording
-    nodes: schemas.NodeCounts
-    resources_total: dict[str, float]
-    actors: dict[str, int]
-    jobs: dict[str, int]
-    workers: dict[str, int]
-    placement_groups: dict[str, int]
-    libraries: dict[str, dict[str, int]]
 
 
 def cluster(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> dict[str, object]:
@@ -42,7 +26,7 @@ def cluster(catalog: Catalog, records: SessionReader, clusters: Clusters, sessio
     }
 
 
-def glance(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> Glance:
+def glance(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> schemas.Glance:
     """The part of the live topic that ``GET /api/v1/cluster`` also returns."""
     counts = records.read_cached(session, "counts", sessions_sql.counts)
     return {

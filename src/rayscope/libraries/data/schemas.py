@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from rayscope.libraries.schemas import LibraryProblem
+from rayscope.libraries.schemas import LibraryPage
 
 
 class OperatorItem(TypedDict):
@@ -48,13 +48,10 @@ class DatasetItem(_DatasetFields):
     operators: list[OperatorItem]
 
 
-class DatasetPage(TypedDict):
+class DatasetPage(LibraryPage):
     """The datasets of a session, newest first. ``problem``: why the data may be out of date."""
 
-    session: str
     items: list[DatasetItem]
-    total: int
-    problem: LibraryProblem | None
 
 
 class TaskNames(TypedDict):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
-from rayscope.libraries.schemas import LibraryProblem
+from rayscope.libraries.schemas import LibraryPage
 
 
 class ServeChange(TypedDict):
@@ -113,52 +113,45 @@ class ServeReplica(TypedDict):
     start_error: str | None
 
 
-class ServeProxy(TypedDict):
-    """The proxy of a node."""
+class _ProcessFields(TypedDict):
+    """An actor of Serve itself, without what identifies it. Times as in ServeDeploymentItem."""
 
-    node_id: str
     state: str | None
     last_state: str | None
     since_ns: int | None
     end_ns: int | None
     end_known_by: Literal["session"] | None
-    actor_id: str | None
     node_ip: str | None
     worker_id: str | None
     log_file: str | None
     history: list[ServeChange]
 
 
-class ServeController(TypedDict):
+class ServeProxy(_ProcessFields):
+    """The proxy of a node."""
+
+    node_id: str
+    actor_id: str | None
+
+
+class ServeController(_ProcessFields):
     """A controller. ``health``: how well it keeps up, to two digits; times as Serve names them (s, ms)."""
 
     actor_id: str
-    state: str | None
-    last_state: str | None
-    since_ns: int | None
     node_id: str | None
-    node_ip: str | None
-    worker_id: str | None
-    log_file: str | None
     start_ns: int | None
-    end_ns: int | None
-    end_known_by: Literal["session"] | None
     proxy_location: str | None
     http_options: dict[str, Any] | None
     grpc_options: dict[str, Any] | None
     health: dict[str, float] | None
-    history: list[ServeChange]
 
 
-class ServePage(TypedDict):
+class ServePage(LibraryPage):
     """Serve in a session. ``problem``: why the data may be out of date."""
 
-    session: str
     items: list[ServeApplicationItem]
-    total: int
     proxies: list[ServeProxy]
     controllers: list[ServeController]
-    problem: LibraryProblem | None
 
 
 class ServeCalls(TypedDict):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from rayscope.libraries.schemas import LibraryProblem
+from rayscope.libraries.schemas import LibraryPage
 
 
 class TrainRunItem(TypedDict):
@@ -29,13 +29,10 @@ class TrainRunItem(TypedDict):
     worker_count: int
 
 
-class TrainRunPage(TypedDict):
+class TrainRunPage(LibraryPage):
     """The training runs of a session, newest first. ``problem``: why some may be missing or out of date."""
 
-    session: str
     items: list[TrainRunItem]
-    total: int
-    problem: LibraryProblem | None
 
 
 class TrainAttempt(TypedDict):

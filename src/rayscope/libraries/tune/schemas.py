@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from rayscope.libraries.schemas import LibraryProblem
+from rayscope.libraries.schemas import LibraryPage
 
 TuneMode = Literal["min", "max"]
 
@@ -43,13 +43,10 @@ class TuneExperimentItem(TypedDict):
     best_value: float | None
 
 
-class TuneExperimentPage(TypedDict):
+class TuneExperimentPage(LibraryPage):
     """The experiments of a session, newest first. ``problem``: why some may be missing."""
 
-    session: str
     items: list[TuneExperimentItem]
-    total: int
-    problem: LibraryProblem | None
 
 
 class TuneTrial(TypedDict):

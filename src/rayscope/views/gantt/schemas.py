@@ -4,31 +4,17 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from rayscope.api.schemas import HiddenLibrary
+from rayscope.api.schemas import AttemptLane, HiddenLibrary
 
 
-class GanttLane(TypedDict):
+class GanttLane(AttemptLane):
     """A worker, node, actor, or function, over the whole extent.
 
     ``functions`` are the first of ``functions_total`` functions that a worker ran. ``waiting`` counts
     attempts that wait for a worker or, on the lane of an actor or its worker, for the actor.
     """
 
-    id: str
-    kind: str
-    label: str | None
-    depth: int | None
-    node_id: str | None
-    node_ip: str | None
-    pid: int | None
-    actor_id: str | None
-    class_name: str | None
-    actor_name: str | None
-    functions: list[str]
-    functions_total: int
-    attempts: int
     waiting: int
-    busy_ns: int
     rows: int
     folded: int
 

@@ -5,47 +5,24 @@ from __future__ import annotations
 from typing_extensions import TypedDict
 
 from rayscope.cluster.nodes.schemas import Measured
-from rayscope.cluster.placement.schemas import (
-    NodeWorker,
-    PhysicalBundle,
-    PhysicalBundles,
-    PhysicalGroup,
-    PhysicalNode,
-    PhysicalNodes,
-    PhysicalWorkers,
-)
+from rayscope.cluster.placement.schemas import NodeContent, PlacementColumns
 
 
-class PhysicalAnswer(TypedDict):
+class PhysicalAnswer(PlacementColumns):
     """Contents of the nodes at ``at_ns``."""
 
     session: str
     at_ns: int | None
     live: bool
-    nodes: PhysicalNodes
-    workers: PhysicalWorkers
-    bundles: PhysicalBundles
-    groups: list[PhysicalGroup]
-    amounts: list[dict[str, float]]
-    kinds: list[str]
-    jobs: list[str]
     #: The script of each job.
     scripts: dict[str, str]
-    classes: list[str]
-    states: list[str]
-    functions: list[str]
-    reserved: list[dict[str, float]]
-    values: list[str]
-    nodes_total: int
-    workers_total: int
-    bundles_total: int
     workers_left_out: int
     annotations: list[str]
     #: Measured usage, only for the present time of a live session.
     measured: Measured | None
 
 
-class NodeAnswer(TypedDict):
+class NodeAnswer(NodeContent):
     """One node at ``at_ns``."""
 
     session: str
@@ -53,12 +30,6 @@ class NodeAnswer(TypedDict):
     live: bool
     #: The script of each job.
     scripts: dict[str, str]
-    node: PhysicalNode
-    labels: str | None
-    end_ns: int | None
-    workers: list[NodeWorker]
-    workers_total: int
-    bundles: list[PhysicalBundle]
 
 
 class TransferPair(TypedDict):

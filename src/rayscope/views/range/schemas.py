@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
+from rayscope.api.schemas import AttemptLane
+
 
 class RangeFunction(TypedDict):
     """A function's attempts inside the range."""
@@ -18,26 +20,12 @@ class RangeFunction(TypedDict):
     mean: float
 
 
-class RangeLane(TypedDict):
+class RangeLane(AttemptLane):
     """A worker, node, actor, or function, inside the range.
 
     ``functions`` are the first of ``functions_total`` functions that a worker ran.
     """
 
-    id: str
-    kind: str
-    label: str | None
-    depth: int | None
-    node_id: str | None
-    node_ip: str | None
-    pid: int | None
-    actor_id: str | None
-    class_name: str | None
-    actor_name: str | None
-    functions: list[str]
-    functions_total: int
-    attempts: int
-    busy_ns: int
     rows: int | None
     share: float | None
 

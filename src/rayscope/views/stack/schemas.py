@@ -17,14 +17,19 @@ class StackExample(TypedDict):
     worker_pid: int | None
 
 
-class StackBlockedOn(TypedDict):
-    """A target of the waits of a node's attempts. ``count`` is the number of (waiter, target) pairs."""
+class StackLink(TypedDict):
+    """One step of a chain of waits."""
 
     node: str
     name: str
     type: str | None
     situation: Situation
     count: int
+
+
+class StackBlockedOn(StackLink):
+    """A target of the waits of a node's attempts. ``count`` is the number of (waiter, target) pairs."""
+
     examples: list[str]
 
 
@@ -51,16 +56,6 @@ class StackNode(TypedDict):
     blocked_on: list[StackBlockedOn]
     folded_nodes: int
     folded_count: int
-
-
-class StackLink(TypedDict):
-    """One step of a chain of waits."""
-
-    node: str
-    name: str
-    type: str | None
-    situation: Situation
-    count: int
 
 
 class StackAnswer(TypedDict):
