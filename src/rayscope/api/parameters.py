@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import fields
+from inspect import Parameter, Signature
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Query
 
@@ -43,47 +45,31 @@ def node_ids(records: SessionReader, session: str | None, nodes: str | None) -> 
     return found
 
 
-def _task_filters(
-    records: CurrentRecords,
-    session: Session = None,
-    job_id: Text = None,
-    name: Text = None,
-    func_name: Text = None,
-    state: Text = None,
-    type: Text = None,
-    node_id: Text = None,
-    worker_id: Text = None,
-    actor_id: Text = None,
-    parent_task_id: Text = None,
-    caller_task_id: Text = None,
-    placement_group_id: Text = None,
-    error_type: Text = None,
-    annotation: Annotated[str | None, Query(max_length=500, description="NAME or NAME=VALUE")] = None,
-    q: Text = None,
-    only: Annotated[Literal["mine"] | None, Query(description="mine: without functions of libraries")] = None,
-    since_ns: Nanoseconds = None,
-    until_ns: Nanoseconds = None,
-) -> TaskFilters:
-    return TaskFilters(
-        job_id=job_id,
-        name=name,
-        func_name=func_name,
-        state=state,
-        type=type,
-        node_id=node_ids(records, session, node_id),
-        worker_id=worker_id,
-        actor_id=actor_id,
-        parent_task_id=parent_task_id,
-        caller_task_id=caller_task_id,
-        placement_group_id=placement_group_id,
-        error_type=error_type,
-        annotation=annotation,
-        q=q,
-        only=only,
-        since_ns=since_ns,
-        until_ns=until_ns,
-    )
+def filters_of(shape: type[Any], **kinds: Any) -> Any:
+    """A dependency that reads the fields of a dataclass of filters from the query. Nodes may have names.
+
+    ``kinds``: the parameters that are neither texts nor times.
+    """
+
+    def read(records: SessionReader, session: str | None, **values: Any) -> Any:
+        values["node_id"] = node_ids(records, session, values["node_id"])
+        return shape(**values)
+
+    kinds |= {"since_ns": Nanoseconds, "until_ns": Nanoseconds}
+    types = {"session": Session} | {one.name: kinds.get(one.name, Text) for one in fields(shape)}
+    keyword = Parameter.KEYWORD_ONLY
+    parameters = [Parameter(name, keyword, default=None, annotation=kind) for name, kind in types.items()]
+    service = Parameter("records", keyword, annotation=CurrentRecords)
+    read.__signature__ = Signature([service, *parameters])  # type: ignore[attr-defined]
+    return Depends(read)
 
 
 #: Selects task attempts: the filters of the list of tasks and of the views of attempts.
-Filters = Annotated[TaskFilters, Depends(_task_filters)]
+Filters = Annotated[
+    TaskFilters,
+    filters_of(
+        TaskFilters,
+        annotation=Annotated[str | None, Query(max_length=500, description="NAME or NAME=VALUE")],
+        only=Annotated[Literal["mine"] | None, Query(description="mine: without functions of libraries")],
+    ),
+]

@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import Depends, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 
-from rayscope.api.parameters import (
-    CurrentCatalog,
-    CurrentRecords,
-    Cursor,
-    Limit,
-    Nanoseconds,
-    Session,
-    Text,
-    node_ids,
-)
+from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Cursor, Limit, Session, filters_of
 from rayscope.api.responses import answer
 from rayscope.api.routes import Router
 from rayscope.cluster.entities.schemas import SHAPES, Actor, Job, RecordedNode, Worker
@@ -40,6 +31,7 @@ AtLeast = Annotated[
     str | None,
     Query(max_length=500, description="NAME:NUMBER,...: min utilization of nodes and workers."),
 ]
+Filters = Annotated[entities.EntityFilters, filters_of(entities.EntityFilters, at_least=AtLeast)]
 Internal = Annotated[bool, Query(description="Include Ray internals (is_internal).")]
 
 router = Router()
@@ -97,38 +89,6 @@ def _add_gpus(records: SessionReader, session: str, rows: list[Actor]) -> None:
         row["gpus"] = gpus.get(row["actor_id"], [])
 
 
-def _entity_filters(
-    records: CurrentRecords,
-    session: Session = None,
-    state: Text = None,
-    job_id: Text = None,
-    node_id: Text = None,
-    worker_id: Text = None,
-    actor_id: Text = None,
-    name: Text = None,
-    class_name: Text = None,
-    type: Text = None,
-    at_least: AtLeast = None,
-    q: Text = None,
-    since_ns: Nanoseconds = None,
-    until_ns: Nanoseconds = None,
-) -> entities.EntityFilters:
-    return entities.EntityFilters(
-        state=state,
-        job_id=job_id,
-        node_id=node_ids(records, session, node_id),
-        worker_id=worker_id,
-        actor_id=actor_id,
-        name=name,
-        class_name=class_name,
-        type=type,
-        at_least=at_least,
-        q=q,
-        since_ns=since_ns,
-        until_ns=until_ns,
-    )
-
-
 def _complete(
     kind: Kind, catalog: Catalog, records: SessionReader, usages: NodeUsage, session: str, rows: list[Any]
 ) -> None:
@@ -166,7 +126,7 @@ def _add_entity(kind: Kind, path: str) -> None:
         catalog: CurrentCatalog,
         records: CurrentRecords,
         usages: CurrentNodeUsage,
-        filters: Annotated[entities.EntityFilters, Depends(_entity_filters)],
+        filters: Filters,
         session: Session = None,
         internal: Internal = False,
         sort: Annotated[str | None, Query(max_length=60)] = None,
