@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, cast, get_type_hints
 
 import msgspec
 import pyarrow as pa
@@ -37,41 +37,19 @@ _SERIES = {
 }
 _SERIES_NS = 900 * 10**9
 
+_SQL_TYPES = {int | None: "BIGINT", float | None: "DOUBLE"}
+_ARROW = {"BIGINT": pa.int64(), "DOUBLE": pa.float64()}
+
+
+def _columns(shape: type) -> dict[str, str]:
+    return {name: _SQL_TYPES[kind] for name, kind in get_type_hints(shape).items()}
+
+
 #: Columns of the list of nodes and their types.
-NODE_COLUMNS = {
-    "usage_ns": "BIGINT",
-    "cpu_percent": "DOUBLE",
-    "load_1": "DOUBLE",
-    "mem_percent": "DOUBLE",
-    "mem_used_bytes": "BIGINT",
-    "mem_total_bytes": "BIGINT",
-    "disk_percent": "DOUBLE",
-    "disk_used_bytes": "BIGINT",
-    "disk_total_bytes": "BIGINT",
-    "disk_read_bytes_s": "DOUBLE",
-    "disk_write_bytes_s": "DOUBLE",
-    "net_sent_bytes_s": "DOUBLE",
-    "net_recv_bytes_s": "DOUBLE",
-    "gpus": "BIGINT",
-    "gpu_percent": "DOUBLE",
-    "gpu_mem_percent": "DOUBLE",
-    "gpu_mem_used_bytes": "BIGINT",
-    "gpu_mem_total_bytes": "BIGINT",
-    "object_store_percent": "DOUBLE",
-    "object_store_used_bytes": "BIGINT",
-    "object_store_total_bytes": "BIGINT",
-    "workers": "BIGINT",
-}
-WORKER_COLUMNS = {
-    "cpu_percent": "DOUBLE",
-    "memory_bytes": "BIGINT",
-    "gpu_memory_bytes": "BIGINT",
-    "gpu_percent": "DOUBLE",
-    "num_fds": "BIGINT",
-}
+NODE_COLUMNS = {**_columns(schemas.NodeFigures), "workers": "BIGINT"}
+WORKER_COLUMNS = _columns(schemas.ProcessFigures)
 #: Stands for the report of a node that has sent none.
 _NO_REPORT = NodeStats(node_id="", time_ns=0)
-_ARROW = {"BIGINT": pa.int64(), "DOUBLE": pa.float64()}
 
 
 #: Free resources, and why these are unknown.
