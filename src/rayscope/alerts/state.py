@@ -75,22 +75,7 @@ class Alert(msgspec.Struct):
 
     def info(self) -> schemas.PlainAlert:
         """Return the alert in the API's format."""
-        ack = self.ack
-        return {
-            "fingerprint": self.fingerprint,
-            "rule": self.rule,
-            "labels": self.labels,
-            "annotations": self.annotations,
-            # An inactive alert is deleted, and only its transition remains.
-            "state": cast(schemas.AlertState, self.state.value),
-            "value": self.value,
-            "active_ns": self.active_ns,
-            "fired_ns": self.fired_ns,
-            "resolved_ns": self.resolved_ns,
-            "keep_ns": self.keep_ns,
-            "ack": None if ack is None else {"by": ack.by, "comment": ack.comment, "time_ns": ack.time_ns},
-            "condition": self.condition,
-        }
+        return cast(schemas.PlainAlert, msgspec.to_builtins(self))
 
 
 class Transition(NamedTuple):

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rayscope.alerts import schemas
+from rayscope.alerts.history import Event
 from rayscope.alerts.rules import Rule
-from rayscope.alerts.state import RESOLVED_NS, Alerts, Machine, State, Transition
+from rayscope.alerts.state import RESOLVED_NS, Acknowledgement, Alert, Alerts, Machine, State, Transition
 from rayscope.storage.errors import BadQuery
 
 S = 10**9
@@ -89,3 +91,9 @@ def test_an_infinite_value_counts_as_no_value() -> None:
     alerts: Alerts = {}
     machine().step(alerts, [({}, float("inf"))], S)
     assert [alert.value for alert in alerts.values()] == [None]
+
+
+def test_the_answers_have_the_fields_of_the_structs() -> None:
+    assert set(Alert.__struct_fields__) == schemas.PlainAlert.__annotations__.keys()
+    assert set(Acknowledgement.__struct_fields__) == schemas.AckInfo.__annotations__.keys()
+    assert set(Event.__struct_fields__) == schemas.AlertEvent.__annotations__.keys()

@@ -216,42 +216,16 @@ def explain_missing_workers(
 
 def shape_of(demand: Demand) -> schemas.Shape:
     """Pending requests of one shape, as returned by the API."""
-    return {
-        "resources": demand.resources,
-        "ready": demand.ready,
-        "infeasible": demand.infeasible,
-        "backlog": demand.backlog,
-        "label_selectors": list(demand.label_selectors),
-    }
+    return cast(schemas.Shape, msgspec.structs.asdict(demand))
 
 
 def autoscaler_of(report: Autoscaler) -> schemas.AutoscalerStatus:
     """The autoscaler's report, as returned by the API."""
-    return {
-        "version": report.version,
-        "active": report.active,
-        "idle": report.idle,
-        "pending": report.pending,
-        "failed": list(report.failed),
-        "infeasible": list(report.infeasible),
-        "time_ns": report.time_ns,
-    }
+    return cast(schemas.AutoscalerStatus, msgspec.structs.asdict(report))
 
 
 def _explained(reason: Reason) -> schemas.ReasonItem:
-    return {
-        "code": reason.code,
-        "never": reason.never,
-        "message": reason.message,
-        "resource": reason.resource,
-        "wanted": reason.wanted,
-        "total": reason.total,
-        "free": reason.free,
-        "node_id": reason.node_id,
-        "nodes": reason.nodes,
-        "error": reason.error,
-        "remedy": remedy(reason),
-    }
+    return cast(schemas.ReasonItem, {**msgspec.structs.asdict(reason), "remedy": remedy(reason)})
 
 
 def _held_of(row: Mapping[str, Any], resource: str, nodes: Container[str]) -> float:

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, cast
 
-import msgspec
+from msgspec.structs import asdict
 
 from rayscope.cluster.placement import schemas, sql
-from rayscope.cluster.placement.compute import KEY_DIGITS, NodeRow, Placement, WorkerRow, build_placement
+from rayscope.cluster.placement.compute import (
+    KEY_DIGITS,
+    Node,
+    NodeRow,
+    Placement,
+    WorkerRow,
+    build_placement,
+)
 from rayscope.cluster.placement.reservations import Group, group_at
 from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import NotFound
@@ -81,60 +88,24 @@ def in_columns(placement: Placement) -> schemas.PlacementColumns:
         return -1 if resources is None else amounts.setdefault(tuple(resources.items()), len(amounts))
 
     nodes, workers, bundles = placement.nodes, placement.workers, placement.bundles
-    return {
+    columns = {
+        **asdict(placement),
         "nodes": {
-            "node_id": [node.node_id for node in nodes],
-            "name": [node.name for node in nodes],
-            "node_ip": [node.node_ip for node in nodes],
-            "is_head": [node.is_head for node in nodes],
-            "is_known": [node.is_known for node in nodes],
-            "start_ns": [node.start_ns for node in nodes],
-            "internal": [node.internal for node in nodes],
-            "workers": [node.workers for node in nodes],
-            "actors": [node.actors for node in nodes],
-            "running": [node.running for node in nodes],
-            "blocked": [node.blocked for node in nodes],
-            "bytes": [node.bytes for node in nodes],
-            "left_out": [node.left_out for node in nodes],
+            **{name: [getattr(node, name) for node in nodes] for name in Node.__struct_fields__},
             "total": [place(node.total) for node in nodes],
             "used": [place(node.used) for node in nodes],
         },
-        "workers": {
-            "key": workers.key,
-            "node": workers.node,
-            "kind": workers.kind,
-            "is_internal": workers.is_internal,
-            "pid": workers.pid,
-            "job": workers.job,
-            "actor_class": workers.actor_class,
-            "actor_state": workers.actor_state,
-            "function": workers.function,
-            "running": workers.running,
-            "blocked": workers.blocked,
-            "reserved": workers.reserved,
-            "bundle": workers.bundle,
-            "bytes": workers.bytes,
-            "annotation": workers.annotation if placement.values else [],
-        },
+        "workers": {**asdict(workers), "annotation": workers.annotation if placement.values else []},
         "bundles": {
             "group": [groups.setdefault((one.group, one.name), len(groups)) for one in bundles],
             "index": [one.index for one in bundles],
             "node": [one.node for one in bundles],
             "resources": [place(one.resources) for one in bundles],
         },
-        "kinds": placement.kinds,
-        "jobs": placement.jobs,
-        "classes": placement.classes,
-        "states": placement.states,
-        "functions": placement.functions,
-        "reserved": placement.reserved,
-        "values": placement.values,
-        "nodes_total": placement.nodes_total,
-        "workers_total": placement.workers_total,
-        "bundles_total": placement.bundles_total,
         "groups": [{"placement_group_id": identity, "name": name} for identity, name in groups],
         "amounts": [dict(items) for items in amounts],
     }
+    return cast(schemas.PlacementColumns, columns)
 
 
 #: Maximum number of workers in the answer about one node.
@@ -155,7 +126,7 @@ def node_of(rows: sql.PlacementRows, node_id: str) -> schemas.NodeContent:
         zip(placement.workers.key, placement.workers.reserved, placement.workers.bundle, strict=True)
     )
     return {
-        "node": cast(schemas.PhysicalNode, msgspec.structs.asdict(placement.nodes[0])),  # has the same fields
+        "node": cast(schemas.PhysicalNode, asdict(placement.nodes[0])),  # has the same fields
         "labels": row.labels,
         "end_ns": row.end_ns,
         "workers": [
@@ -163,16 +134,7 @@ def node_of(rows: sql.PlacementRows, node_id: str) -> schemas.NodeContent:
             for key, reserved, bundle in shown[:MAX_OF_NODE]
         ],
         "workers_total": placement.workers_total,
-        "bundles": [
-            {
-                "group": one.group,
-                "name": one.name,
-                "index": one.index,
-                "node": one.node,
-                "resources": one.resources,
-            }
-            for one in placement.bundles
-        ],
+        "bundles": cast(list[schemas.PhysicalBundle], placement.bundles),  # likewise
     }
 
 

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from rayscope.cluster.nodes.demand import Place, explain, explain_group, remedy
+from rayscope.cluster.nodes import schemas
+from rayscope.cluster.nodes.demand import Place, Reason, explain, explain_group, remedy
 from rayscope.cluster.nodes.status import (
     add_holders,
     explain_missing_workers,
     pending_of,
     short_resources,
 )
-from rayscope.model.usage import Resources
+from rayscope.model.usage import Autoscaler, Demand, Resources
 
 SMALL = Place("small", {"CPU": 4.0, "memory": 8e9}, {"CPU": 1.0, "memory": 8e9}, {"zone": "a"})
 LARGE = Place("large", {"CPU": 16.0, "GPU": 2.0, "memory": 64e9}, {"CPU": 2.0, "GPU": 2.0, "memory": 64e9})
@@ -133,3 +134,9 @@ def test_holders_of_scarce_resources() -> None:
         ("t2", 0.5),
     ]
     assert pending[0]["holders_left_out"] == 1
+
+
+def test_the_answers_have_the_fields_of_the_structs() -> None:
+    assert {*Reason.__struct_fields__, "remedy"} == schemas.ReasonItem.__annotations__.keys()
+    assert set(Demand.__struct_fields__) == schemas.Shape.__annotations__.keys()
+    assert set(Autoscaler.__struct_fields__) == schemas.AutoscalerStatus.__annotations__.keys()

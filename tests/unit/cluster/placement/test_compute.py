@@ -5,7 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayscope.cluster.placement.compute import NodeRow, WorkerRow, build_placement
+from rayscope.cluster.placement import schemas
+from rayscope.cluster.placement.compute import (
+    Bundle,
+    Node,
+    NodeRow,
+    Placement,
+    WorkerRow,
+    Workers,
+    build_placement,
+)
 from rayscope.cluster.placement.reservations import Group, group_at, reservation, total_of
 
 GROUP = "ab" * 18
@@ -89,3 +98,12 @@ def test_bundles_of_a_node_that_has_ended_are_nowhere() -> None:
     placement = build_placement([NodeRow("n")], [], [group], ended_nodes={"ended"})
     assert [(node.node_id, node.is_known) for node in placement.nodes] == [("n", True), ("untold", False)]
     assert ([bundle.index for bundle in placement.bundles], placement.bundles_total) == ([0, 2], 2)
+
+
+def test_the_columns_have_the_fields_of_the_structs() -> None:
+    assert set(Node.__struct_fields__) == schemas.PhysicalNodes.__annotations__.keys()
+    assert set(Node.__struct_fields__) == schemas.PhysicalNode.__annotations__.keys()
+    assert set(Bundle.__struct_fields__) == schemas.PhysicalBundle.__annotations__.keys()
+    assert set(Workers.__struct_fields__) == schemas.PhysicalWorkers.__annotations__.keys()
+    columns = schemas.PlacementColumns.__annotations__.keys()
+    assert {*Placement.__struct_fields__, "groups", "amounts"} == columns
