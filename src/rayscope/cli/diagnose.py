@@ -13,7 +13,7 @@ from rich.text import Text
 from rayscope.cli.clients import open_client
 from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.findings import gain, owned, saving, shares, where
-from rayscope.cli.options import DataDir, ServerUrl, Session, SessionArgument, Token
+from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import counted
 from rayscope.model.program import program_name
 from rayscope.units import duration
@@ -47,7 +47,6 @@ class Severity(str, Enum):
 
 
 def diagnose(
-    argument: SessionArgument = None,
     job: Annotated[
         str | None, typer.Option("--job", help="Job ID (default: the longest job that ran tasks).")
     ] = None,
@@ -72,7 +71,7 @@ def diagnose(
     token: Token = None,
 ) -> None:
     """Explain what slowed a job down, what would help, and how much time that would save."""
-    with open_client(server, data_dir, token, session or argument) as client:
+    with open_client(server, data_dir, token, session) as client:
         answer = client.insights(job, long=long)
         name = "" if form is Form.json else _job_name(client, answer["job_id"])
     if form is Form.json:

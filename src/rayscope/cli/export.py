@@ -22,7 +22,6 @@ from rayscope.cli.options import (
     DataDir,
     ServerUrl,
     Session,
-    SessionArgument,
     Since,
     Token,
     Until,
@@ -64,7 +63,6 @@ class _Source(NamedTuple):
 
 
 def export(
-    argument: SessionArgument = None,
     form: Annotated[Format, typer.Option("--format", help="Format of the file.")] = Format.perfetto,
     output: Annotated[
         Path | None,
@@ -85,7 +83,6 @@ def export(
     token: Token = None,
 ) -> None:
     """Write a session as a file for Perfetto or speedscope, or as Parquet tables."""
-    session = session or argument
     settings = settings_from(data_dir, token=token)
     filters: dict[str, Any] = {"job_id": job, **between(since, until)}
     if output is not None:

@@ -171,8 +171,6 @@ Session = Annotated[
         rich_help_panel=_SERVER,
     ),
 ]
-#: For commands where `--session` used to be an argument.
-SessionArgument = Annotated[str | None, typer.Argument(metavar="[SESSION]", hidden=True, show_default=False)]
 
 
 def settings_from(

@@ -36,7 +36,6 @@ def task(
         Format,
         typer.Option("--format", help="Print tables, everything as JSON, or the attempts as CSV."),
     ] = Format.table,
-    as_json: Annotated[bool, typer.Option("--json", hidden=True)] = False,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -45,7 +44,7 @@ def task(
     """Show one task: its attempts, where their time went, its error, caller, and data."""
     with open_client(server, data_dir, token, session) as client:
         detail = client.task(task_id)
-    if form is Format.json or as_json:
+    if form is Format.json:
         print_json(detail, indent=2)
         return
     if form is Format.csv:

@@ -57,7 +57,18 @@ def test_each_format_comes_as_a_file(place: Path) -> None:
     assert "ui.perfetto.dev" in run()
     trace = read_perfetto((place / f"{SESSION}.perfetto-trace").read_bytes())
     assert trace.named("leaf").begin == at(30)
-    run(SESSION, "--format", "perfetto", "-o", "t.trace.gz", "--job", "01000000", "--until", str(at(5)))
+    run(
+        "--session",
+        SESSION,
+        "--format",
+        "perfetto",
+        "-o",
+        "t.trace.gz",
+        "--job",
+        "01000000",
+        "--until",
+        str(at(5)),
+    )
     trace = read_perfetto(gzip.decompress((place / "t.trace.gz").read_bytes()))
     assert [s.name for s in trace.slices if s.category == "task"] == ["root"]
     said = run("--format", "speedscope", "-o", "s.json", said="speedscope")
@@ -152,7 +163,7 @@ def test_a_file_name_from_a_server_cannot_leave_the_folder(
 
 
 def test_invalid_options_give_a_reason(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run("nowhere", code=1, said="Session 'nowhere' not found.")
+    run("--session", "nowhere", code=1, said="Session 'nowhere' not found.")
     run("-o", "no/such/place", code=1, said="Directory not found: no/such.")
     run(
         "--since",

@@ -21,11 +21,6 @@ from rayscope.errors import RayscopeError
 from rayscope.storage.errors import BadQuery, NotFound
 
 GROUP = "rayscope.channels"
-#: Built-in kinds, for an installation with metadata older than the entry points. The names are the same.
-_OURS = {
-    "apprise": "rayscope.alerts.notification.apprise_channel:AppriseChannel",
-    "alertmanager": "rayscope.alerts.notification.alertmanager_channel:AlertmanagerChannel",
-}
 _MAX_CHANNELS = 50
 _ROUTE_KEYS = {"group_by", "group_wait", "group_interval", "repeat_interval"}
 
@@ -118,17 +113,12 @@ class Config(NamedTuple):
 
 def kinds() -> list[str]:
     """Return the installed kinds of channels."""
-    return sorted({*_OURS, *(each.name for each in entry_points(group=GROUP))})
+    return sorted({each.name for each in entry_points(group=GROUP)})
 
 
 def _kind(name: str) -> Any:
-    from importlib import import_module
-
     for each in entry_points(group=GROUP, name=name):
         return each.load()
-    if name in _OURS:
-        module, _, attribute = _OURS[name].partition(":")
-        return getattr(import_module(module), attribute)
     raise BadQuery(f"Unknown channel type {name[:60]!r}.", f"Known types: {', '.join(kinds())}.")
 
 
