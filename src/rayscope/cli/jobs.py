@@ -13,33 +13,9 @@ from rich.text import Text
 from rayscope.cli.clients import open_client
 from rayscope.cli.console import fail, say, shown, visible
 from rayscope.cli.lazy import ListByDefault
-from rayscope.cli.lists import took, without_none
-from rayscope.cli.options import (
-    DataDir,
-    Form,
-    Limit,
-    Seek,
-    ServerUrl,
-    Session,
-    Since,
-    Sort,
-    State,
-    Token,
-    Until,
-    Wide,
-    between,
-)
-from rayscope.cli.printing import (
-    Column,
-    Format,
-    Row,
-    error_line,
-    failed_of,
-    print_list,
-    state_text,
-    text,
-    when,
-)
+from rayscope.cli.lists import list_command, took, without_none
+from rayscope.cli.options import DataDir, ServerUrl, Session, Token
+from rayscope.cli.printing import Column, Row, error_line, failed_of, state_text, text, when
 from rayscope.client import Client
 from rayscope.model import CUT_OFF
 from rayscope.model.program import program_name
@@ -82,26 +58,8 @@ COLUMNS = (
 )
 
 
-@app.command("list")
-def list_(
-    state: State = None,
-    kind: Annotated[str | None, typer.Option("--type", help="DRIVER or SUBMISSION.")] = None,
-    query: Seek = None,
-    since: Since = None,
-    until: Until = None,
-    sort: Sort = None,
-    limit: Limit = 100,
-    form: Form = Format.table,
-    wide: Wide = False,
-    session: Session = None,
-    data_dir: DataDir = None,
-    server: ServerUrl = None,
-    token: Token = None,
-) -> None:
-    """List jobs, newest first."""
-    filters = without_none(state=state, type=kind, q=query) | between(since, until)
-    with open_client(server, data_dir, token, session) as client:
-        print_list(form, client.jobs(sort=sort, limit=limit or None, **filters), COLUMNS, wide)
+list_ = list_command("jobs", "List jobs, newest first.", COLUMNS, "state type query", has_node=False)
+app.command("list")(list_)
 
 
 @app.command("submit", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})

@@ -237,6 +237,7 @@ _OPTIONS: dict[str, Any] = {
         str | None,
         typer.Option("--kind", help="Filter by type: node, worker, actor, job, placement_group, task, loss."),
     ],
+    "type": Annotated[str | None, typer.Option("--type", help="DRIVER or SUBMISSION.")],
     "at_least": Annotated[
         str | None,
         typer.Option("--at-least", help="Min utilization, such as cpu_percent:80,mem_percent:50."),
@@ -276,7 +277,7 @@ _FILTERS = {
 }
 
 
-def _list_command(
+def list_command(
     method: str, description: str, columns: Sequence[Column], own: str, *, has_node: bool = True
 ) -> Callable[..., None]:
     """Return a command that lists what a method of the client returns.
@@ -312,32 +313,32 @@ def _list_command(
     return command
 
 
-tasks = _list_command(
+tasks = list_command(
     "tasks",
     "List task attempts, newest first.",
     _TASKS,
     "state job node worker actor function name error_type query",
 )
-actors = _list_command(
+actors = list_command(
     "actors", "List actors, alive and dead.", _ACTORS, "state job node class_name name query internal"
 )
-nodes = _list_command(
+nodes = list_command(
     "nodes", "List nodes with their utilization.", _NODES, "state at_least query", has_node=False
 )
-workers = _list_command(
+workers = list_command(
     "workers",
     "List worker processes and drivers, newest first.",
     _WORKERS,
     "state job node class_name query internal",
 )
-placement_groups = _list_command(
+placement_groups = list_command(
     "placement_groups",
     "List placement groups, newest first.",
     _PLACEMENT_GROUPS,
     "state job query",
     has_node=False,
 )
-events = _list_command("events", "List events, newest first.", _EVENTS, "severity kind job node query")
+events = list_command("events", "List events, newest first.", _EVENTS, "severity kind job node query")
 
 
 def failures(
