@@ -437,6 +437,28 @@ def test_a_stopped_job_is_bound_by_what_the_chain_of_its_waits_leads_to(fresh: R
     assert verdict["share"] == pytest.approx(0.896)
 
 
+def test_a_slow_actor_is_named_while_most_of_its_calls_wait(fresh: Running) -> None:
+    """The job is stopped during the fourth call of the slow actor. The calls behind it never begin."""
+    story = Story()
+    for number, took in enumerate((500, 500, 500, 3000)):
+        actor, worker = str(number) * 24, str(number) * 56
+        story.entity("actor", actor + JOB, 0, worker_id=worker, class_name="Store", pid=number)
+        calls = []
+        for begin in range(100, 100 + 10 * took, took):
+            ended = begin + took if begin + took <= 10_000 else None
+            started = begin if begin < 10_000 else None
+            calls.append(story.task("Store.put", 50, started, ended, actor=actor, queued=60, worker=worker))
+            if ended is not None:
+                story.batch.attempts[-1].phases["execute"] = at(begin), at(ended - 1)
+        story.blocks(DRIVER, calls[-1], 70)
+    cluster(story, 2, 10_000)
+    story.entity("worker", "e" * 56, 0, worker_type="DRIVER", job_id=JOB, tracer="on")
+    fresh.record(story)
+    findings = {one["kind"]: one for one in fresh.get("/api/v1/insights")["findings"]}
+    assert "straggler" not in findings
+    assert findings["actor_bottleneck"]["numbers"]["actor"].startswith("33333333 ")
+
+
 def test_the_calls_of_a_busy_actor_are_all_on_the_path(fresh: Running) -> None:
     """The driver has little CPU time: it records each end 200 ms after the worker has begun the next call."""
     story, actor = Story(), "c" * 24

@@ -59,15 +59,19 @@ class ActorBottleneck:
         needs_cpu: dict[str, bool] = defaultdict(bool)
         members = Counter(facts.recorded.actors[actor].class_name for actor in facts.calls_of_actor)
         for actor, rows in facts.calls_of_actor.items():
-            known = rows[(a.start[rows] >= 0) & (a.returned[rows] >= 0)]
-            if len(known) < _MIN_CALLS:
+            known = rows[(a.ran[rows] > 0) & (a.start[rows] >= 0) & (a.returned[rows] >= 0)]
+            queued = rows[a.ran[rows] == 0]
+            if not len(known) or len(known) + len(queued) < _MIN_CALLS:
                 continue
             start, returned = a.start[known], a.returned[known]
             # Before its first call, the actor was starting.
             begin, end = int(start.min()), int(returned.max())
-            # Calls that wait for their arguments do not wait for the actor.
-            ready = np.where(a.given[known] >= 0, a.given[known], a.created[known])
-            waited = int(np.maximum(start - np.maximum(ready, begin), 0).sum())
+            # Calls that wait for their arguments do not wait for the actor. Those that never began wait until
+            # the end.
+            calls = np.concatenate([known, queued])
+            began = np.concatenate([start, np.full(len(queued), end)])
+            ready = np.where(a.given[calls] >= 0, a.given[calls], a.created[calls])
+            waited = int(np.maximum(began - np.maximum(ready, begin), 0).sum())
             queue = waited / max(1, end - begin)
             if queue < _MIN_QUEUED_CALLS or end - begin < facts.duration_ns / 20:
                 continue
@@ -100,7 +104,8 @@ class ActorBottleneck:
             # If a pool is as large as the cluster and its actors need CPUs, its calls wait for CPUs, not for
             # actors.
             if not needs_cpu[name] or len(found) < max(_MIN_POOL_ACTORS, facts.cpus):
-                yield max(found, key=lambda finding: finding.cost_ns)
+                # The one in front of which calls waited longest.
+                yield max(found, key=lambda finding: finding.numbers["queue"] * finding.cost_ns)
 
 
 #: Actors that live for less than this share of the job's time are ignored.
