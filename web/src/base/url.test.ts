@@ -118,3 +118,9 @@ it('collapses libraries at first, and hides them only when asked', () => {
   expect(onlyMineOf(toFlow(url, 'gantt'))).toBeUndefined();
   expect(onlyMineOf(toFlow({ ...url, settings: { only: 'mine' } }, 'gantt'))).toBe('mine');
 });
+
+it('opens older links whose settings have other names now', () => {
+  expect(parseUrl('/s/a/stack', '?only=1')).toMatchObject({ settings: { awaited: '1', only: undefined } });
+  expect(parseUrl('/s/a/logs', '?only=all')).toMatchObject({ settings: { files: 'all', only: undefined } });
+  expect(parseUrl('/s/a/gantt', '?only=mine')).toMatchObject({ settings: { only: 'mine' } });
+});

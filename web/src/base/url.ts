@@ -107,6 +107,8 @@ export const SETTINGS = [
   'unfold',
   'hide',
   'only',
+  'awaited',
+  'files',
   'range',
   'vs',
   'levels',
@@ -183,6 +185,9 @@ export function parseUrl(pathname: string, search: string): Url {
     const value = query.get(name);
     if (value) settings[name] = value;
   }
+  // Older links use `only` for these two settings.
+  if (view === 'stack' && settings.only === '1') [settings.awaited, settings.only] = ['1', undefined];
+  if (view === 'logs' && settings.only === 'all') [settings.files, settings.only] = ['all', undefined];
   const attempt = query.get('attempt');
   return {
     page: 'session',

@@ -44,7 +44,7 @@ export default function LogsPage() {
   const nodes = files.data?.nodes.length ?? 0;
   useEffect(() => setMany(nodes > FEW_NODES), [nodes]);
   const regex = settings.mode === 'regex';
-  const mine = settings.only === 'all' ? 'all' : 'users';
+  const mine = settings.files === 'all' ? 'all' : 'users';
   const set = (changed: Parameters<typeof withSettings>[1]) =>
     change((before) => withSettings(before, changed));
   const open = (chosen: Pick<LogFile, 'node_id' | 'name'>, line?: number) =>
@@ -116,7 +116,7 @@ export default function LogsPage() {
             filter={filter}
             onFilter={setFilter}
             mine={mine}
-            onMine={(which) => set({ only: which === 'all' ? 'all' : undefined })}
+            onMine={(which) => set({ files: which === 'all' ? 'all' : undefined })}
             hidesEmpty={hidesEmpty}
             onHideEmpty={(hide) => set({ hide: hide ? undefined : 'none' })}
             onNode={(chosen) => set({ node: chosen })}

@@ -45,7 +45,11 @@ export function hitUrl(url: SessionUrl, kind: FoundGroup['kind'], item: FoundIte
     case 'task':
       return { ...toView(url, view, { q: item.id }), task: item.id, attempt: item.attempt ?? undefined };
     case 'log_file':
-      return withSettings(toView(url, view), { node: item.node_id ?? undefined, file: item.id, only: 'all' });
+      return withSettings(toView(url, view), {
+        node: item.node_id ?? undefined,
+        file: item.id,
+        files: 'all',
+      });
     case 'metric':
       return withSettings(toView(url, view), { board: 'explore', expr: item.id });
     case 'dataset':

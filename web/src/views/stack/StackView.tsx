@@ -33,7 +33,7 @@ export default function StackView({ summary }: { summary: Summary | undefined })
   const [whole, setWhole] = useState(false);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const search = settings.find ?? '';
-  const awaited = settings.only === '1';
+  const awaited = settings.awaited === '1';
   const { data } = stack;
   const atNs = at === undefined ? (data?.at_ns ?? null) : Number(at);
 
@@ -124,7 +124,7 @@ export default function StackView({ summary }: { summary: Summary | undefined })
             size="xs"
             label={t('stack.only')}
             checked={awaited}
-            onChange={(event) => set({ only: event.currentTarget.checked ? '1' : undefined })}
+            onChange={(event) => set({ awaited: event.currentTarget.checked ? '1' : undefined })}
             data-testid="stack-only"
           />
           <FindBox
