@@ -76,6 +76,9 @@ export function refreshInterval(base: number = REFRESH, failures: number = conne
   return Math.min(REFRESH_AWAY, REFRESH * 2 ** Math.min(Math.ceil(failures / 3), 3));
 }
 
+export const refreshLive = () => refreshInterval();
+export const refreshEnded = () => refreshInterval(REFRESH_ENDED);
+
 /**
  * The part of the connection that `select` picks. The component renders again only when that part changes.
  */

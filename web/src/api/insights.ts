@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get, isBusy, post } from './client';
+import { refreshInterval } from './connection';
 import type { ExplainedCause, FindingItem, InsightsAnswer, WhatIfAnswer, WhatIfBody } from './schema';
 import { useAdaptiveRefetch } from './useAdaptiveRefetch';
 
@@ -59,7 +60,7 @@ export function useLongProgress(session: string, job: string): number {
   const { data } = useQuery({
     queryKey: ['insights', session, job, 'progress'],
     queryFn: ({ signal }) => get('/insights/progress', { session, job_id: job }, signal),
-    refetchInterval: PROGRESS_INTERVAL,
+    refetchInterval: () => refreshInterval(PROGRESS_INTERVAL),
   });
   return data?.share ?? 0;
 }

@@ -3,7 +3,7 @@ import { programName } from '../base/format';
 import { nodeTitle } from '../base/nodeTitle';
 import { type Filters, taskFilters } from '../base/url';
 import { get, isMissing } from './client';
-import { REFRESH, REFRESH_ENDED, refreshInterval } from './connection';
+import { refreshEnded, refreshInterval, refreshLive } from './connection';
 import { SESSIONS_LIMIT } from './path';
 import type { JobPage, NodePage, SessionPage } from './schema';
 
@@ -14,7 +14,7 @@ export const queryClient = new QueryClient({
       // machine.
       retry: false,
       networkMode: 'always',
-      refetchInterval: () => refreshInterval(),
+      refetchInterval: refreshLive,
       staleTime: 1_000,
     },
   },
@@ -49,7 +49,7 @@ export function useScheduling(session: string, { since_ns, until_ns }: Filters) 
   return useQuery({
     queryKey: ['scheduling', params],
     queryFn: ({ signal }) => get('/scheduling', params, signal),
-    refetchInterval: () => refreshInterval(REFRESH_ENDED),
+    refetchInterval: refreshEnded,
   });
 }
 
@@ -62,7 +62,7 @@ export function useFunctions(session: string, { since_ns, until_ns }: Filters, o
     queryFn: ({ signal }) => get('/functions', params, signal),
     enabled: since_ns !== undefined || until_ns !== undefined || only !== undefined,
     placeholderData: keepPreviousData,
-    refetchInterval: () => refreshInterval(interval),
+    refetchInterval: interval,
   });
 }
 
@@ -77,18 +77,19 @@ export function useFailures(session: string, filters: Filters, stopped = false) 
     queryKey: ['failures', params],
     queryFn: ({ signal }) => get('/failures', params, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: () => refreshInterval(interval),
+    refetchInterval: interval,
   });
 }
 
 /** Whether a session has ended; undefined until the sessions are loaded. */
 export function useHasEnded(session: string): boolean | undefined {
-  return useSessions().data?.items.some((item) => item.session === session && item.state === 'ended');
+  return useSessions(({ items }) => items.some((item) => item.session === session && item.state === 'ended'))
+    .data;
 }
 
-/** Refresh interval of a session's pages, longer for ended sessions. */
-export function useSessionInterval(session: string): number {
-  return useHasEnded(session) ? REFRESH_ENDED : REFRESH;
+/** Refetch interval of a session's pages, longer for ended sessions and while the server is away. */
+export function useSessionInterval(session: string): () => number {
+  return useHasEnded(session) ? refreshEnded : refreshLive;
 }
 
 export function useTask(session: string, taskId: string | undefined) {
@@ -96,8 +97,7 @@ export function useTask(session: string, taskId: string | undefined) {
     queryKey: ['task', session, taskId],
     queryFn: ({ signal }) => get('/tasks/{task_id}', { task_id: taskId, session }, signal),
     enabled: taskId !== undefined,
-    refetchInterval: (query) =>
-      isMissing(query.state.error) ? refreshInterval(REFRESH_ENDED) : refreshInterval(),
+    refetchInterval: (query) => (isMissing(query.state.error) ? refreshEnded() : refreshLive()),
   });
 }
 

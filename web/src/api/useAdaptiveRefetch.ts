@@ -1,14 +1,14 @@
 import { useRef } from 'react';
-import { REFRESH_ENDED, refreshInterval } from './connection';
-import { useSessionInterval } from './queries';
+import { REFRESH, refreshInterval } from './connection';
+import { useHasEnded } from './queries';
 
-/** Refetches the query that was refreshed longest ago, but only while that is cheap for the server. */
+/** A refetch interval that grows with the duration of the last request. `timed` measures it. */
 export function useAdaptiveRefetch(session: string): {
   timed: <T>(question: () => Promise<T>) => Promise<T>;
   interval: () => number;
 } {
   const took = useRef(0);
-  const base = useSessionInterval(session);
+  const ended = useHasEnded(session);
   return {
     timed: async (question) => {
       const began = performance.now();
@@ -16,6 +16,6 @@ export function useAdaptiveRefetch(session: string): {
       took.current = performance.now() - began;
       return answer;
     },
-    interval: () => refreshInterval(Math.max(base === REFRESH_ENDED ? 30_000 : base, took.current * 5)),
+    interval: () => refreshInterval(Math.max(ended ? 30_000 : REFRESH, took.current * 5)),
   };
 }

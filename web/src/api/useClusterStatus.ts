@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { get } from './client';
-import { refreshInterval } from './connection';
 import { useSessionInterval } from './queries';
 
 /** Resources of the cluster, their holders, and pending demand. */
@@ -11,6 +10,6 @@ export function useClusterStatus(session: string, enabled = true) {
     queryFn: ({ signal }) => get('/cluster/status', { session }, signal),
     enabled,
     placeholderData: (before) => (before?.session === session ? before : undefined),
-    refetchInterval: () => refreshInterval(interval),
+    refetchInterval: interval,
   });
 }

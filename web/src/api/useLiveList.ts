@@ -1,7 +1,7 @@
 import { type InfiniteData, keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { get, type ParamsOf } from './client';
-import { refreshInterval } from './connection';
+import { refreshLive } from './connection';
 import { countNew, reuseRows, updateInPlace } from './merge';
 import type { Paths } from './schema';
 import type { Page } from './types';
@@ -45,14 +45,14 @@ export function useLiveList<L extends ListPath>(
   path: L,
   params: ParamsOf<L>,
   keyOf: (row: Row<L>) => string,
-  interval: number,
+  interval: () => number,
 ): LiveList<Row<L>, Paths[L]['answer']>;
 // The implementation relates rows and pages by its own type parameters, as those of `Paths[L]` are unknown here.
 export function useLiveList<T extends object, P extends Page<T>>(
   path: ListPath,
   params: ParamsOf<ListPath>,
   keyOf: (row: T) => string,
-  interval: number,
+  interval: () => number,
 ): LiveList<T, P> {
   const client = useQueryClient();
   const paramsKey = JSON.stringify(params);
@@ -71,7 +71,7 @@ export function useLiveList<T extends object, P extends Page<T>>(
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,
     structuralSharing: false,
-    refetchInterval: (state) => (state.state.data === undefined ? refreshInterval() : false),
+    refetchInterval: (state) => (state.state.data === undefined ? refreshLive() : false),
   });
 
   const view = useRef({ firstRow: 0, lastRow: 0, frozen: false });
@@ -156,7 +156,7 @@ export function useLiveList<T extends object, P extends Page<T>>(
           .finally(() => {
             if (!abort.signal.aborted) schedule();
           });
-      }, refreshInterval(interval));
+      }, interval());
     }
     schedule();
     return () => {

@@ -1,10 +1,8 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect } from 'react';
 import { get } from '../../api/client';
-import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import { refreshEnded, refreshInterval } from '../../api/connection';
 import { type AlertsTopic, useTopic } from '../../api/realtime';
-
-const slow = () => refreshInterval(REFRESH_ENDED);
 
 /** Current alerts, refetched as soon as the pushed topic changes. */
 export function useAlerts(session: string) {
@@ -15,7 +13,7 @@ export function useAlerts(session: string) {
   return useQuery({
     queryKey: ['alerts', 'active', session],
     queryFn: ({ signal }) => get('/alerts', { session }, signal),
-    refetchInterval: slow,
+    refetchInterval: refreshEnded,
   });
 }
 
@@ -23,7 +21,7 @@ export function useRules(session: string) {
   return useQuery({
     queryKey: ['alerts', 'rules', session],
     queryFn: ({ signal }) => get('/alerts/rules', { session }, signal),
-    refetchInterval: slow,
+    refetchInterval: refreshEnded,
   });
 }
 
@@ -31,7 +29,7 @@ export function useHistory(session: string) {
   return useQuery({
     queryKey: ['alerts', 'history', session],
     queryFn: ({ signal }) => get('/alerts/history', { session, limit: 200 }, signal),
-    refetchInterval: slow,
+    refetchInterval: refreshEnded,
   });
 }
 
@@ -39,7 +37,7 @@ export function useSilences() {
   return useQuery({
     queryKey: ['alerts', 'silences'],
     queryFn: ({ signal }) => get('/alerts/silences', {}, signal),
-    refetchInterval: slow,
+    refetchInterval: refreshEnded,
   });
 }
 
@@ -47,7 +45,7 @@ export function useChannels() {
   return useQuery({
     queryKey: ['alerts', 'channels'],
     queryFn: ({ signal }) => get('/alerts/channels', {}, signal),
-    refetchInterval: slow,
+    refetchInterval: refreshEnded,
   });
 }
 

@@ -3,6 +3,7 @@ import { IconMoodEmpty } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
+import { refreshInterval } from '../../api/connection';
 import { bytes, count, time } from '../../base/format';
 import { withFilter, withSettings } from '../../base/url';
 import { Section } from '../../ui/Drawer';
@@ -36,7 +37,7 @@ export default function MemoryPage() {
     queryKey: ['memory', params],
     queryFn: ({ signal }) => get('/memory', params, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => (state.data?.state === 'being_read' ? 1_500 : 10_000),
+    refetchInterval: ({ state }) => refreshInterval(state.data?.state === 'being_read' ? 1_500 : 10_000),
   });
   const answer = memory.data;
   if (memory.error !== null && answer === undefined)

@@ -2,6 +2,7 @@ import { Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
+import { refreshInterval } from '../../api/connection';
 import { bytes, shortId } from '../../base/format';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
@@ -60,7 +61,7 @@ function Copies({ id }: { id: string }) {
     queryKey: ['copies', url.session, id],
     queryFn: ({ signal }) =>
       get('/memory/objects/{object_id}', { object_id: id, session: url.session }, signal),
-    refetchInterval: 10_000,
+    refetchInterval: () => refreshInterval(10_000),
   });
   if (data === undefined)
     return error === null ? (

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
-import { refreshInterval } from '../../api/connection';
 import type { NodeDetail } from '../../api/nodes';
 import { useSessionInterval } from '../../api/queries';
 import { count } from '../../base/format';
@@ -27,7 +26,7 @@ export function NodeEvents({ node }: { node: NodeDetail }) {
     queryKey: ['node-events', url.session, node.node_id],
     queryFn: ({ signal }) =>
       get('/events', { session: url.session, node_id: node.node_id, limit: SHOWN }, signal),
-    refetchInterval: () => refreshInterval(interval),
+    refetchInterval: interval,
   });
   const name = (event: string) =>
     i18n.exists(`events.event.${event}`) ? t(`events.event.${event}` as 'events.event.NODE_DEAD') : event;

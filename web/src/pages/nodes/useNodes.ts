@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { get, isMissing } from '../../api/client';
-import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import { refreshEnded } from '../../api/connection';
 import { useSessionInterval } from '../../api/queries';
 
 /** A node in full. */
@@ -11,7 +11,7 @@ export function useNodeDetail(session: string, id: string | undefined) {
     queryFn: ({ signal }) => get('/nodes/{node_id}', { node_id: id, session }, signal),
     enabled: id !== undefined,
     placeholderData: (before) => (before?.node_id === id ? before : undefined),
-    refetchInterval: (query) => refreshInterval(isMissing(query.state.error) ? REFRESH_ENDED : interval),
+    refetchInterval: (query) => (isMissing(query.state.error) ? refreshEnded() : interval()),
   });
 }
 
@@ -23,6 +23,6 @@ export function useCells(session: string, enabled = true) {
     queryFn: ({ signal }) => get('/nodes/cells', { session }, signal),
     enabled,
     placeholderData: (before) => (before?.session === session ? before : undefined),
-    refetchInterval: () => refreshInterval(interval),
+    refetchInterval: interval,
   });
 }

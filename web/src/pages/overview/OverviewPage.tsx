@@ -34,7 +34,7 @@ const RECENT_NS = 300e9;
 export default function OverviewPage({ summary }: { summary?: Summary }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const session = useSessions().data?.items.find((item) => item.session === url.session);
+  const session = useSessions(({ items }) => items.find((item) => item.session === url.session)).data;
   const live = session?.state === 'live';
   return (
     <div className={layout.scrollPage} data-testid="overview" data-live={live || undefined}>

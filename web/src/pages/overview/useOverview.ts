@@ -1,13 +1,13 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { Alert } from '../../api/alerts';
 import { get } from '../../api/client';
-import { REFRESH, REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import { refreshEnded, refreshLive } from '../../api/connection';
 import type { Progress } from '../../api/jobs';
 import { type AlertsTopic, useTopic } from '../../api/realtime';
 import type { Crashes } from '../../api/types';
 import { nanos, stepOf } from '../../ui/charts/timeRange';
 
-const every = (live: boolean) => () => refreshInterval(live ? REFRESH : REFRESH_ENDED);
+const every = (live: boolean) => (live ? refreshLive : refreshEnded);
 
 /** Running jobs, newest first; all jobs of an ended session. */
 export function useJobs(session: string, live: boolean) {

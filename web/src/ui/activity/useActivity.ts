@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
-import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import { refreshEnded } from '../../api/connection';
 import { type Filters, taskFilters } from '../../base/url';
 
 export function useActivity(session: string, filters: Filters) {
@@ -9,6 +9,6 @@ export function useActivity(session: string, filters: Filters) {
     queryFn: ({ signal }) =>
       get('/flow/activity', { session, buckets: 400, ...taskFilters(filters) }, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: () => refreshInterval(REFRESH_ENDED),
+    refetchInterval: refreshEnded,
   });
 }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
-import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import { refreshEnded } from '../../api/connection';
 import { programName } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 
@@ -20,12 +20,12 @@ export function useMarks(session: string): Mark[] {
   const events = useQuery({
     queryKey: ['marks', 'events', session],
     queryFn: ({ signal }) => get('/events', { session, kind: 'job,node', limit: 500 }, signal),
-    refetchInterval: () => refreshInterval(REFRESH_ENDED),
+    refetchInterval: refreshEnded,
   }).data;
   const alerts = useQuery({
     queryKey: ['alerts', 'marks', session],
     queryFn: ({ signal }) => get('/alerts/history', { session, limit: 200 }, signal),
-    refetchInterval: () => refreshInterval(REFRESH_ENDED),
+    refetchInterval: refreshEnded,
   }).data;
   return useMemo(() => {
     const marks: Mark[] = [];

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { get } from '../../api/client';
-import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import { refreshEnded, refreshInterval } from '../../api/connection';
 import { queryClient } from '../../api/queries';
 import { type ClusterTopic, useTopic } from '../../api/realtime';
 import type { CatalogueChart, Dashboard } from './boards';
@@ -14,7 +14,7 @@ export function useLatest(session: string, name: string, enabled = true) {
     queryFn: ({ signal }) => get('/metrics', { session, name, limit: 1000 }, signal),
     enabled,
     placeholderData: keepPreviousData,
-    refetchInterval: () => refreshInterval(REFRESH_ENDED),
+    refetchInterval: refreshEnded,
   });
 }
 

@@ -11,9 +11,10 @@ import { TableCount } from './TableCount';
 const COLUMNS: Column<Job>[] = [{ id: 'id', header: 'Id', width: 100, cell: (job) => job.job_id }];
 const keyOf = (job: Job) => job.job_id;
 const PARAMS = { session: 'session_1' };
+const EVERY_MINUTE = () => 60_000;
 
 function List() {
-  const list = useLiveList('/jobs', PARAMS, keyOf, 60_000);
+  const list = useLiveList('/jobs', PARAMS, keyOf, EVERY_MINUTE);
   return (
     <>
       <TableCount list={list} loaded />

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { get, type ParamsOf } from '../../api/client';
-import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import { refreshEnded } from '../../api/connection';
 import type { FlameAnswer, SandwichAnswer, Weight } from './flame';
 
 export type FlameParams = ParamsOf<'/flow/flame'>;
@@ -23,7 +23,7 @@ function usePaced<T extends FlameAnswer | SandwichAnswer>(): {
       took.current = performance.now() - began;
       return answer;
     },
-    interval: () => Math.max(refreshInterval(REFRESH_ENDED), PAUSE_FACTOR * took.current),
+    interval: () => Math.max(refreshEnded(), PAUSE_FACTOR * took.current),
   };
 }
 

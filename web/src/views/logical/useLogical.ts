@@ -1,7 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { get } from '../../api/client';
-import { refreshInterval } from '../../api/connection';
 import { useSessionInterval } from '../../api/queries';
 import { onlyMineOf, taskFilters } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -9,7 +8,7 @@ import { type LogicalAnswer, unfolded } from './logicalModel';
 
 export function useLogical() {
   const [url] = useSessionUrl();
-  const pace = useSessionInterval(url.session);
+  const interval = useSessionInterval(url.session);
   const took = useRef(0);
   const { expand, fold, unfold } = url.settings ?? {};
   const only = onlyMineOf(url);
@@ -32,6 +31,6 @@ export function useLogical() {
     placeholderData: (before, query) =>
       query?.queryKey[1] === url.session ? keepPreviousData(before) : undefined,
     // Large records are fetched less often.
-    refetchInterval: () => Math.max(refreshInterval(pace), 10 * took.current),
+    refetchInterval: () => Math.max(interval(), 10 * took.current),
   });
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
-import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import { refreshEnded } from '../../api/connection';
 import { useSessionInterval } from '../../api/queries';
 import { type Filters, taskFilters } from '../../base/url';
 import { unpack } from './physical';
@@ -31,7 +31,7 @@ export function usePhysical(
       ),
     enabled: isReady,
     placeholderData: (before) => (before?.session === session ? before : undefined),
-    refetchInterval: () => refreshInterval(at === undefined ? interval : REFRESH_ENDED),
+    refetchInterval: at === undefined ? interval : refreshEnded,
   });
 }
 
@@ -45,7 +45,7 @@ export function useNode(session: string, at: string | undefined, id: string | un
     enabled: id !== undefined,
     retry: false,
     placeholderData: (before) => (before?.node.node_id === id ? before : undefined),
-    refetchInterval: () => refreshInterval(at === undefined ? interval : REFRESH_ENDED),
+    refetchInterval: at === undefined ? interval : refreshEnded,
   });
 }
 
@@ -55,6 +55,6 @@ export function useTransfers(session: string, at: string | undefined, span: numb
     queryKey: ['transfers', session, at ?? 'now', span],
     queryFn: ({ signal }) => get('/flow/transfers', { session, until_ns: at, span_ns: span }, signal),
     placeholderData: (before) => (before?.session === session ? before : undefined),
-    refetchInterval: () => refreshInterval(REFRESH_ENDED),
+    refetchInterval: refreshEnded,
   });
 }

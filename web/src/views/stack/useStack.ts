@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
-import { REFRESH_ENDED, refreshInterval } from '../../api/connection';
+import { refreshEnded } from '../../api/connection';
 import { useSessionInterval } from '../../api/queries';
 import { type Filters, taskFilters } from '../../base/url';
 
@@ -12,6 +12,6 @@ export function useStack(session: string, at: string | undefined, filters: Filte
     queryFn: ({ signal }) => get('/flow/stack', { session, at_ns: at, ...taskFilters(filters) }, signal),
     enabled: isReady,
     placeholderData: (before) => (before?.session === session ? before : undefined),
-    refetchInterval: () => refreshInterval(at === undefined ? interval : REFRESH_ENDED),
+    refetchInterval: at === undefined ? interval : refreshEnded,
   });
 }
