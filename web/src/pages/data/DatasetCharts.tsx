@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import { labels } from '../../ui/charts/boards';
 import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import { WhereMeasured } from '../../ui/charts/WhereMeasured';
@@ -23,7 +24,7 @@ const CHARTS = [
 
 export function DatasetCharts({ id }: { id: string }) {
   const { t } = useTranslation();
-  const of = `{dataset="${id.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"}`;
+  const of = labels({ dataset: id });
   return (
     <div className={library.charts} data-testid="dataset-charts">
       <ChartGroup>

@@ -1,8 +1,9 @@
 import { useTranslation } from 'react-i18next';
+import { labels } from '../../ui/charts/boards';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import { Section } from '../../ui/Drawer';
 import { Json } from '../../ui/Value';
-import { isAutoscaled, labels } from './serve';
+import { isAutoscaled } from './serve';
 import css from './serve.module.css';
 import type { Application } from './types';
 

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { labels } from '../../ui/charts/boards';
 import { ChartGrid } from '../../ui/charts/ChartGroup';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import type { Query } from '../../ui/charts/series';
@@ -7,7 +8,7 @@ import { WhereMeasured } from '../../ui/charts/WhereMeasured';
 import { Section } from '../../ui/Drawer';
 import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
-import { labels, meanOf, quantileOf, rateOf } from './serve';
+import { meanOf, quantileOf, rateOf } from './serve';
 
 const DEPLOYMENT = 'ray_serve_deployment_processing_latency_ms';
 const HTTP = 'ray_serve_http_request_latency_ms';

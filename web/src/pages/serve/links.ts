@@ -1,10 +1,11 @@
 import { IconCloudComputing } from '@tabler/icons-react';
-import { type PageLinks, sum } from '../../shell/pages';
+import { total } from '../../base/progress';
+import type { PageLinks } from '../../shell/pages';
 
 export const links: PageLinks = {
   serve: {
     icon: IconCloudComputing,
     docs: 'reference/libraries.md#ray-serve',
-    number: ({ cluster }) => sum(cluster?.libraries.serve),
+    number: ({ cluster }) => total(cluster?.libraries.serve),
   },
 };

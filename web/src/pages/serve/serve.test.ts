@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
+import { labels } from '../../ui/charts/boards';
 import {
   callsOutside,
   callsWithin,
-  labels,
   mostlySpent,
   partsOf,
   rateOf,

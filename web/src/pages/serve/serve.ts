@@ -122,16 +122,6 @@ export function isAutoscaled({ config }: Pick<Deployment, 'config'>): boolean {
   return config !== null && config.autoscaling_config != null;
 }
 
-const quoted = (value: string) =>
-  `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
-
-/** A PromQL selector for these labels. */
-export function labels(of: Record<string, string>): string {
-  return `{${Object.entries(of)
-    .map(([name, value]) => `${name}=${quoted(value)}`)
-    .join(',')}}`;
-}
-
 /**
  * The rate of one of Ray's counters. Newer versions of Ray add `_total` to its name, and some export both.
  */

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import { labels } from '../../ui/charts/boards';
 import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import library from '../../ui/theme/library.module.css';
@@ -8,7 +9,7 @@ const WORLD_RANK = 'ray_train_worker_world_rank';
 /** Charts of Ray's own metrics of a run. */
 export function RunCharts({ id }: { id: string }) {
   const { t } = useTranslation();
-  const of = `{ray_train_run_id="${id.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"}`;
+  const of = labels({ ray_train_run_id: id });
   const rate = (name: string, by: string, where = '') => `sum by (${by}) (rate(${name}${where}[30s]))`;
   const named = (expr: string, split: string, name: string) =>
     `label_replace(${expr}, "split", "${name}", "split", "${split}")`;

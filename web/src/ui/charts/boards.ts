@@ -20,7 +20,15 @@ export type Dashboard = Omit<StoredDashboard, 'charts'> & { charts: DashboardCha
 export const UNITS = ['', 'count', 'percent', 'ratio', 's', 'bytes', 'bytes/s', 'count/s'] as const;
 
 /** Escapes a label's value for a PromQL string. */
-export const quoted = (value: string) => value.replaceAll('\\', '\\\\').replaceAll('"', '\\"');
+export const quoted = (value: string) =>
+  value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+
+/** A PromQL selector for these labels. */
+export function labels(of: Record<string, string>): string {
+  return `{${Object.entries(of)
+    .map(([name, value]) => `${name}="${quoted(value)}"`)
+    .join(',')}}`;
+}
 
 /** Queries with their variables replaced; null while a variable has no value. */
 export function filled(
