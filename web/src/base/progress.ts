@@ -9,6 +9,13 @@ export interface Progress {
   waiting: number;
 }
 
+/** The sum of counts, for example by state; undefined while they load. */
+export function total<T extends Record<keyof T, number>>(counts: T): number;
+export function total<T extends Record<keyof T, number>>(counts: T | undefined): number | undefined;
+export function total(counts: Record<string, number> | undefined) {
+  return counts && Object.values(counts).reduce((sum, number) => sum + number, 0);
+}
+
 /** Number of failed attempts, excluding those that libraries stopped on purpose. */
 export function failedOf(states: Readonly<Record<string, number>>, internalsStopped: number): number {
   return Math.max(0, (states.FAILED ?? 0) - internalsStopped);
@@ -16,7 +23,7 @@ export function failedOf(states: Readonly<Record<string, number>>, internalsStop
 
 /** Sums of the counts by state. Attempts stopped on purpose count as ended but not as failed. */
 export function progressOf(states: Readonly<Record<string, number>>, internalsStopped = 0): Progress {
-  const all = Object.values(states).reduce((sum, number) => sum + number, 0);
+  const all = total(states);
   const failed = failedOf(states, internalsStopped);
   const cutOff = states.CUT_OFF ?? 0;
   const ended = (states.FAILED ?? 0) + cutOff + (states.FINISHED ?? 0);

@@ -38,10 +38,6 @@ interface PageLink {
 /** How the shell links to pages. */
 export type PageLinks = Partial<Record<View, PageLink>>;
 
-/** The sum of counts by state; undefined while they load. */
-export const sum = (counts: object | undefined): number | undefined =>
-  counts && Object.values(counts).reduce((all: number, number) => all + Number(number), 0);
-
 /** The pages that the shell renders. The entry point passes them, so that the shell does not import pages. */
 export interface Pages {
   Sessions: ComponentType;

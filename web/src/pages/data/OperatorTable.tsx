@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { bytes, count } from '../../base/format';
+import { total } from '../../base/progress';
 import { toView } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
@@ -63,7 +64,7 @@ function OperatorRow({ dataset, operator, all }: { dataset: Dataset; operator: O
   const { tasks } = operator;
   if (tasks === null) return null;
   const filters = { ...tasksOf(operator), ...(dataset.job_id && { job_id: dataset.job_id }) };
-  const number = Object.values(tasks.states).reduce((sum, one) => sum + one, 0);
+  const number = total(tasks.states);
   const failed = tasks.states.FAILED ?? 0;
   return (
     <tr data-testid="operator-row">

@@ -1,10 +1,11 @@
 import { IconTableRow } from '@tabler/icons-react';
-import { type PageLinks, sum } from '../../shell/pages';
+import { total } from '../../base/progress';
+import type { PageLinks } from '../../shell/pages';
 
 export const links: PageLinks = {
   data: {
     icon: IconTableRow,
     docs: 'reference/libraries.md#ray-data',
-    number: ({ cluster }) => sum(cluster?.libraries.data),
+    number: ({ cluster }) => total(cluster?.libraries.data),
   },
 };

@@ -1,25 +1,26 @@
 import { IconBriefcase, IconCpu, IconPuzzle, IconUser } from '@tabler/icons-react';
-import { type PageLinks, sum } from '../../shell/pages';
+import { total } from '../../base/progress';
+import type { PageLinks } from '../../shell/pages';
 
 export const links: PageLinks = {
   actors: {
     icon: IconUser,
     docs: 'reference/ui.md',
-    number: ({ cluster }) => sum(cluster?.actors),
+    number: ({ cluster }) => total(cluster?.actors),
   },
   workers: {
     icon: IconCpu,
     docs: 'reference/ui.md',
-    number: ({ cluster }) => sum(cluster?.workers),
+    number: ({ cluster }) => total(cluster?.workers),
   },
   jobs: {
     icon: IconBriefcase,
     docs: 'reference/jobs.md',
-    number: ({ cluster }) => sum(cluster?.jobs),
+    number: ({ cluster }) => total(cluster?.jobs),
   },
   'placement-groups': {
     icon: IconPuzzle,
     docs: 'reference/ui.md',
-    number: ({ cluster }) => sum(cluster?.placement_groups),
+    number: ({ cluster }) => total(cluster?.placement_groups),
   },
 };

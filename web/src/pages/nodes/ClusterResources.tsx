@@ -2,6 +2,8 @@ import { useTranslation } from 'react-i18next';
 import type { Amounts, ClusterStatus, Holder, Pending } from '../../api/nodes';
 import { useClusterStatus } from '../../api/useClusterStatus';
 import { amount, count, shapeText } from '../../base/format';
+import { hasTypeName } from '../../base/nodeTitle';
+import { total } from '../../base/progress';
 import { Badge } from '../../ui/Badge';
 import { Section } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
@@ -170,11 +172,9 @@ function Autoscaler({ status }: { status: ClusterStatus }) {
   const { t } = useTranslation();
   const { autoscaler } = status;
   if (autoscaler === null) return <p className={words.dim}>{t('nodes.noAutoscaler')}</p>;
-  const sum = (counts: Record<string, number>) => Object.values(counts).reduce((all, one) => all + one, 0);
   const named = (counts: Record<string, number>) =>
     Object.entries(counts)
-      // Without an autoscaler configuration, each node has its own type.
-      .filter(([type]) => !/^node_[0-9a-f]{56}$/.test(type))
+      .filter(([type]) => hasTypeName(type))
       .map(([type, many]) => `${type} × ${count(many)}`)
       .join(', ');
   return (
@@ -185,7 +185,7 @@ function Autoscaler({ status }: { status: ClusterStatus }) {
             <td>
               {t(`nodes.autoscaler${kind === 'active' ? 'Active' : kind === 'idle' ? 'Idle' : 'Pending'}`)}
             </td>
-            <td className={words.num}>{count(sum(autoscaler[kind]))}</td>
+            <td className={words.num}>{count(total(autoscaler[kind]))}</td>
             <td className={`${words.breaks} ${words.dim}`}>{named(autoscaler[kind])}</td>
           </tr>
         ))}

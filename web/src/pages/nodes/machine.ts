@@ -3,11 +3,11 @@
 import type { Cells, Measure } from '../../api/nodes';
 import { type Box, cellAt, type Grid, gridOf, slotGrid } from '../../base/grid';
 
-/** The place of a node among the living nodes, or (from `alive` on) among the dead ones. */
+/** The nodes and workers of the machine view, and the measure that colours them. */
 export interface Machine {
   cells: Cells;
   measure: Measure;
-  /** Nodes in drawing order. Numbers from `cells.nodes.id.length` on are dead nodes. */
+  /** Nodes in drawing order. Numbers from `cells.nodes.node_id.length` on are dead nodes. */
   order: number[];
   /** The workers of each living node. */
   workers: number[][];

@@ -2,6 +2,7 @@ import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
 import { useClusterStatus } from '../../api/useClusterStatus';
 import { count, shapeText } from '../../base/format';
+import { hasTypeName } from '../../base/nodeTitle';
 import { toItem, toView, type Url, withSettings } from '../../base/url';
 import { Panel, PanelBody, PanelText } from '../../ui/panels/Panel';
 import { MAX_LINES, PanelLine } from '../../ui/panels/PanelLine';
@@ -100,8 +101,7 @@ export function PendingPanel({ live }: { live: boolean }) {
   function types(numbers: Record<string, number>): string {
     const sums = new Map<string, number>();
     for (const [type, number] of Object.entries(numbers)) {
-      // Without an autoscaler configuration, each node has its own type.
-      const name = type === '' || /^node_[0-9a-f]{20,}$/.test(type) ? t('overview.nodes') : type;
+      const name = hasTypeName(type) ? type : t('overview.nodes');
       sums.set(name, (sums.get(name) ?? 0) + number);
     }
     const list = [...sums].map(([name, number]) => `${count(number)} ${name}`);

@@ -4,9 +4,6 @@ import type { PageCode } from '../../shell/pages';
 export const page: PageCode = {
   overview: {
     load: () => import('./OverviewPage'),
-    prefetch: (session) => {
-      prefetch('/cluster', { session });
-      prefetch('/metrics/charts');
-    },
+    prefetch: () => prefetch('/metrics/charts'),
   },
 };

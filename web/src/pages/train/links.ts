@@ -1,10 +1,11 @@
 import { IconSchool } from '@tabler/icons-react';
-import { type PageLinks, sum } from '../../shell/pages';
+import { total } from '../../base/progress';
+import type { PageLinks } from '../../shell/pages';
 
 export const links: PageLinks = {
   train: {
     icon: IconSchool,
     docs: 'reference/libraries.md#ray-train',
-    number: ({ cluster }) => sum(cluster?.libraries.train),
+    number: ({ cluster }) => total(cluster?.libraries.train),
   },
 };

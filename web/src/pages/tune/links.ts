@@ -1,10 +1,11 @@
 import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
-import { type PageLinks, sum } from '../../shell/pages';
+import { total } from '../../base/progress';
+import type { PageLinks } from '../../shell/pages';
 
 export const links: PageLinks = {
   tune: {
     icon: IconAdjustmentsHorizontal,
     docs: 'reference/libraries.md#ray-tune',
-    number: ({ cluster }) => sum(cluster?.libraries.tune),
+    number: ({ cluster }) => total(cluster?.libraries.tune),
   },
 };
