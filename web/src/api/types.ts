@@ -1,4 +1,4 @@
-import type { Actor, Dropped, FailedAttempt, Job, LaneReason, Node, PlacementGroup, Worker } from './schema';
+import type { Actor, Dropped, FailedAttempt, Job, LaneReason, PlacementGroup, Worker } from './schema';
 
 /** Response types of the HTTP API under the UI's names; schema.ts has their fields. */
 export type {
@@ -40,7 +40,7 @@ export interface Page<T> {
 export type Outcome = FailedAttempt['outcome'];
 export const OUTCOMES = ['final', 'retrying', 'recovered'] as const satisfies Outcome[];
 
-type Entity = Actor | Worker | Node | Job | PlacementGroup;
+type Entity = Actor | Worker | Job | PlacementGroup;
 type FieldOf<E> = E extends unknown ? keyof E : never;
-/** An actor, worker, node, job or placement group with the fields that Ray reports. */
+/** An actor, worker, job or placement group with the fields that Ray reports. */
 export type Item = { [F in FieldOf<Entity>]?: Extract<Entity, Record<F, unknown>>[F] };

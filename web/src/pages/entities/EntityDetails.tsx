@@ -12,7 +12,7 @@ import { ItemState } from '../../ui/ItemState';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
-import { Json } from '../../ui/Value';
+import { Json, parse } from '../../ui/Value';
 import { WhyPending } from '../../ui/WhyPending';
 import css from './EntityDetails.module.css';
 import { EntityView } from './EntityView';
@@ -140,7 +140,8 @@ export function PlacementGroupsPage() {
 
 function GroupDetail({ group }: { group: Item }) {
   const { t } = useTranslation();
-  const bundles = parsed(group.bundles);
+  const value = parse(group.bundles ?? '');
+  const bundles = Array.isArray(value) ? (value as Bundle[]) : [];
   return (
     <>
       {(WAITING.has(String(group.state)) || group.end_known_by !== null) && (
@@ -176,13 +177,4 @@ function GroupDetail({ group }: { group: Item }) {
       </Section>
     </>
   );
-}
-
-function parsed(text: unknown): Bundle[] {
-  try {
-    const value: unknown = JSON.parse(String(text ?? '[]'));
-    return Array.isArray(value) ? (value as Bundle[]) : [];
-  } catch {
-    return [];
-  }
 }

@@ -1,7 +1,7 @@
 import { Box } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { Item } from '../../api/types';
-import { type EntityView as EntityViewName, toView } from '../../base/url';
+import { toView } from '../../base/url';
 import { Drawer, Section } from '../../ui/Drawer';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
@@ -9,11 +9,11 @@ import { LogPanel } from '../../ui/logs/LogPanel';
 import { useSessionUrl } from '../../ui/useUrl';
 import { EntityFields } from './EntityFields';
 import type { Extras } from './entityExtras';
-import { KINDS } from './entityKinds';
+import { type EntityKind, KINDS } from './entityKinds';
 
 /** An entity in full: its tasks, its log, and all its fields. */
 export function EntityDrawer(props: {
-  view: EntityViewName;
+  view: EntityKind;
   item: Item;
   extras: Extras | undefined;
   onClose: () => void;
@@ -26,9 +26,7 @@ export function EntityDrawer(props: {
   return (
     <Drawer
       testId="item-drawer"
-      title={
-        extras?.title?.(item) ?? String(item.class_name || item.name || item.node_name || item[kind.id] || '')
-      }
+      title={extras?.title?.(item) ?? String(item.class_name || item.name || item[kind.id] || '')}
       subtitle={<ItemState state={item.state ?? null} view={view} />}
       onClose={onClose}
     >

@@ -1,14 +1,12 @@
-import type { EntityView as EntityViewName } from '../../base/url';
 import { Field, Fields } from '../../ui/Drawer';
-import { LaneName } from '../../ui/Lane';
 import { isEmpty } from '../../ui/Value';
-import { KINDS, PARTS } from './entityKinds';
+import { type EntityKind, KINDS, PARTS } from './entityKinds';
 import { FieldValue } from './FieldValue';
 import { useFieldName } from './useFieldName';
 
 /** All fields of an entity. Important fields are shown even if they are empty. */
 export function EntityFields(props: {
-  view: EntityViewName;
+  view: EntityKind;
   item: Record<string, unknown>;
   /** Fields that are shown elsewhere. */
   hide?: ReadonlySet<string>;
@@ -23,11 +21,7 @@ export function EntityFields(props: {
         .filter((field) => kind.first.includes(field) || !isEmpty(item[field]))
         .map((field) => (
           <Field key={field} name={fieldName(field)} hint={field}>
-            {field === 'lane' ? (
-              <LaneName lane={String(item.lane)} code={item.lane_code} reason={item.lane_reason} whole />
-            ) : (
-              <FieldValue name={field} value={item[field]} of={kind.id} />
-            )}
+            <FieldValue name={field} value={item[field]} of={kind.id} />
           </Field>
         ))}
     </Fields>

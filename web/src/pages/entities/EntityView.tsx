@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useSessionInterval } from '../../api/queries';
 import type { Item } from '../../api/types';
 import { useLiveList } from '../../api/useLiveList';
-import { appliesRange, type EntityView as EntityViewName } from '../../base/url';
+import { appliesRange } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { FilterChips } from '../../ui/filters/FilterChips';
 import { InternalSwitch } from '../../ui/InternalSwitch';
@@ -20,12 +20,12 @@ import { isEmpty } from '../../ui/Value';
 import { EntityDrawer } from './EntityDrawer';
 import { entityColumn, GROWS } from './entityColumns';
 import type { Extras } from './entityExtras';
-import { KINDS, PARTS } from './entityKinds';
+import { type EntityKind, KINDS, PARTS } from './entityKinds';
 import { useEntityFilters } from './useEntityFilters';
 import { useFieldName } from './useFieldName';
 
-/** A table of actors, workers, nodes, jobs or placement groups with the fields that Ray reports. */
-export function EntityView({ view, extras }: { view: EntityViewName; extras?: Extras }) {
+/** A table of actors, workers, jobs or placement groups with the fields that Ray reports. */
+export function EntityView({ view, extras }: { view: EntityKind; extras?: Extras }) {
   const kind = KINDS[view];
   const [url] = useSessionUrl();
   const { t } = useTranslation();

@@ -153,7 +153,7 @@ function JobFunctions({ id }: { id: string }) {
       testId="job-progress"
       wide
     >
-      <PanelBody data={data} error={error} isMissing={false} missing="">
+      <PanelBody data={data} error={error}>
         {(progress) => <ProgressTable progress={progress} id={id} filter="job_id" />}
       </PanelBody>
     </Panel>

@@ -15,7 +15,7 @@ import shared from './entities.module.css';
 import css from './ProgressTable.module.css';
 
 /** The attempts of a job or an actor, by state and by function. */
-export function useEntityProgress(of: 'job_id' | 'actor_id', id: string, enabled = true) {
+export function useEntityProgress(of: 'job_id' | 'actor_id', id: string) {
   const [url] = useSessionUrl();
   const interval = useSessionInterval(url.session);
   return useQuery({
@@ -24,7 +24,6 @@ export function useEntityProgress(of: 'job_id' | 'actor_id', id: string, enabled
       of === 'job_id'
         ? get('/jobs/{job_id}/progress', { job_id: id, session: url.session }, signal)
         : get('/actors/{actor_id}/progress', { actor_id: id, session: url.session }, signal),
-    enabled,
     refetchInterval: interval,
   });
 }

@@ -98,7 +98,7 @@ export function SubmitJob() {
  * Builds Ray's job request from the form. Throws an Error with the message `badJson` if a field is not a JSON
  * object.
  */
-export function requestOf(draft: Draft, badJson: string): JobRequest {
+function requestOf(draft: Draft, badJson: string): JobRequest {
   const runtimeEnv = typedObject(draft.environment);
   const labels = typedObject(draft.metadata);
   const uri = draft.uri.trim();

@@ -61,7 +61,6 @@ export const en = {
     logs: 'Logs',
     function: 'Function',
     attempts: 'Attempts',
-    method: 'Method',
     history: 'History',
     noHistory: 'No state changes recorded.',
     pending: 'Why it is pending',

@@ -4,7 +4,6 @@ import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
 import { ItemState } from '../../ui/ItemState';
 import { JobName } from '../../ui/JobName';
-import { LaneName } from '../../ui/Lane';
 import { NodeLabel } from '../../ui/NodeLabel';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
@@ -12,19 +11,16 @@ import words from '../../ui/theme/words.module.css';
 import { isEmpty, oneLine, Value } from '../../ui/Value';
 
 /** The field of each kind whose column takes the remaining width. */
-export const GROWS = new Set(['class_name', 'entrypoint', 'exit_detail', 'bundles', 'resources_total']);
+export const GROWS = new Set(['class_name', 'entrypoint', 'exit_detail', 'bundles']);
 /** Fields with structured values, which cannot be sorted. */
 const UNORDERED = new Set([
   'bundles',
-  'resources_total',
   'required_resources',
-  'labels',
   'label_selector',
   'runtime_env',
   'metadata',
   'stats',
   'death_cause',
-  'lane',
   'gpus',
 ]);
 
@@ -37,26 +33,18 @@ const WIDTHS: Record<string, number> = {
   pid: 76,
   cpu_percent: 76,
   ip: 124,
-  node_ip: 124,
-  node_name: 140,
-  hostname: 132,
   type: 112,
   gpus: 112,
   worker_type: 104,
   job_id: 140,
   strategy: 132,
-  is_head: 76,
   is_detached: 92,
   num_restarts: 92,
   submission_id: 132,
   placement_group_id: 148,
-  metrics_export_port: 112,
-  dashboard_agent_port: 104,
   entrypoint: 260,
   exit_detail: 240,
   bundles: 240,
-  resources_total: 220,
-  lane: 100,
 };
 
 /** The column of a field of a view. `isOwn`: it is the id of the row itself. */
@@ -80,9 +68,7 @@ export function entityColumn(
     sort: UNORDERED.has(field) ? undefined : field,
     optional,
     cell: (item) =>
-      field === 'lane' ? (
-        <LaneName lane={String(item.lane)} code={item.lane_code} reason={item.lane_reason} />
-      ) : field === 'job_id' && item.job_id && !isOwn ? (
+      field === 'job_id' && item.job_id && !isOwn ? (
         <JobName id={String(item.job_id)} />
       ) : field === 'node_id' || field === 'driver_node_id' ? (
         <NodeLabel id={item[field] ? String(item[field]) : null} />

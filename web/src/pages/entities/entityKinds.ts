@@ -1,11 +1,14 @@
-import type { EntityView as EntityViewName, FilterName } from '../../base/url';
+import type { EntityView, FilterName } from '../../base/url';
+
+/** Nodes have a page of their own. */
+export type EntityKind = Exclude<EntityView, 'nodes'>;
 
 /** Per kind: its list, its id, the columns to show first, and the filter that finds its tasks. */
 export const KINDS: Record<
-  EntityViewName,
+  EntityKind,
   {
-    path: '/actors' | '/workers' | '/nodes' | '/jobs' | '/placement-groups';
-    id: 'actor_id' | 'worker_id' | 'node_id' | 'job_id' | 'placement_group_id';
+    path: '/actors' | '/workers' | '/jobs' | '/placement-groups';
+    id: 'actor_id' | 'worker_id' | 'job_id' | 'placement_group_id';
     first: string[];
     order: string;
     tasks: FilterName;
@@ -51,24 +54,6 @@ export const KINDS: Record<
     order: '-start_ns',
     tasks: 'worker_id',
   },
-  nodes: {
-    path: '/nodes',
-    id: 'node_id',
-    first: [
-      'state',
-      'node_name',
-      'hostname',
-      'node_ip',
-      'is_head',
-      'node_id',
-      'resources_total',
-      'lane',
-      'start_ns',
-      'end_ns',
-    ],
-    order: '-start_ns',
-    tasks: 'node_id',
-  },
   jobs: {
     path: '/jobs',
     id: 'job_id',
@@ -106,8 +91,6 @@ export const KINDS: Record<
 
 /** Fields that are shown as part of another field. */
 export const PARTS = new Set([
-  'lane_code',
-  'lane_reason',
   'actor_class',
   'actor_name',
   'functions',

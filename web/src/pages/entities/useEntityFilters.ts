@@ -1,28 +1,26 @@
 import { useTranslation } from 'react-i18next';
-import type { EntityView } from '../../base/url';
 import { usePlaceFilters } from '../../ui/FilterBar';
 import type { FilterField } from '../../ui/filters/filters';
 import { useItemStateName } from '../../ui/useStateName';
+import type { EntityKind } from './entityKinds';
 
 /** Ray's states of each kind, starting with those of living entities. */
-const STATES: Record<EntityView, string[]> = {
+const STATES: Record<EntityKind, string[]> = {
   actors: ['ALIVE', 'PENDING_CREATION', 'DEPENDENCIES_UNREADY', 'RESTARTING', 'DEAD'],
   workers: ['ALIVE', 'DEAD'],
-  nodes: ['ALIVE', 'DEAD'],
   jobs: ['RUNNING', 'PENDING', 'SUCCEEDED', 'FINISHED', 'FAILED', 'STOPPED', 'CUT_OFF'],
   'placement-groups': ['CREATED', 'PENDING', 'PREPARED', 'RESCHEDULING', 'INFEASIBLE', 'REMOVED'],
 };
 /** Kinds that can be filtered by job and node. */
-const PLACES: Record<EntityView, string[]> = {
+const PLACES: Record<EntityKind, string[]> = {
   actors: ['job_id', 'node_id'],
   workers: ['job_id', 'node_id'],
-  nodes: [],
   jobs: [],
   'placement-groups': ['job_id'],
 };
 
 /** The filters of a list of entities. */
-export function useEntityFilters(view: EntityView): FilterField[] {
+export function useEntityFilters(view: EntityKind): FilterField[] {
   const { t } = useTranslation();
   const stateName = useItemStateName(view);
   const places = usePlaceFilters().filter(({ name }) => PLACES[view].includes(name));

@@ -61,7 +61,6 @@ export const zh: Translated<typeof en> = {
     logs: '日志',
     function: '函数',
     attempts: '尝试次数',
-    method: '方法',
     history: '历史',
     noHistory: '没有状态变化的记录。',
     pending: '等待原因',
