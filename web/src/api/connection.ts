@@ -16,7 +16,7 @@ export interface Connection {
 export const REFRESH = 2_000;
 export const REFRESH_AWAY = 10_000;
 /** Interval for ended sessions, which rarely change, ms. */
-export const REFRESH_ENDED = 5_000;
+const REFRESH_ENDED = 5_000;
 /** The server counts as stuck after this long without any answer, ms. */
 export const SILENT_AFTER = 6_000;
 /** Data older than this is shown as stale, ms. */

@@ -1,5 +1,5 @@
 import type { ServerMessage } from '../base/serverMessage';
-import type { MeasuredWorker, NodeDetail, NodePercents, StatusAnswer } from './schema';
+import type { NodeDetail, NodePercents, StatusAnswer } from './schema';
 
 /** Response types of nodes and cluster resources. Units are bytes, percent, and values per second. */
 export type {
@@ -14,14 +14,7 @@ export type {
   ReasonItem as Reason,
   ResourceHolder as Holder,
   StatusAnswer as ClusterStatus,
-  Usage as NodeUsage,
 } from './schema';
-
-/** Measurements of a process. */
-export type ProcessFigures = Pick<
-  MeasuredWorker,
-  'cpu_percent' | 'memory_bytes' | 'gpu_memory_bytes' | 'gpu_percent' | 'num_fds'
->;
 
 export type Amounts = StatusAnswer['resources'];
 

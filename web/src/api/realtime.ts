@@ -10,9 +10,9 @@ import type { AlertsAnswer, ClusterAnswer, LatestAnswer } from './schema';
  * automatically and subscribes again. Where no socket can be opened, the same states are fetched over HTTP.
  */
 
-export type TopicName = 'cluster' | 'metrics' | 'tasks' | 'actors' | 'alerts' | 'job';
+type TopicName = 'cluster' | 'metrics' | 'tasks' | 'actors' | 'alerts' | 'job';
 
-export interface TopicParams {
+interface TopicParams {
   session: string;
   job_id?: string;
 }

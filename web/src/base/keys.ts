@@ -11,7 +11,7 @@ export interface Binding {
 }
 
 /** Key bindings of one component, such as a list or a chart. */
-export interface BindingGroup {
+interface BindingGroup {
   title: string;
   bindings: Binding[];
 }
@@ -79,7 +79,7 @@ function dispatch(event: KeyboardEvent): void {
 }
 
 /** Whether a text field, an open menu or a dialog has the focus. */
-export function isTyping(target: EventTarget | null): boolean {
+function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement && /^(radio|checkbox)$/.test(target.type)) return false;
   return (

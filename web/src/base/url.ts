@@ -84,7 +84,7 @@ export const NO_FILTERS: Filters = {};
 export const taskFilters = ({ class_name, outcome, severity, kind, ...others }: Filters) => others;
 
 /** Settings of the execution views, one query parameter each. */
-export const SETTINGS = [
+const SETTINGS = [
   'by',
   'weight',
   'order',
@@ -114,7 +114,6 @@ export const SETTINGS = [
   'levels',
   'file',
   'line',
-  'wrap',
   'level',
   'search',
   'board',
@@ -129,7 +128,7 @@ export const SETTINGS = [
 export type SettingName = (typeof SETTINGS)[number];
 export type Settings = Partial<Record<SettingName, string>>;
 
-export interface SessionsUrl {
+interface SessionsUrl {
   page: 'sessions';
   lang?: string;
 }
@@ -152,7 +151,7 @@ export interface SessionUrl {
   lang?: string;
 }
 
-export interface UnknownUrl {
+interface UnknownUrl {
   page: 'unknown';
   lang?: string;
 }

@@ -1,5 +1,5 @@
 /** The fields that make up a worker's display name. */
-export interface WorkerName {
+interface WorkerName {
   actor_name: string | null;
   /** Class of the actor: `class_name` in the Gantt chart, `actor_class` in logs. */
   class_name?: string | null;

@@ -2,7 +2,7 @@ import { apiPath } from '../api/client';
 import { isFlow, type SessionUrl, taskFilters } from '../base/url';
 
 export const FORMATS = ['perfetto', 'speedscope', 'parquet'] as const;
-export type ExportFormat = (typeof FORMATS)[number];
+type ExportFormat = (typeof FORMATS)[number];
 
 /** The path of the exported file. Filters apply only to exports of tasks. */
 export function exportPath(url: SessionUrl, format: ExportFormat): string {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { type Connection, isSilent, STALE_AFTER, useConnection } from '../api/connection';
 
-export type ServerState = 'connecting' | 'connected' | 'reconnecting' | 'stale';
+type ServerState = 'connecting' | 'connected' | 'reconnecting' | 'stale';
 
 /** The state of the server, the age of its last answer (ms), and when that arrived (ms since the epoch). */
 export function useServerState(): { state: ServerState; age: number | null; lastAnswer: number | null } {

@@ -10,7 +10,7 @@ const GAP_X_NOTES = 128;
 const GAP_Y = 16;
 
 /** The note of an arrow: its label and its tooltip. */
-export interface LinkNote {
+interface LinkNote {
   from: string;
   to: string;
   note: ReactNode;

@@ -9,8 +9,8 @@ import { useSessionUrl } from './useUrl';
 
 type Activity = Pick<NodeWorker, 'running' | 'attempts'>;
 
-/** The oldest running attempt of a worker with its duration, and the number of others. `now`: ns. */
-export function Running({ worker, now, ended }: { worker: Activity; now?: number; ended?: boolean }) {
+/** The oldest running attempt of a worker with its duration, and the number of others. */
+export function Running({ worker, ended }: { worker: Activity; ended?: boolean }) {
   const { t } = useTranslation();
   const [first] = worker.attempts;
   if (first === undefined) return ended ? <Dash /> : <span className={words.dim}>{t('running.idle')}</span>;
@@ -22,14 +22,14 @@ export function Running({ worker, now, ended }: { worker: Activity; now?: number
           {t('running.more', { n: count(worker.running - 1) })}
         </span>
       )}
-      <Situation attempt={first} now={now} />
+      <Situation attempt={first} />
     </span>
   );
 }
 
 /**
  * The oldest attempts of a worker, one per line, and the number of others. `none`: the text if there are
- * none.
+ * none. `now`: ns.
  */
 export function RunningList({ worker, now, none }: { worker: Activity; now?: number; none: string }) {
   const { t } = useTranslation();

@@ -15,7 +15,7 @@ import { Prose } from './Prose';
 import { useServerMessage } from './useServerMessage';
 
 /** An action that changes the cluster or the server. It requires a confirmation and the operator role. */
-export interface OperatorAction {
+interface OperatorAction {
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to /api/v1. */
   path: string;

@@ -17,11 +17,7 @@ export function useTypeName(t: TFunction, exists: (key: string) => boolean): (ty
     type === null ? '–' : exists(`type.${type}`) ? t(`type.${type}` as 'type.DRIVER_TASK') : type;
 }
 
-export function TaskName({
-  task,
-}: {
-  task: { name: string | null; func_name?: string | null; task_id: string };
-}) {
+function TaskName({ task }: { task: { name: string | null; func_name?: string | null; task_id: string } }) {
   const name = task.name ?? task.func_name;
   return name ? (
     <span className={`${words.ellipsis} ${words.name}`} title={name}>

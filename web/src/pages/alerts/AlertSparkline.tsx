@@ -2,6 +2,8 @@ import { useId } from 'react';
 import type { SeverityTone } from '../../ui/alerts/severity';
 import css from './AlertSparkline.module.css';
 
+const HEIGHT = 30;
+
 /** A chart of a few series without axes, with the threshold as a dashed line. */
 export function AlertSparkline(props: {
   series: readonly (readonly (number | null)[])[];
@@ -11,22 +13,21 @@ export function AlertSparkline(props: {
   /** The tone of the severity, for firing alerts. */
   tone?: SeverityTone;
   width?: number;
-  height?: number;
 }) {
-  const { series, threshold, label, tone, width = 150, height = 30 } = props;
+  const { series, threshold, label, tone, width = 150 } = props;
   const id = useId();
   const known = series.flat().filter((value): value is number => value !== null);
   const all = threshold === null ? known : [...known, threshold];
   const min = Math.min(0, ...all);
   const max = Math.max(...all, min + 1e-9);
-  const y = (value: number) => height - 2 - ((value - min) * (height - 4)) / (max - min);
+  const y = (value: number) => HEIGHT - 2 - ((value - min) * (HEIGHT - 4)) / (max - min);
   return (
     <svg
       className={css.sparkline}
       data-testid="alert-course"
-      viewBox={`0 0 ${width} ${height}`}
+      viewBox={`0 0 ${width} ${HEIGHT}`}
       width={width}
-      height={height}
+      height={HEIGHT}
       preserveAspectRatio="none"
       role="img"
       aria-labelledby={id}

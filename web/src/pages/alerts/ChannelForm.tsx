@@ -7,7 +7,7 @@ import type { Channel } from '../../api/alerts';
 const ALL = '*';
 
 /** A channel as entered in the form. */
-export interface ChannelDraft {
+interface ChannelDraft {
   name: string;
   type: string;
   address: string;

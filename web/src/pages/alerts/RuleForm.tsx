@@ -6,7 +6,7 @@ import words from '../../ui/theme/words.module.css';
 import { RuleTest } from './RuleTest';
 
 /** A rule as entered in the form. */
-export interface RuleDraft {
+interface RuleDraft {
   name: string;
   expr: string;
   for: string;

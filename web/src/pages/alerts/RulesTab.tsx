@@ -130,7 +130,7 @@ function worst(values: readonly (number | null)[], op: string | null): number | 
   return op === '<' || op === '<=' || op === '==' ? Math.min(...known) : Math.max(...known);
 }
 
-export function RuleSparkline({ rule, width }: { rule: Rule; width?: number }) {
+function RuleSparkline({ rule }: { rule: Rule }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const expr = rule.value_expr ?? rule.expr;
@@ -150,7 +150,6 @@ export function RuleSparkline({ rule, width }: { rule: Rule; width?: number }) {
         threshold={rule.threshold}
         label={label}
         tone={rule.state === 'firing' ? severityTone(rule.severity) : undefined}
-        width={width}
       />
       <span className={`${words.num} ${shared.small}`}>{number(worst(newest, rule.op))}</span>
     </span>

@@ -26,7 +26,7 @@ const colors = HighlightStyle.define([
   { tag: [tags.number, tags.comment], color: 'var(--rs-muted)' },
 ]);
 
-export interface PromqlEditorProps {
+interface PromqlEditorProps {
   session: string;
   label: string;
   placeholder: string;

@@ -17,7 +17,7 @@ const STALE_MS = 30_000;
 const WORDS = new Set(words);
 
 /** False for PromQL functions and snippets that the server does not support. */
-export function isSupported({ label, type }: Pick<Completion, 'label' | 'type'>): boolean {
+function isSupported({ label, type }: Pick<Completion, 'label' | 'type'>): boolean {
   if (type !== 'function' && type !== 'keyword') return true;
   return WORDS.has(label) || WORDS.has(label.split('(')[0] ?? '');
 }
@@ -41,7 +41,7 @@ export function completionFor(session: string): CompleteStrategy {
 }
 
 /** The part of Prometheus' API that completion needs, implemented with Rayscope's API. */
-export function metricsOf(session: string): PrometheusClient {
+function metricsOf(session: string): PrometheusClient {
   const names = async () => {
     const answer = await queryClient.fetchQuery({
       queryKey: ['metric-names', session, ''],

@@ -30,7 +30,7 @@ export function useInstant(session: string, exprs: readonly string[]): UseQueryR
   });
 }
 
-export interface Moment {
+interface Moment {
   /** ms since the epoch. */
   time: number;
   rows: { labels: Record<string, string>; value: number }[];

@@ -59,7 +59,7 @@ export function ClusterResources() {
 }
 
 /** Pending demand. Infeasible entries come first. */
-export function PendingList({ status }: { status: ClusterStatus }) {
+function PendingList({ status }: { status: ClusterStatus }) {
   const { t } = useTranslation();
   const reasonText = useReasonText();
   if (status.pending.length === 0) return <p className={words.dim}>{t('nodes.nothingPending')}</p>;

@@ -16,12 +16,11 @@ export function useNodeDetail(session: string, id: string | undefined) {
 }
 
 /** All nodes and workers in compact form. */
-export function useCells(session: string, enabled = true) {
+export function useCells(session: string) {
   const interval = useSessionInterval(session);
   return useQuery({
     queryKey: ['node-cells', session],
     queryFn: ({ signal }) => get('/nodes/cells', { session }, signal),
-    enabled,
     placeholderData: (before) => (before?.session === session ? before : undefined),
     refetchInterval: interval,
   });

@@ -22,7 +22,7 @@ export function AlertsPanel({ live }: { live: boolean }) {
       to={toView(url, 'alerts')}
       testId="panel-alerts"
     >
-      <PanelBody data={alerts} error={null} isMissing={false} missing="">
+      <PanelBody data={alerts} error={null}>
         {(items) =>
           items.length === 0 ? (
             <PanelText good>{t(live ? 'overview.noAlerts' : 'overview.noAlertsEnded')}</PanelText>

@@ -1,5 +1,4 @@
 import { useTranslation } from 'react-i18next';
-import { isMissing } from '../../api/client';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
 import { oneLineMessage, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
@@ -20,12 +19,7 @@ export function EventsPanel({ live }: { live: boolean }) {
       to={toView(url, 'events')}
       testId="panel-events"
     >
-      <PanelBody
-        data={events.data}
-        error={events.error}
-        isMissing={isMissing(events.error)}
-        missing={t('overview.eventsMissing')}
-      >
+      <PanelBody data={events.data} error={events.error}>
         {({ items }) =>
           items.length === 0 ? (
             <PanelText>{t('overview.noEvents')}</PanelText>

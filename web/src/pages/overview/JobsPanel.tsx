@@ -31,7 +31,7 @@ export function JobsPanel({ live }: { live: boolean }) {
       testId="panel-jobs"
       wide
     >
-      <PanelBody data={jobs.data} error={jobs.error} isMissing={false} missing="">
+      <PanelBody data={jobs.data} error={jobs.error}>
         {({ items }) =>
           items.length === 0 ? (
             <PanelText>{t('overview.noJobs')}</PanelText>

@@ -4,6 +4,7 @@ import { useFailures, useSessions } from '../../api/queries';
 import { type ClusterTopic, useTopic } from '../../api/realtime';
 import type { Session, Summary } from '../../api/types';
 import { useClusterStatus } from '../../api/useClusterStatus';
+import { count } from '../../base/format';
 import { failedOf } from '../../base/progress';
 import { NO_FILTERS, type SessionUrl, toView, type Url, withSettings } from '../../base/url';
 import { ChartGroup } from '../../ui/charts/ChartGroup';
@@ -135,11 +136,8 @@ function HealthLine(props: { summary: Summary | undefined; session: Session; liv
   });
   const Icon = ICONS[health.tone];
   const target = linkOf(health.key, url);
-  const number = new Intl.NumberFormat('en-US');
   const text = t(`overview.health.${health.key}`, {
-    ...Object.fromEntries(
-      Object.entries(health.numbers).map(([name, value]) => [name, number.format(value)]),
-    ),
+    ...Object.fromEntries(Object.entries(health.numbers).map(([name, value]) => [name, count(value)])),
     lately: atLeast(failedLately, summary.failures.length, failed),
     names: health.names.slice(0, 3).join(i18n.language === 'zh' ? '、' : ', '),
     lasted: durationText(props.session),

@@ -1,5 +1,4 @@
 import { useTranslation } from 'react-i18next';
-import { isMissing } from '../../api/client';
 import { useClusterStatus } from '../../api/useClusterStatus';
 import { count, shapeText } from '../../base/format';
 import { hasTypeName } from '../../base/nodeTitle';
@@ -28,12 +27,7 @@ export function PendingPanel({ live }: { live: boolean }) {
       to={live ? withSettings(toView(url, 'nodes'), { mode: 'resources' }) : undefined}
       testId="panel-pending"
     >
-      <PanelBody
-        data={status.data}
-        error={status.error}
-        isMissing={isMissing(status.error)}
-        missing={t('overview.pendingMissing')}
-      >
+      <PanelBody data={status.data} error={status.error}>
         {(data) => (
           <>
             {data.error !== null ? (

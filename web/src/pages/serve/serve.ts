@@ -31,7 +31,7 @@ export function stateOf(of: { state: string | null; last_state: string | null })
 }
 
 /** The trigger of a state, if it adds information. */
-export function triggerOf(trigger: string | null): string | null {
+function triggerOf(trigger: string | null): string | null {
   return trigger === null || /^UNSPECIFIED$|_COMPLETED$/.test(trigger) ? null : trigger;
 }
 
@@ -89,7 +89,7 @@ export function stepParts(step: RequestStep): [part: Part, ns: number][] {
 }
 
 /** A deployment in which requests spent or waited for time; `share` refers to the known time. */
-export interface Spent {
+interface Spent {
   deployment: string;
   part: 'queue' | 'replica';
   share: number;

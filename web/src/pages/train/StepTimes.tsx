@@ -10,7 +10,7 @@ const PARTS = ['own', 'data', 'compute', 'report'] as const;
 type Part = (typeof PARTS)[number];
 
 /** The duration of a part of a step, ns; null if unknown. */
-export function partOf(cell: StepCell, part: Part): number | null {
+function partOf(cell: StepCell, part: Part): number | null {
   if (part === 'own') return cell.own_ns;
   if (part === 'data') return cell.data_ns;
   if (part === 'report') return cell.report_ns;

@@ -121,7 +121,7 @@ export interface Pointing {
   onChoose: (trialId: string) => void;
 }
 
-export type Role = 'best' | 'chosen' | 'hovered' | undefined;
+type Role = 'best' | 'chosen' | 'hovered' | undefined;
 
 /** How a trial is highlighted. */
 export function roleOf(id: string, best: string | null, { hovered, chosen }: Pointing): Role {

@@ -37,7 +37,7 @@ const LISTS: Record<FoundGroup['kind'], View> = {
 };
 
 /** The page with the hit opened. */
-export function hitUrl(url: SessionUrl, kind: FoundGroup['kind'], item: FoundItem): SessionUrl {
+function hitUrl(url: SessionUrl, kind: FoundGroup['kind'], item: FoundItem): SessionUrl {
   const view = LISTS[kind];
   switch (kind) {
     case 'function':

@@ -44,7 +44,7 @@ it('covers the log page: a file, a search, or the list of files', () => {
   expect(asPython(search, SERVER)).toContain(
     'search_logs(q="Error", regex=True, level="info", session="s1")',
   );
-  const file = logs({ node: 'n1', file: 'a.out', search: 'x', wrap: '1' });
+  const file = logs({ node: 'n1', file: 'a.out', search: 'x', line: '1' });
   expect(asPython(file, SERVER)).toContain('log_page(node_id="n1", name="a.out", q="x", session="s1")');
   expect(asPython(logs({}), SERVER)).toContain('log_files(session="s1")');
 });

@@ -9,7 +9,7 @@ import { dragged, type Range } from './timeRange';
 import { increments, timeMarks, type Unit, valueText } from './units';
 import type { Mark } from './useMarks';
 
-export interface ChartCanvasProps {
+interface ChartCanvasProps {
   times: number[];
   /** The visible lines. */
   lines: Line[];

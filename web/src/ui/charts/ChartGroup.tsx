@@ -25,24 +25,16 @@ function useOwnGroup(): Group {
 
 /**
  * Wraps the charts of a page so that they share a crosshair, a range of time (in the URL) and the colours of
- * names. It shows the range picker with the page's own controls next to it. `picker={false}` omits the
- * picker, and `sticky` keeps it visible.
+ * names. It shows the range picker with the page's own controls next to it. `sticky` keeps it visible.
  */
-export function ChartGroup(props: {
-  children: ReactNode;
-  picker?: boolean;
-  beside?: ReactNode;
-  sticky?: boolean;
-}) {
+export function ChartGroup(props: { children: ReactNode; beside?: ReactNode; sticky?: boolean }) {
   const group = useOwnGroup();
   return (
     <Context.Provider value={group}>
-      {props.picker !== false && (
-        <div className={css.bar} data-sticky={props.sticky || undefined}>
-          {props.beside}
-          <RangePicker />
-        </div>
-      )}
+      <div className={css.bar} data-sticky={props.sticky || undefined}>
+        {props.beside}
+        <RangePicker />
+      </div>
       {props.children}
     </Context.Provider>
   );

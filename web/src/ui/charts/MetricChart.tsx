@@ -27,7 +27,7 @@ import { useTimeRange } from './useTimeRange';
 const canvas = import('./ChartCanvas');
 const ChartCanvas = lazy(() => canvas);
 
-export interface MetricChartProps {
+interface MetricChartProps {
   title: string;
   /** Tooltip of the title. */
   hint?: string;

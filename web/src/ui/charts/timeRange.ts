@@ -22,7 +22,7 @@ export interface Range {
 }
 
 export const SPANS = ['5m', '15m', '1h', '6h', '24h', '7d', '30d'] as const;
-export const DEFAULT_SPAN = '15m';
+const DEFAULT_SPAN = '15m';
 const UNITS: Record<string, number> = { s: 1e3, m: 60e3, h: 3_600e3, d: 86_400e3 };
 /**
  * Margin around a whole session, ms. Collectors sample every few seconds, so a short session may fall between

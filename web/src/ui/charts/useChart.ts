@@ -12,7 +12,7 @@ export const CHART_REFRESH = 5_000;
  * Maximum number of lines in a chart, as more cannot be distinguished. The server keeps those with the
  * greatest mean.
  */
-export const MAX_CHART_LINES = 20;
+const MAX_CHART_LINES = 20;
 
 /** The lines of a chart in the page's range of time. All queries request the same points. */
 export function useChart(session: string, queries: readonly Query[], enabled: boolean) {

@@ -48,7 +48,7 @@ export function useMarks(session: string): Mark[] {
   }, [events, alerts, t]);
 }
 
-export interface PlacedMark {
+interface PlacedMark {
   /** Distance from the left of the plot, px. */
   x: number;
   marks: Mark[];

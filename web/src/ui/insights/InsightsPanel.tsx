@@ -1,5 +1,4 @@
 import { useTranslation } from 'react-i18next';
-import { isMissing } from '../../api/client';
 import { type Insights, useInsights } from '../../api/insights';
 import { clockTime } from '../../base/format';
 import { toView } from '../../base/url';
@@ -32,7 +31,7 @@ export function InsightsPanel({ job }: { job?: string }) {
       wide
     >
       <div className={css.body}>
-        <PanelBody data={data} error={error} isMissing={isMissing(error)} missing={t('insights.noneText')}>
+        <PanelBody data={data} error={error} missing={t('insights.noneText')}>
           {(insights) => <Summary insights={insights} />}
         </PanelBody>
       </div>

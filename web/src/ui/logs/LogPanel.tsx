@@ -18,7 +18,7 @@ import { LogLines } from './LogLines';
 import { LogNote } from './LogNote';
 import css from './LogPanel.module.css';
 
-export interface LogOwner {
+interface LogOwner {
   task_id?: string;
   /** The attempt of the task; by default, the last one. */
   attempt?: number;

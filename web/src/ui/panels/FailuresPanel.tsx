@@ -26,7 +26,7 @@ export function FailuresPanel({ filters = NO_FILTERS }: { filters?: Filters }) {
       testId="panel-failures"
       wide
     >
-      <PanelBody data={failures.data} error={failures.error} isMissing={false} missing="">
+      <PanelBody data={failures.data} error={failures.error}>
         {({ items }) =>
           items.length === 0 ? (
             <PanelText good>{t('overview.noFailures')}</PanelText>

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { isMissing } from '../../api/client';
 import type { Url } from '../../base/url';
 import { Dot } from '../Dot';
 import { ErrorPanel } from '../ErrorPanel';
@@ -49,17 +50,16 @@ export function PanelText({ children, good, busy }: { children: ReactNode; good?
   );
 }
 
-/** A panel's list, or the reason why it is empty. `missing` is shown if the server does not have the path. */
+/** A panel's list, or the reason why it is empty. `missing` is shown if the answer is 404. */
 export function PanelBody<T>(props: {
   data: T | undefined;
   error: Error | null;
-  isMissing: boolean;
-  missing: string;
+  missing?: string;
   children: (data: T) => ReactNode;
 }) {
   const { t } = useTranslation();
   if (props.data !== undefined) return props.children(props.data);
-  if (props.isMissing) return <PanelText>{props.missing}</PanelText>;
+  if (props.missing !== undefined && isMissing(props.error)) return <PanelText>{props.missing}</PanelText>;
   if (props.error !== null) return <ErrorPanel error={props.error} />;
   return <PanelText busy>{t('overview.loading')}</PanelText>;
 }

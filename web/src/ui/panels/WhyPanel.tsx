@@ -1,6 +1,5 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { isMissing } from '../../api/client';
 import { type CriticalPath, useCriticalPath } from '../../api/criticalPath';
 import { duration, percent } from '../../base/format';
 import { PHASE_STATES, type SchedulingPhase } from '../../base/scheduling';
@@ -38,12 +37,7 @@ export function WhyPanel({ job: of }: { job?: string }) {
       testId="panel-why"
       wide
     >
-      <PanelBody
-        data={path.data}
-        error={path.error}
-        isMissing={isMissing(path.error)}
-        missing={t('overview.noTasks')}
-      >
+      <PanelBody data={path.data} error={path.error} missing={t('overview.noTasks')}>
         {(found) => <Parts path={found} />}
       </PanelBody>
     </Panel>

@@ -4,13 +4,13 @@ import type { GanttBars } from '../../api/schema';
 import type { Span } from '../shared/span';
 
 /** Maximum zoom, ns. Times in JavaScript are only exact to 256 ns. */
-export const MIN_SPAN = 20_000;
+const MIN_SPAN = 20_000;
 export const ROW = 18;
 /** Height of a bar, px. */
 export const BAR = ROW - 3;
 export const LANE_GAP = 5;
 
-export function powerOfTwo(least: number): number {
+function powerOfTwo(least: number): number {
   return 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, least))));
 }
 

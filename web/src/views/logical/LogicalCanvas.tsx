@@ -46,7 +46,7 @@ import { nodeName } from './logicalNames';
 const READABLE = 0.64;
 const FIT = { padding: 0.08, maxZoom: 1 };
 
-export interface CanvasProps {
+interface CanvasProps {
   graph: LogicalAnswer;
   layout: Layout;
   /** Changes when another graph is requested, which is then fitted into the view. */

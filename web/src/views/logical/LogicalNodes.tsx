@@ -26,7 +26,7 @@ import type { Point } from './logicalLayout';
 import { type LogicalNode, unfoldsBy, type Weight, weigh } from './logicalModel';
 import { nodeName } from './logicalNames';
 
-export interface NodeData extends Record<string, unknown> {
+interface NodeData extends Record<string, unknown> {
   node: LogicalNode;
   weight: Weight;
   /** The greatest weight of any node. */
@@ -35,7 +35,7 @@ export interface NodeData extends Record<string, unknown> {
   isDim: boolean;
 }
 
-export interface EdgeData extends Record<string, unknown> {
+interface EdgeData extends Record<string, unknown> {
   kind: 'call' | 'data';
   shape: EdgeShape;
   stroke: number;

@@ -172,7 +172,7 @@ export interface Neighbour {
   bytes: number;
 }
 
-export interface Around {
+interface Around {
   callers: Neighbour[];
   callees: Neighbour[];
   dataIn: Neighbour[];

@@ -75,7 +75,7 @@ export type Color =
 
 /** Measurements of workers. */
 export const MEASURED_NAMES = ['cpu', 'memory', 'gpu_memory'] as const;
-export type MeasuredName = (typeof MEASURED_NAMES)[number];
+type MeasuredName = (typeof MEASURED_NAMES)[number];
 
 /** A worker's usage as a share of one core or of its node's memory; null if unknown. */
 export function measuredShare(data: Physical, name: MeasuredName, worker: number): number | null {

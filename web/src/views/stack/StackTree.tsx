@@ -50,7 +50,7 @@ export function useNodeName(): (node: { name: string; type: string | null; situa
 }
 
 /** `leaf ×6, twig` */
-export function useWaitsFor(): (on: readonly StackBlockedOn[]) => string {
+function useWaitsFor(): (on: readonly StackBlockedOn[]) => string {
   const nameOf = useNodeName();
   return (on) => {
     const byName = new Map<string, number>();

@@ -5,9 +5,6 @@ import type { Line, StackNode } from './stack';
 
 export type { FramesAnswer as Frames, FramesProblem, FramesWorker, MergedFrame } from '../../api/schema';
 
-/** `code`, or what a line without code represents: see docs/reference/api.md. */
-export type FrameKind = MergedFrame['kind'];
-
 /** A line of the tree: a task's node or, with `frame`, a frame below it. */
 export interface Row extends Line {
   id: string;

@@ -11,7 +11,7 @@ export type {
 } from '../../api/schema';
 
 /** In the order in which an attempt passes through them. */
-export const SITUATIONS = [
+const SITUATIONS = [
   'waiting_args',
   'waiting_node',
   'starting_worker',

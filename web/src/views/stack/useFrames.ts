@@ -3,7 +3,7 @@ import { post } from '../../api/client';
 import { type Filters, taskFilters } from '../../base/url';
 import type { Frames } from './frames';
 
-export interface WantedFrames {
+interface WantedFrames {
   /** The node of the stack to sample with everything below it; by default, the whole stack. */
   node?: string;
   /** Include Ray's own frames and idle threads. */
