@@ -1,5 +1,4 @@
 import { enInsights } from './en.insights';
-import { enOperator } from './en.operator';
 import { enServerMessages } from './en.serverMessages';
 import { type English, withPages } from './texts';
 
@@ -417,7 +416,6 @@ export const shared = {
     empty: {
       actors: 'No actors',
       workers: 'No workers',
-      nodes: 'No nodes',
       jobs: 'No jobs',
       'placement-groups': 'No placement groups',
     },
@@ -822,8 +820,15 @@ export const shared = {
     'sent from disk': 'sent from disk',
     'idle workers': 'idle workers',
   },
+  operator: {
+    cancel: 'Cancel',
+    token: 'Operator token',
+    tokenText:
+      "This action needs the operator token. Run `rayscope token` on the server to get it; it is stored in the file `operator` in the server's data directory.",
+    wrong: 'Wrong operator token.',
+    remember: 'Remembered until you close this tab.',
+  },
   ...enInsights,
-  ...enOperator,
   ...enServerMessages,
 };
 

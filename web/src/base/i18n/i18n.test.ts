@@ -74,8 +74,8 @@ it('has a singular', () => {
   });
   addFormats(english);
   const say = english.t as (key: string, values: object) => string;
-  expect(say('nodes.tasksRunning', { n: 1 })).toBe('1 task running');
-  expect(say('nodes.tasksRunning', { n: '1,234' })).toBe('1,234 tasks running');
+  expect(say('palette.count', { n: 1 })).toBe('1 result');
+  expect(say('palette.count', { n: '1,234' })).toBe('1,234 results');
   expect(say('nodes.counted', { nodes: '1', workers: '0' })).toBe('1 node · 0 workers');
   for (const [path, text] of texts(en)) {
     const values = Object.fromEntries(placeholders(text).map((name) => [name, 1]));

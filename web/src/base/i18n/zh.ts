@@ -1,7 +1,6 @@
 import type { shared as english } from './en';
 import { type English, type Translated, withPages } from './texts';
 import { zhInsights } from './zh.insights';
-import { zhOperator } from './zh.operator';
 import { zhServerMessages } from './zh.serverMessages';
 
 const shared: Translated<typeof english> = {
@@ -410,7 +409,6 @@ const shared: Translated<typeof english> = {
     empty: {
       actors: '没有 Actor',
       workers: '没有 Worker',
-      nodes: '没有节点',
       jobs: '没有作业',
       'placement-groups': '没有放置组',
     },
@@ -794,8 +792,15 @@ const shared: Translated<typeof english> = {
     'sent from disk': '从磁盘发送',
     'idle workers': '空闲 Worker',
   },
+  operator: {
+    cancel: '取消',
+    token: '操作员令牌',
+    tokenText:
+      '此操作需要操作员令牌。在服务器上运行 `rayscope token` 即可获得；它保存在服务器数据目录的 `operator` 文件中。',
+    wrong: '操作员令牌不正确。',
+    remember: '关闭此标签页之前一直有效。',
+  },
   ...zhInsights,
-  ...zhOperator,
   ...zhServerMessages,
 };
 

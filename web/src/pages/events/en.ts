@@ -7,7 +7,6 @@ export const en = {
   },
   events: {
     time: 'Time',
-    severity: 'Severity',
     what: 'Event',
     of: 'Subject',
     message: 'Message',

@@ -10,7 +10,6 @@ export const zh: Translated<typeof en> = {
   },
   events: {
     time: '时间',
-    severity: '级别',
     what: '事件',
     of: '对象',
     message: '内容',

@@ -47,7 +47,6 @@ export const en = {
       ACTOR_HANDLE: 'Actor handle',
       UNKNOWN_STATUS: 'Unknown',
     },
-    group: 'Group',
     objects: 'Objects',
     references: 'References',
     bytes: 'Size',

@@ -48,7 +48,6 @@ export const zh: Translated<typeof en> = {
       ACTOR_HANDLE: 'Actor 句柄',
       UNKNOWN_STATUS: '未知',
     },
-    group: '分组',
     objects: '对象数',
     references: '引用数',
     bytes: '大小',

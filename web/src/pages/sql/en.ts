@@ -39,7 +39,6 @@ export const en = {
     remove: 'Delete {{name}}',
     tables: 'Tables',
     insert: 'Insert {{name}}',
-    columns: '{{n}} column{{n, s}}',
     about: {
       tasks: 'Task attempts, with actors’ methods',
       task_states: 'When each attempt entered each state',

@@ -42,7 +42,6 @@ export const zh: Translated<typeof en> = {
     remove: '删除 {{name}}',
     tables: '表',
     insert: '插入 {{name}}',
-    columns: '{{n}} 列',
     about: {
       tasks: '任务的每次尝试，包括 Actor 方法',
       task_states: '每次尝试进入各状态的时间',

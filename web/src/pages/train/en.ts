@@ -36,7 +36,6 @@ export const en = {
     gpus: 'GPUs',
     pid: 'PID',
     actor: 'Actor',
-    reports: '{{count}} report{{n, s}}',
     steps: 'Time by step and rank',
     stepsHint: 'A step ends with a report, and the slowest rank holds up all others in it.',
     step: 'step {{n}}',

@@ -38,7 +38,6 @@ export const zh: Translated<typeof en> = {
     gpus: 'GPU',
     pid: 'PID',
     actor: 'Actor',
-    reports: '{{count}} 次上报',
     steps: '各 rank 每步耗时',
     stepsHint: '每步以一次上报结束，最慢的 rank 会让其他 rank 在上报中等待。',
     step: '第 {{n}} 步',

@@ -77,7 +77,6 @@ export const en = {
     callees: 'Calls',
     dataIn: 'Data from',
     dataOut: 'Data to',
-    none: 'None',
     more: '{{n}} more',
     toTask: 'Open task',
     slowest: 'Attempts, slowest first',

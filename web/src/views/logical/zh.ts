@@ -79,7 +79,6 @@ export const zh: Translated<typeof en> = {
     callees: '被调用方',
     dataIn: '数据来自',
     dataOut: '数据去往',
-    none: '无',
     more: '还有 {{n}} 个',
     toTask: '打开任务',
     slowest: '各次尝试，最慢的在前',
