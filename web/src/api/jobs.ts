@@ -1,7 +1,6 @@
-/** Response types of /api/v1/jobs/{job_id}/progress and /api/v1/events (docs/reference/jobs.md). */
 import type { Event, Progress } from './schema';
 
-export type { Event as ClusterEvent, Progress } from './schema';
+export type { Event as ClusterEvent } from './schema';
 
 export type States = Progress['states'];
 

@@ -1,20 +1,7 @@
 import type { ServerMessage } from '../base/serverMessage';
 import type { NodeDetail, NodePercents, StatusAnswer } from './schema';
 
-/** Response types of nodes and cluster resources. Units are bytes, percent, and values per second. */
-export type {
-  CellsAnswer as Cells,
-  Measured,
-  MeasuredWorker as NodeWorker,
-  Node as NodeRow,
-  NodeDetail,
-  NodeGpu as Gpu,
-  PendingHolder,
-  PendingItem as Pending,
-  ReasonItem as Reason,
-  ResourceHolder as Holder,
-  StatusAnswer as ClusterStatus,
-} from './schema';
+export type { Node as NodeRow } from './schema';
 
 export type Amounts = StatusAnswer['resources'];
 

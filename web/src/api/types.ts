@@ -1,27 +1,5 @@
 import type { Actor, Dropped, FailedAttempt, Job, LaneReason, PlacementGroup, Worker } from './schema';
 
-/** Response types of the HTTP API under the UI's names; schema.ts has their fields. */
-export type {
-  AttemptDetail as TaskAttempt,
-  CrashedWorker as CrashedWorkerItem,
-  CrashesAnswer as Crashes,
-  Dropped,
-  EdgeItem as DataEdge,
-  FailedAttempt,
-  FailureGroup,
-  FailuresAnswer as Failures,
-  FunctionItem as FunctionStats,
-  FunctionSchedulingItem as FunctionScheduling,
-  Lanes,
-  SchedulingItem as AttemptScheduling,
-  SessionItem as Session,
-  Summary,
-  TaskDetail,
-  TaskItem as Task,
-  TasksByOutcome,
-  Tracing,
-} from './schema';
-
 /** Nanoseconds. Times since the epoch are off by up to 256 ns (see client.ts); durations are exact. */
 export type Ns = number;
 

@@ -1,6 +1,6 @@
 import { screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
-import type { Dropped, Summary } from '../api/types';
+import type { Dropped, Summary } from '../api/schema';
 import { click, render } from '../testing/render';
 import { Banners } from './Banners';
 

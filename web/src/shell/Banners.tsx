@@ -10,7 +10,7 @@ import {
 } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Summary } from '../api/types';
+import type { Summary } from '../api/schema';
 import { count, duration } from '../base/format';
 import words from '../ui/theme/words.module.css';
 import { Banner } from './Banner';

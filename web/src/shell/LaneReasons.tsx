@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { Lanes } from '../api/types';
+import type { Lanes } from '../api/schema';
 import { count, shortId } from '../base/format';
 import { laneReason } from '../ui/Lane';
 import plain from '../ui/theme/plainTable.module.css';

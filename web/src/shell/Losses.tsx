@@ -1,6 +1,6 @@
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
-import type { Dropped } from '../api/types';
+import type { Dropped } from '../api/schema';
 import { clockTime, count, time } from '../base/format';
 import plain from '../ui/theme/plainTable.module.css';
 import words from '../ui/theme/words.module.css';

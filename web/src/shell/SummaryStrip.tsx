@@ -2,7 +2,7 @@ import { Skeleton } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useCriticalPath } from '../api/criticalPath';
-import type { Summary } from '../api/types';
+import type { Summary } from '../api/schema';
 import { count, duration } from '../base/format';
 import { failedOf } from '../base/progress';
 import { RUNNING_STATES, stateColor } from '../base/tokens';

@@ -1,6 +1,6 @@
 import { IconRoute } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { Tracing } from '../api/types';
+import type { Tracing } from '../api/schema';
 import { count } from '../base/format';
 import words from '../ui/theme/words.module.css';
 import { Banner } from './Banner';

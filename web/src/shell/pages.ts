@@ -1,7 +1,7 @@
 import type { Icon } from '@tabler/icons-react';
 import { type ComponentType, createContext, useContext } from 'react';
 import type { AlertsTopic, ClusterTopic } from '../api/realtime';
-import type { Summary } from '../api/types';
+import type { Summary } from '../api/schema';
 import type { View } from '../base/url';
 
 export interface PageProps {

@@ -1,6 +1,6 @@
 import { screen, waitFor, within } from '@testing-library/react';
 import { expect, it, vi } from 'vitest';
-import type { Summary } from '../api/types';
+import type { Summary } from '../api/schema';
 import { click, pass, press, render } from '../testing/render';
 import { FilterBar } from './FilterBar';
 

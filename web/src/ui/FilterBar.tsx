@@ -2,7 +2,7 @@ import { Group } from '@mantine/core';
 import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useJobChoices, useNodeChoices } from '../api/queries';
-import type { Summary } from '../api/types';
+import type { Summary } from '../api/schema';
 import { shortId } from '../base/format';
 import { STATE_ORDER } from '../base/tokens';
 import type { FilterName } from '../base/url';

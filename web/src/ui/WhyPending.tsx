@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { Pending, PendingHolder } from '../api/nodes';
+import type { PendingHolder, PendingItem } from '../api/schema';
 import type { Ns } from '../api/types';
 import { useClusterStatus } from '../api/useClusterStatus';
 import { amount, count, shortId } from '../base/format';
@@ -18,7 +18,7 @@ import css from './WhyPending.module.css';
  * Why something is pending according to the cluster's resources: since when, what would let it run, and who
  * holds the scarce resources. `since` is the start for this entity if several similar ones wait.
  */
-export function WhyPending({ is, since }: { is: (pending: Pending) => boolean; since?: Ns | null }) {
+export function WhyPending({ is, since }: { is: (pending: PendingItem) => boolean; since?: Ns | null }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const reasonText = useReasonText();
@@ -53,7 +53,7 @@ export function WhyPending({ is, since }: { is: (pending: Pending) => boolean; s
 }
 
 /** The largest holders of the scarce resources. */
-function Holders({ pending }: { pending: Pending }) {
+function Holders({ pending }: { pending: PendingItem }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const resource = pending.reason.resource ?? '';

@@ -1,26 +1,26 @@
 import { useTranslation } from 'react-i18next';
 import { useSessions } from '../api/queries';
-import type { Session } from '../api/types';
+import type { SessionItem } from '../api/schema';
 import { duration, type Nanos, nanosBetween, time } from '../base/format';
 
 /** How long a session has lasted so far or lasted: from its first data to its end. */
-export const durationText = ({ first_ns, last_ns }: Session) => duration(nanosBetween(first_ns, last_ns));
+export const durationText = ({ first_ns, last_ns }: SessionItem) => duration(nanosBetween(first_ns, last_ns));
 
 /** The display name of a session, and texts about its time, duration and cluster. */
 export function useSessionTexts() {
   const { t } = useTranslation();
-  const name = (session: Session) => session.name ?? t(`sessions.noJob.${session.state}`);
+  const name = (session: SessionItem) => session.name ?? t(`sessions.noJob.${session.state}`);
   const began = (ns: Nanos) => {
     const text = time(ns);
     const minutes = text.replace(/:\d\d$/, '');
     return text.includes(' ') ? minutes : t('sessions.today', { time: minutes });
   };
-  const place = (session: Session) =>
+  const place = (session: SessionItem) =>
     [began(session.first_ns), durationText(session), ...(session.host ? [session.host] : [])].join(' · ');
   return { name, place };
 }
 
 /** The session with a Ray session name; undefined until the list is loaded. */
-export function useSession(name: string): Session | undefined {
+export function useSession(name: string): SessionItem | undefined {
   return useSessions((page) => page.items.find((item) => item.session === name)).data;
 }

@@ -1,5 +1,5 @@
 import type { TFunction } from 'i18next';
-import type { Task } from '../api/types';
+import type { TaskItem } from '../api/schema';
 import { CopyId } from './CopyId';
 import { Dash } from './Dash';
 import { Duration } from './Duration';
@@ -10,7 +10,7 @@ import { Time } from './Time';
 import type { Column } from './table/columns';
 import words from './theme/words.module.css';
 
-export const taskKey = (task: Task) => `${task.task_id}:${task.attempt}`;
+export const taskKey = (task: TaskItem) => `${task.task_id}:${task.attempt}`;
 
 export function useTypeName(t: TFunction, exists: (key: string) => boolean): (type: string | null) => string {
   return (type) =>
@@ -42,7 +42,7 @@ const text = (value: string | null) =>
 /** Whether a task is a driver's own. Ray's id of such a task consists of f's and the job id. */
 export const isDriver = (taskId: string | null) => taskId !== null && /^f{40}/i.test(taskId);
 
-const timeColumn = (t: TFunction, time: 'duration' | 'waiting' | 'total'): Column<Task> => ({
+const timeColumn = (t: TFunction, time: 'duration' | 'waiting' | 'total'): Column<TaskItem> => ({
   id: time,
   header: t(`time.${time}`),
   hint: t(`timeHint.${time}`),
@@ -53,7 +53,7 @@ const timeColumn = (t: TFunction, time: 'duration' | 'waiting' | 'total'): Colum
 });
 
 /** The columns of the task table. */
-export function taskColumns(t: TFunction, typeName: (type: string | null) => string): Column<Task>[] {
+export function taskColumns(t: TFunction, typeName: (type: string | null) => string): Column<TaskItem>[] {
   return [
     {
       id: 'state',

@@ -1,9 +1,9 @@
 import { useTranslation } from 'react-i18next';
-import type { Reason } from '../api/nodes';
+import type { ReasonItem } from '../api/schema';
 import { amount, count } from '../base/format';
 
 /** Why something is pending, in the user's language. */
-export function useReasonText(): (reason: Reason) => string {
+export function useReasonText(): (reason: ReasonItem) => string {
   const { t, i18n } = useTranslation();
   return (reason) => {
     const code = codeOf(reason);
@@ -13,7 +13,7 @@ export function useReasonText(): (reason: Reason) => string {
 }
 
 /** A remedy for the reason, in the user's language. */
-export function useRemedyText(): (reason: Reason) => string {
+export function useRemedyText(): (reason: ReasonItem) => string {
   const { t, i18n } = useTranslation();
   return (reason) => {
     const code = codeOf(reason);
@@ -22,11 +22,11 @@ export function useRemedyText(): (reason: Reason) => string {
   };
 }
 
-function codeOf(reason: Reason): string {
+function codeOf(reason: ReasonItem): string {
   return reason.code === 'busy' && reason.resource === null ? 'busyAll' : reason.code;
 }
 
-function numbersOf(reason: Reason) {
+function numbersOf(reason: ReasonItem) {
   const { resource } = reason;
   const amountText = (value: number | null) => (value === null ? '–' : amount(resource ?? '', value));
   return {

@@ -1,7 +1,7 @@
 import { Button, Tooltip } from '@mantine/core';
 import { IconBellOff, IconUserCheck } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { Alert } from '../../api/alerts';
+import type { AlertInfo } from '../../api/schema';
 import { duration, fullTime, shortId } from '../../base/format';
 import { toView } from '../../base/url';
 import { Severity } from '../../ui/alerts/Severity';
@@ -18,7 +18,7 @@ import shared from './alerts.module.css';
 import { useAlertActions } from './useAlertActions';
 
 /** A list of alerts: what fires, where, since when, and what to do about it. */
-export function AlertList(props: { alerts: readonly Alert[]; now: number; live: boolean }) {
+export function AlertList(props: { alerts: readonly AlertInfo[]; now: number; live: boolean }) {
   const { alerts, now, live } = props;
   return (
     <ul className={css.alerts}>
@@ -32,7 +32,7 @@ export function AlertList(props: { alerts: readonly Alert[]; now: number; live: 
 /** Labels whose values the heading of an alert already shows. */
 const HEADING_LABELS: ReadonlySet<string> = new Set(['alertname', 'severity']);
 
-function Row({ alert, now, live }: { alert: Alert; now: number; live: boolean }) {
+function Row({ alert, now, live }: { alert: AlertInfo; now: number; live: boolean }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
   const actions = useAlertActions();

@@ -1,7 +1,7 @@
 import { Group, Skeleton } from '@mantine/core';
 import { IconBellCheck, IconPlayerPause } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { Alert } from '../../api/alerts';
+import type { AlertInfo } from '../../api/schema';
 import { count } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
@@ -38,7 +38,7 @@ export default function AlertsPage() {
   const search = url.filters.q ?? '';
   const chosen = TABS.find((name) => name === url.settings?.tab) ?? 'rules';
   const { data } = alerts;
-  const fits = (alert: Alert) =>
+  const fits = (alert: AlertInfo) =>
     `${alert.rule} ${Object.values(alert.labels).join(' ')} ${annotations(alert.annotations).summary ?? ''}`
       .toLowerCase()
       .includes(search.toLowerCase());

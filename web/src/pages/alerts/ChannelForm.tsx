@@ -1,7 +1,7 @@
 import { SegmentedControl, Select, Stack, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Channel } from '../../api/alerts';
+import type { ChannelInfo } from '../../api/schema';
 
 /** Sends alerts of every severity. By default, severity `info` is excluded. */
 const ALL = '*';
@@ -15,7 +15,7 @@ interface ChannelDraft {
   severity: string;
 }
 
-export function channelDraft(channel?: Channel): ChannelDraft {
+export function channelDraft(channel?: ChannelInfo): ChannelDraft {
   return {
     name: channel?.name ?? '',
     type: channel?.type ?? 'apprise',
@@ -26,7 +26,7 @@ export function channelDraft(channel?: Channel): ChannelDraft {
 }
 
 /** The body of PUT /api/v1/alerts/channels/NAME. Without an address, the server keeps the existing one. */
-export function channelBody(draft: ChannelDraft, before?: Channel): object {
+export function channelBody(draft: ChannelDraft, before?: ChannelInfo): object {
   const { severity: _, ...match } = before?.match ?? {};
   const addresses = draft.address.split(/\s+/).filter((address) => address !== '');
   const config =

@@ -1,7 +1,7 @@
 import { Box, Alert as Notice } from '@mantine/core';
 import { IconSend } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { Channel, Channels } from '../../api/alerts';
+import type { ChannelInfo, ChannelsAnswer } from '../../api/schema';
 import { count } from '../../base/format';
 import { Command } from '../../ui/Command';
 import { Dot } from '../../ui/Dot';
@@ -14,7 +14,7 @@ import { EditButton, EditButtons } from './EditButton';
 import { useAlertActions } from './useAlertActions';
 
 /** Where alerts are sent, and whether that succeeded. */
-export function ChannelsTab({ channels }: { channels: Channels }) {
+export function ChannelsTab({ channels }: { channels: ChannelsAnswer }) {
   const { t } = useTranslation();
   const actions = useAlertActions();
   return (
@@ -59,7 +59,7 @@ export function ChannelsTab({ channels }: { channels: Channels }) {
   );
 }
 
-function ChannelRow({ channel }: { channel: Channel }) {
+function ChannelRow({ channel }: { channel: ChannelInfo }) {
   const { t } = useTranslation();
   const actions = useAlertActions();
   const matches = Object.entries(channel.match).map(([name, value]) => `${name}=${value}`);

@@ -1,6 +1,6 @@
 import { IconArrowRight, IconHistory } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { AlertEvent } from '../../api/alerts';
+import type { AlertEvent } from '../../api/schema';
 import { count } from '../../base/format';
 import { severityTone } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';

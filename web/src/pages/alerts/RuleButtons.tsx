@@ -1,9 +1,9 @@
-import type { Rule } from '../../api/alerts';
+import type { RuleInfo } from '../../api/schema';
 import { EditButton, EditButtons } from './EditButton';
 import { useAlertActions } from './useAlertActions';
 
 /** Operator actions of a rule. Rules from files that this page does not manage must be edited there. */
-export function RuleButtons({ rule }: { rule: Rule }) {
+export function RuleButtons({ rule }: { rule: RuleInfo }) {
   const actions = useAlertActions();
   const { name, enabled, source } = rule;
   return (

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { Alert, AlertEvent, Rule } from '../../api/alerts';
+import type { AlertEvent, AlertInfo, RuleInfo } from '../../api/schema';
 import { wholeAge } from '../../base/format';
 import { useSeverityName } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
@@ -18,8 +18,8 @@ import { withPlaceholders } from './template';
 
 /** A rule in full: its text, its value over time, its alerts and their history. */
 export function RuleDrawer(props: {
-  rule: Rule;
-  alerts: readonly Alert[];
+  rule: RuleInfo;
+  alerts: readonly AlertInfo[];
   events: readonly AlertEvent[];
   now: number;
   live: boolean;

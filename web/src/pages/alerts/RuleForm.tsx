@@ -1,7 +1,7 @@
 import { Group, Select, Stack, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Rule } from '../../api/alerts';
+import type { RuleInfo } from '../../api/schema';
 import words from '../../ui/theme/words.module.css';
 import { RuleTest } from './RuleTest';
 
@@ -16,7 +16,7 @@ interface RuleDraft {
   description: string;
 }
 
-export function ruleDraft(rule?: Rule): RuleDraft {
+export function ruleDraft(rule?: RuleInfo): RuleDraft {
   return {
     name: rule?.name ?? '',
     expr: rule?.expr ?? '',
@@ -29,7 +29,7 @@ export function ruleDraft(rule?: Rule): RuleDraft {
 }
 
 /** The body of PUT /api/v1/alerts/rules/NAME. Fields that the form does not show stay unchanged. */
-export function ruleBody(draft: RuleDraft, before?: Rule): object {
+export function ruleBody(draft: RuleDraft, before?: RuleInfo): object {
   const texts = { summary: draft.summary.trim(), description: draft.description.trim() };
   const annotations: Record<string, string> = { ...before?.annotations, ...texts };
   // The Chinese text would no longer match the changed English text.

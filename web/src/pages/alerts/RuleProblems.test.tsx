@@ -1,11 +1,11 @@
 import { screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
-import type { Rule, Rules } from '../../api/alerts';
+import type { RuleInfo, RulesAnswer } from '../../api/schema';
 import { click, render } from '../../testing/render';
 import { RuleProblems } from './RuleProblems';
 
-function rules(problems: Rules['problems'], items: Partial<Rule>[] = []): Rules {
-  return { session: 's', folder: '/alerts', problems, items: items as Rule[] };
+function rules(problems: RulesAnswer['problems'], items: Partial<RuleInfo>[] = []): RulesAnswer {
+  return { session: 's', folder: '/alerts', problems, items: items as RuleInfo[] };
 }
 
 it('names rules and files that are not in use, and rules that fail', async () => {

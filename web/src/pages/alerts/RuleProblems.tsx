@@ -1,7 +1,7 @@
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Rules } from '../../api/alerts';
+import type { RulesAnswer } from '../../api/schema';
 import words from '../../ui/theme/words.module.css';
 import shared from './alerts.module.css';
 import css from './RuleProblems.module.css';
@@ -11,7 +11,7 @@ const FEW = 3;
 type Problem = { heading: string; message: string; remedy: string };
 
 /** Rules and rule files with problems: those that are not in use, or whose evaluation fails. */
-export function RuleProblems({ rules }: { rules: Rules }) {
+export function RuleProblems({ rules }: { rules: RulesAnswer }) {
   const { t } = useTranslation();
   const [all, setAll] = useState(false);
   const problems: Problem[] = [

@@ -1,7 +1,7 @@
 import { Anchor, Box } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { Rule, Rules } from '../../api/alerts';
+import type { RuleInfo, RulesAnswer } from '../../api/schema';
 import { wholeAge } from '../../base/format';
 import { Severity } from '../../ui/alerts/Severity';
 import { alertTone, severityTone } from '../../ui/alerts/severity';
@@ -18,7 +18,7 @@ import { useAlertActions } from './useAlertActions';
 import { useAlertSeries } from './useAlerts';
 
 /** All rules: their state, their expression and its values within the last hour. */
-export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
+export function RulesTab({ rules, search }: { rules: RulesAnswer; search: string }) {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();
   const actions = useAlertActions();
@@ -118,7 +118,7 @@ export function RulesTab({ rules, search }: { rules: Rules; search: string }) {
   );
 }
 
-function toneOf(rule: Rule): string {
+function toneOf(rule: RuleInfo): string {
   if (rule.error) return 'waiting';
   return rule.state === 'inactive' ? 'good' : alertTone(rule);
 }
@@ -130,7 +130,7 @@ function worst(values: readonly (number | null)[], op: string | null): number | 
   return op === '<' || op === '<=' || op === '==' ? Math.min(...known) : Math.max(...known);
 }
 
-function RuleSparkline({ rule }: { rule: Rule }) {
+function RuleSparkline({ rule }: { rule: RuleInfo }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const expr = rule.value_expr ?? rule.expr;

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconBellOff } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { Silence } from '../../api/alerts';
+import type { SilenceInfo } from '../../api/schema';
 import { EmptyState } from '../../ui/EmptyState';
 import { Time } from '../../ui/Time';
 import pairs from '../../ui/theme/pairs.module.css';
@@ -11,7 +11,7 @@ import shared from './alerts.module.css';
 import { useAlertActions } from './useAlertActions';
 
 /** All silences, each with a button that ends it. */
-export function SilencesTab({ items }: { items: readonly Silence[] }) {
+export function SilencesTab({ items }: { items: readonly SilenceInfo[] }) {
   const { t } = useTranslation();
   const actions = useAlertActions();
   if (items.length === 0)

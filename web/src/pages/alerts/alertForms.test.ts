@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Channel, Rule } from '../../api/alerts';
+import type { ChannelInfo, RuleInfo } from '../../api/schema';
 import { channelBody, channelDraft } from './ChannelForm';
 import { ruleBody, ruleDraft } from './RuleForm';
 
@@ -12,7 +12,7 @@ it('keeps fields that the form of a rule does not show', () => {
     severity: 'info',
     labels: { severity: 'info', team: 'a' },
     annotations: { summary: 'Too long', runbook: 'x' },
-  } as unknown as Rule;
+  } as unknown as RuleInfo;
   expect(ruleBody({ ...ruleDraft(rule), severity: 'critical', summary: ' ' }, rule)).toEqual({
     expr: 'q > 1',
     for_s: 90,
@@ -27,7 +27,7 @@ it('sends an address only if one was entered', () => {
     name: 'am',
     type: 'alertmanager',
     match: { severity: 'info', job: 'j' },
-  } as unknown as Channel;
+  } as unknown as ChannelInfo;
   const draft = { ...channelDraft(channel), severity: '' };
   expect(channelBody(draft, channel)).toMatchObject({ config: null, match: { job: 'j' } });
   expect(channelBody({ ...draft, address: ' http://a:9 ' }, channel)).toMatchObject({

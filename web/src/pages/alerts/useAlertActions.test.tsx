@@ -1,6 +1,6 @@
 import { screen } from '@testing-library/react';
 import { beforeEach, expect, it } from 'vitest';
-import type { Alert } from '../../api/alerts';
+import type { AlertInfo } from '../../api/schema';
 import { click, failure, type Request, render, type } from '../../testing/render';
 import { useAlertActions } from './useAlertActions';
 
@@ -9,7 +9,7 @@ const ALERT = {
   rule: 'QueueIsLong',
   labels: { queue: 'q1' },
   annotations: {},
-} as unknown as Alert;
+} as unknown as AlertInfo;
 
 beforeEach(() => sessionStorage.setItem('rayscope.operator', 'known'));
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Alert, Channel, Rule, Silence } from '../../api/alerts';
+import type { AlertInfo, ChannelInfo, RuleInfo, SilenceInfo } from '../../api/schema';
 import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 import { ChannelForm, channelBody, channelDraft } from './ChannelForm';
@@ -53,7 +53,7 @@ export function useAlertActions() {
   }
 
   return {
-    async silence(alert: Alert): Promise<void> {
+    async silence(alert: AlertInfo): Promise<void> {
       const draft = newDraft();
       const matchers = Object.entries(alert.labels).map(([label, value]) => ({ label, op: '=', value }));
       await act({
@@ -77,7 +77,7 @@ export function useAlertActions() {
       });
       refresh();
     },
-    async unsilence(silence: Silence): Promise<void> {
+    async unsilence(silence: SilenceInfo): Promise<void> {
       await act({
         method: 'DELETE',
         path: `/alerts/silences/${encodeURIComponent(silence.id)}`,
@@ -87,7 +87,7 @@ export function useAlertActions() {
       });
       refresh();
     },
-    async acknowledge(alert: Alert): Promise<void> {
+    async acknowledge(alert: AlertInfo): Promise<void> {
       const draft = newDraft();
       await act({
         method: 'POST',
@@ -109,12 +109,12 @@ export function useAlertActions() {
       refresh();
     },
     /** Creates a rule, or edits `rule`. */
-    editRule(rule?: Rule): Promise<void> {
+    editRule(rule?: RuleInfo): Promise<void> {
       const draft = ruleDraft(rule);
       const form = <RuleForm draft={draft} isNew={rule === undefined} />;
       return save('rules', draft, () => ruleBody(draft, rule), rule?.name ?? t('alerts.addRule'), form);
     },
-    async switchRule(rule: Rule): Promise<void> {
+    async switchRule(rule: RuleInfo): Promise<void> {
       await act({
         method: 'PUT',
         path: `/alerts/rules/${encodeURIComponent(rule.name)}/enabled`,
@@ -125,16 +125,16 @@ export function useAlertActions() {
       });
       refresh();
     },
-    deleteRule: (rule: Rule) => remove('rules', rule.name, t('alerts.deleteRuleText')),
+    deleteRule: (rule: RuleInfo) => remove('rules', rule.name, t('alerts.deleteRuleText')),
     /** Creates a channel, or edits `channel`. */
-    editChannel(channel?: Channel): Promise<void> {
+    editChannel(channel?: ChannelInfo): Promise<void> {
       const draft = channelDraft(channel);
       const form = <ChannelForm draft={draft} isNew={channel === undefined} />;
       const title = channel?.name ?? t('alerts.addChannel');
       return save('channels', draft, () => channelBody(draft, channel), title, form);
     },
-    deleteChannel: (channel: Channel) => remove('channels', channel.name, t('alerts.deleteChannelText')),
-    async test(channel: Channel): Promise<void> {
+    deleteChannel: (channel: ChannelInfo) => remove('channels', channel.name, t('alerts.deleteChannelText')),
+    async test(channel: ChannelInfo): Promise<void> {
       await act({
         method: 'POST',
         path: `/alerts/channels/${encodeURIComponent(channel.name)}/test`,

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
 import { useSessionInterval } from '../../api/queries';
+import type { DatasetAnswer } from '../../api/schema';
 import { count, duration, percent } from '../../base/format';
 import { toView } from '../../base/url';
 import { Section } from '../../ui/Drawer';
@@ -17,7 +18,6 @@ import { leftNs } from './dataset';
 import { OperatorFlow } from './OperatorFlow';
 import { OperatorLanes } from './OperatorLanes';
 import { OperatorTable } from './OperatorTable';
-import type { Dataset } from './types';
 import { Warnings } from './Warnings';
 
 /** A dataset: its operators, bottlenecks, tasks, and metrics over time. */
@@ -55,7 +55,7 @@ export function DatasetDetails({ id }: { id: string }) {
   );
 }
 
-function Head({ dataset }: { dataset: Dataset }) {
+function Head({ dataset }: { dataset: DatasetAnswer }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const left = leftNs(dataset);
@@ -83,7 +83,7 @@ function Head({ dataset }: { dataset: Dataset }) {
 }
 
 /** A sentence that names the slowest operator, which sets the pace. */
-function Pace({ dataset }: { dataset: Dataset }) {
+function Pace({ dataset }: { dataset: DatasetAnswer }) {
   const { t } = useTranslation();
   const slowest = dataset.operators.find((one) => one.name === dataset.bottleneck);
   if (slowest === undefined) return null;

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { DatasetItem } from '../../api/schema';
 import { count } from '../../base/format';
 import { Duration } from '../../ui/Duration';
 import { ItemState } from '../../ui/ItemState';
@@ -11,7 +12,6 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
 import { elapsedNs } from './dataset';
 import { Progress } from './Progress';
-import type { DatasetItem } from './types';
 
 /** All datasets, newest first. The chosen one is shown below. */
 export function DatasetTable({ datasets, chosen }: { datasets: DatasetItem[]; chosen: string }) {

@@ -1,6 +1,7 @@
 import { IconArrowRight } from '@tabler/icons-react';
 import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { DatasetAnswer, OperatorDetail } from '../../api/schema';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
 import { CardGraph } from '../../ui/CardGraph';
@@ -12,14 +13,13 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
 import { breakable, inputsOf, isChain, tasksOf } from './dataset';
 import { Progress } from './Progress';
-import type { Dataset, Operator } from './types';
 
 /** Width of a graph card, CSS px; must match data.module.css. */
 const WIDTH = 200;
 const HEIGHT = 136;
 
 /** The graph of operators and the blocks that pass between them, with queue lengths. */
-export function OperatorFlow({ dataset }: { dataset: Dataset }) {
+export function OperatorFlow({ dataset }: { dataset: DatasetAnswer }) {
   const { t } = useTranslation();
   const { operators } = dataset;
   const inputs = inputsOf(operators);
@@ -62,7 +62,7 @@ export function OperatorFlow({ dataset }: { dataset: Dataset }) {
 }
 
 /** Number of blocks queued for an operator. */
-function Queued({ operator }: { operator: Operator }) {
+function Queued({ operator }: { operator: OperatorDetail }) {
   const { t } = useTranslation();
   if ((operator.queued_blocks ?? 0) === 0) return null;
   return (
@@ -73,7 +73,15 @@ function Queued({ operator }: { operator: Operator }) {
 }
 
 /** `isPlaced`: in the graph, where all cards have the same size. */
-function Card({ dataset, operator, isPlaced }: { dataset: Dataset; operator: Operator; isPlaced?: boolean }) {
+function Card({
+  dataset,
+  operator,
+  isPlaced,
+}: {
+  dataset: DatasetAnswer;
+  operator: OperatorDetail;
+  isPlaced?: boolean;
+}) {
   const [url] = useSessionUrl();
   const isSlowest = operator.name === dataset.bottleneck;
   const states = operator.tasks?.states;

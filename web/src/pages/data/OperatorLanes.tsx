@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { DatasetAnswer } from '../../api/schema';
 import { duration } from '../../base/format';
 import { toView } from '../../base/url';
 import { Link } from '../../ui/Link';
@@ -6,12 +7,11 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
 import { tasksOf } from './dataset';
-import type { Dataset } from './types';
 
 const HEIGHT = 28;
 
 /** A lane for each operator with its number of running tasks over time, all on one time scale. */
-export function OperatorLanes({ dataset }: { dataset: Dataset }) {
+export function OperatorLanes({ dataset }: { dataset: DatasetAnswer }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const lanes = dataset.operators.filter((one) => one.running.length > 0);

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { DatasetAnswer, OperatorDetail } from '../../api/schema';
 import { bytes, count } from '../../base/format';
 import { total } from '../../base/progress';
 import { toView } from '../../base/url';
@@ -11,13 +12,12 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
 import { breakable, skew, tasksOf } from './dataset';
-import type { Dataset, Operator } from './types';
 
 /** Ratio from which the slowest task or the largest output is highlighted. */
 const UNEVEN_RATIO = 3;
 
 /** Input and output of the tasks of each operator. */
-export function OperatorTable({ dataset }: { dataset: Dataset }) {
+export function OperatorTable({ dataset }: { dataset: DatasetAnswer }) {
   const { t } = useTranslation();
   const all = dataset.operators.reduce((sum, one) => sum + (one.tasks?.time_ns ?? 0), 0);
   const withTasks = dataset.operators.filter((one) => one.tasks !== null);
@@ -59,7 +59,15 @@ export function OperatorTable({ dataset }: { dataset: Dataset }) {
   );
 }
 
-function OperatorRow({ dataset, operator, all }: { dataset: Dataset; operator: Operator; all: number }) {
+function OperatorRow({
+  dataset,
+  operator,
+  all,
+}: {
+  dataset: DatasetAnswer;
+  operator: OperatorDetail;
+  all: number;
+}) {
   const [url] = useSessionUrl();
   const { tasks } = operator;
   if (tasks === null) return null;

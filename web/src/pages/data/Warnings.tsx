@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { DatasetAnswer } from '../../api/schema';
 import { toView } from '../../base/url';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
@@ -7,10 +8,9 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
 import { breakable, tasksOf } from './dataset';
-import type { Dataset } from './types';
 
 /** Ray Data's warnings about the operators of a dataset. */
-export function Warnings({ dataset }: { dataset: Dataset }) {
+export function Warnings({ dataset }: { dataset: DatasetAnswer }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const job = dataset.job_id === null ? {} : { job_id: dataset.job_id };

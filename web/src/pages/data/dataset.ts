@@ -1,7 +1,7 @@
+import type { DatasetItem, OperatorDetail } from '../../api/schema';
 import type { CardLink } from '../../ui/cardColumns';
-import type { DatasetItem, Operator } from './types';
 
-type Planned = Pick<Operator, 'operator_id' | 'inputs'>;
+type Planned = Pick<OperatorDetail, 'operator_id' | 'inputs'>;
 
 /** The share of blocks that a dataset or an operator has finished; null if the total is unknown. */
 export function share(of: {
@@ -33,7 +33,7 @@ export function skew(greatest: number | null | undefined, median: number | null 
 }
 
 /** Filters that select the tasks of an operator in the list of tasks. */
-export function tasksOf(operator: Operator): Record<string, string> {
+export function tasksOf(operator: OperatorDetail): Record<string, string> {
   const [first] = operator.tasks?.names ?? [];
   if (first === undefined) return { name: operator.name };
   // All map tasks of Ray Data share one function and are named after their operator. Actor pools have

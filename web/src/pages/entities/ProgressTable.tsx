@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
-import type { Progress } from '../../api/jobs';
 import { useSessionInterval } from '../../api/queries';
+import type { Progress } from '../../api/schema';
 import { count } from '../../base/format';
 import { progressOf } from '../../base/progress';
 import { toView } from '../../base/url';

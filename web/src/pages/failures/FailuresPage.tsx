@@ -3,7 +3,8 @@ import { IconCircleCheck } from '@tabler/icons-react';
 import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFailures } from '../../api/queries';
-import { type Failures, OUTCOMES } from '../../api/types';
+import type { FailuresAnswer } from '../../api/schema';
+import { OUTCOMES } from '../../api/types';
 import { count } from '../../base/format';
 import { type SessionUrl, toView, withSettings } from '../../base/url';
 import type { PageProps } from '../../shell/pages';
@@ -26,7 +27,7 @@ import {
   type MoreAttempts,
 } from './failureRows';
 
-const NO_FAILURES: Failures = {
+const NO_FAILURES: FailuresAnswer = {
   session: '',
   items: [],
   total: 0,
@@ -129,7 +130,7 @@ export default function FailuresPage({ summary }: PageProps) {
   );
 }
 
-function useOutcomeFilter(tasks: Failures['tasks']): FilterField {
+function useOutcomeFilter(tasks: FailuresAnswer['tasks']): FilterField {
   const { t } = useTranslation();
   return {
     name: 'outcome',

@@ -1,7 +1,7 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
-import type { FailedAttempt, FailureGroup } from '../../api/types';
+import type { FailedAttempt, FailureGroup } from '../../api/schema';
 import { count } from '../../base/format';
 import { outcomeTones } from '../../base/tokens';
 import { CopyButton } from '../../ui/CopyButton';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { FailedAttempt, FailureGroup } from '../../api/types';
+import type { FailedAttempt, FailureGroup } from '../../api/schema';
 import { failureKey, failureKind, failureRows } from './failureRows';
 
 const attempt = (n: number): FailedAttempt => ({

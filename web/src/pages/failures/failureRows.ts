@@ -1,4 +1,4 @@
-import type { FailedAttempt, FailureGroup } from '../../api/types';
+import type { FailedAttempt, FailureGroup } from '../../api/schema';
 
 /** The last row of an unfolded group with more attempts than the answer lists. */
 export interface MoreAttempts {

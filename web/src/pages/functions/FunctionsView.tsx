@@ -4,7 +4,7 @@ import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type CriticalPath, useCriticalPath } from '../../api/criticalPath';
 import { useFunctions, useScheduling } from '../../api/queries';
-import type { FunctionScheduling, FunctionStats, Summary } from '../../api/types';
+import type { FunctionItem, FunctionSchedulingItem, Summary } from '../../api/schema';
 import { count } from '../../base/format';
 import { TIME_PARTS, type TimePart } from '../../base/scheduling';
 import { onlyMineOf, slowestOf } from '../../base/url';
@@ -28,7 +28,7 @@ import css from './FunctionsView.module.css';
 import { PartsBar } from './PartsBar';
 
 /** A function with the breakdown of its attempts' time, as far as it is loaded. */
-interface Row extends FunctionStats {
+interface Row extends FunctionItem {
   executing_ns: number | null;
   awaiting_ns: number | null;
   blocked_ns: number | null;
@@ -42,7 +42,7 @@ interface Row extends FunctionStats {
   path_ns: number | null;
 }
 
-const functionKey = (row: FunctionStats) => `${row.func_name ?? ''}|${row.type ?? ''}`;
+const functionKey = (row: FunctionItem) => `${row.func_name ?? ''}|${row.type ?? ''}`;
 /** The API returns at most this many functions. */
 const TOP = 50;
 
@@ -253,8 +253,8 @@ function percent(share: number): string {
  * failed.
  */
 function withScheduling(
-  functions: FunctionStats[] = [],
-  found: FunctionScheduling[] = [],
+  functions: FunctionItem[] = [],
+  found: FunctionSchedulingItem[] = [],
   path?: CriticalPath,
 ): Row[] {
   const onPath = new Map(path?.functions.map((one) => [one.is_driver ? '' : one.name, one.total_ns]));

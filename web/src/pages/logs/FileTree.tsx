@@ -3,7 +3,7 @@ import { IconFilter, IconServer2 } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { LogFile, LogFiles, LogNode } from '../../api/logs';
+import type { LogFile, LogFilesAnswer, LogNode } from '../../api/schema';
 import { bytes, count, shortId, time } from '../../base/format';
 import { nodeTitle } from '../../base/nodeTitle';
 import { Dot } from '../../ui/Dot';
@@ -22,7 +22,7 @@ type Row = { node: LogNode; file?: undefined } | { node: LogNode; file: LogFile 
 
 /** The nodes and their files. On large clusters, files are loaded only for the chosen node or the filter. */
 export function FileTree(props: {
-  files: LogFiles;
+  files: LogFilesAnswer;
   node?: string;
   file?: string;
   filter: string;

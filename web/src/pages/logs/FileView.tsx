@@ -3,7 +3,7 @@ import { IconDownload } from '@tabler/icons-react';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { apiPath } from '../../api/client';
-import type { LogFile } from '../../api/logs';
+import type { LogFile } from '../../api/schema';
 import { bytes } from '../../base/format';
 import { load } from '../../base/storage';
 import { rangeIn, withSettings } from '../../base/url';

@@ -2,7 +2,7 @@ import { Loader } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { LogSearch } from '../../api/logs';
+import type { LogSearchAnswer } from '../../api/schema';
 import { bytes, count, shortId, time } from '../../base/format';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
@@ -113,16 +113,18 @@ export function SearchResults(props: {
 }
 
 /** The hits by file, in the order of each file's first hit. */
-function byFile(found: LogSearch) {
+function byFile(found: LogSearchAnswer) {
   const keyOf = (one: { node_id: string; name: string }) => `${one.node_id}/${one.name}`;
-  const files = new Map(found.files.map((file) => [keyOf(file), { file, hits: [] as LogSearch['items'] }]));
+  const files = new Map(
+    found.files.map((file) => [keyOf(file), { file, hits: [] as LogSearchAnswer['items'] }]),
+  );
   for (const hit of found.items) files.get(keyOf(hit))?.hits.push(hit);
   return [...files.values()];
 }
 
 /** Groups consecutive hits that the same attempt printed. */
-function byAttempt(hits: LogSearch['items']) {
-  const runs: { first: LogSearch['items'][number]; lines: LogSearch['items'] }[] = [];
+function byAttempt(hits: LogSearchAnswer['items']) {
+  const runs: { first: LogSearchAnswer['items'][number]; lines: LogSearchAnswer['items'] }[] = [];
   for (const hit of hits) {
     const last = runs.at(-1);
     if (last?.first.task_id === hit.task_id && last.first.attempt === hit.attempt) last.lines.push(hit);

@@ -4,6 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
+import type { StoreOfNode } from '../../api/schema';
 import { bytes, count, time } from '../../base/format';
 import { withFilter, withSettings } from '../../base/url';
 import { Section } from '../../ui/Drawer';
@@ -18,7 +19,7 @@ import css from './MemoryPage.module.css';
 import { GroupTable, ObjectTable, SuspectTable } from './MemoryTables';
 import shared from './memory.module.css';
 import { ObjectPanel } from './ObjectPanel';
-import { GROUPINGS, type Grouping, REFERENCE_TYPES, type Store } from './types';
+import { GROUPINGS, type Grouping, REFERENCE_TYPES } from './types';
 
 /** The server keeps no readings of larger clusters (`MAX_NODES` in cluster/objects/readings.py). */
 const KEPT_NODES = 16;
@@ -197,7 +198,7 @@ export default function MemoryPage() {
   );
 }
 
-function StoreBar({ store }: { store: Store }) {
+function StoreBar({ store }: { store: StoreOfNode }) {
   const { t } = useTranslation();
   const used = store.used_bytes ?? 0;
   // Ray's "available" is the capacity of the whole store.

@@ -1,5 +1,6 @@
 import { Box } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import type { Group, HeldObject, MemoryAnswer, Suspect } from '../../api/schema';
 import { bytes, count, shortId } from '../../base/format';
 import { toItem, toView } from '../../base/url';
 import { Dash } from '../../ui/Dash';
@@ -11,10 +12,10 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './MemoryTables.module.css';
 import shared from './memory.module.css';
-import type { Group, Grouping, HeldObject, Memory, Process, ReferenceType, Suspect } from './types';
+import type { Grouping, Process, ReferenceType } from './types';
 
 /** Memory by group, largest first. */
-export function GroupTable({ memory, by }: { memory: Memory; by: Grouping }) {
+export function GroupTable({ memory, by }: { memory: MemoryAnswer; by: Grouping }) {
   const { t } = useTranslation();
   const all = memory.totals?.bytes ?? 0;
   const more = memory.groups_total - memory.groups.length;

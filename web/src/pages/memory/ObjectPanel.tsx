@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
+import type { HeldObject } from '../../api/schema';
 import { bytes, shortId } from '../../base/format';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
@@ -13,7 +14,6 @@ import { ItemLink } from '../../ui/ItemLink';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FunctionName, ProcessName } from './MemoryTables';
-import type { HeldObject } from './types';
 
 /** An object: its details, its holders, and the nodes that currently have a copy. */
 export function ObjectPanel({ object, onClose }: { object: HeldObject; onClose: () => void }) {

@@ -1,14 +1,4 @@
-/** The response type of /api/v1/memory (docs/reference/memory.md). */
 import type { ObjectHolder } from '../../api/schema';
-
-export type {
-  Group,
-  HeldObject,
-  MemoryAnswer as Memory,
-  StoreOfNode as Store,
-  Sums,
-  Suspect,
-} from '../../api/schema';
 
 export const GROUPINGS = ['function', 'type', 'call_site', 'process', 'node', 'job'] as const;
 export type Grouping = (typeof GROUPINGS)[number];

@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
-import type { Amounts, ClusterStatus, Holder, Pending } from '../../api/nodes';
+import type { Amounts } from '../../api/nodes';
+import type { PendingItem, ResourceHolder, StatusAnswer } from '../../api/schema';
 import { useClusterStatus } from '../../api/useClusterStatus';
 import { amount, count, shapeText } from '../../base/format';
 import { hasTypeName } from '../../base/nodeTitle';
@@ -59,7 +60,7 @@ export function ClusterResources() {
 }
 
 /** Pending demand. Infeasible entries come first. */
-function PendingList({ status }: { status: ClusterStatus }) {
+function PendingList({ status }: { status: StatusAnswer }) {
   const { t } = useTranslation();
   const reasonText = useReasonText();
   if (status.pending.length === 0) return <p className={words.dim}>{t('nodes.nothingPending')}</p>;
@@ -100,7 +101,7 @@ function PendingList({ status }: { status: ClusterStatus }) {
   );
 }
 
-function PendingLink({ one }: { one: Pending }) {
+function PendingLink({ one }: { one: PendingItem }) {
   if (one.id === null) return null;
   return <ItemLink view={one.kind === 'actor' ? 'actors' : 'placement-groups'} id={one.id} />;
 }
@@ -144,7 +145,7 @@ export function AmountTable({ amounts }: { amounts: Amounts }) {
 }
 
 /** The holders of resources, largest first. */
-export function Holders({ by }: { by: Holder[] }) {
+export function Holders({ by }: { by: ResourceHolder[] }) {
   const { t } = useTranslation();
   if (by.length === 0) return <p className={words.dim}>{t('nodes.noHolder')}</p>;
   const list = { actor: 'actors', task: 'workers', placement_group: 'placement-groups' } as const;
@@ -168,7 +169,7 @@ export function Holders({ by }: { by: Holder[] }) {
   );
 }
 
-function Autoscaler({ status }: { status: ClusterStatus }) {
+function Autoscaler({ status }: { status: StatusAnswer }) {
   const { t } = useTranslation();
   const { autoscaler } = status;
   if (autoscaler === null) return <p className={words.dim}>{t('nodes.noAutoscaler')}</p>;

@@ -1,7 +1,8 @@
 import { Loader, Select } from '@mantine/core';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type Cells, MEASURES } from '../../api/nodes';
+import { MEASURES } from '../../api/nodes';
+import type { CellsAnswer } from '../../api/schema';
 import { count } from '../../base/format';
 import type { Box } from '../../base/grid';
 import { NONE } from '../../base/grid';
@@ -38,7 +39,7 @@ export function MachineView(props: { openKey: string | undefined; onOpen: (id: s
   return <Drawn cells={query.data} {...props} />;
 }
 
-function Drawn(props: { cells: Cells; openKey: string | undefined; onOpen: (id: string) => void }) {
+function Drawn(props: { cells: CellsAnswer; openKey: string | undefined; onOpen: (id: string) => void }) {
   const { cells, onOpen } = props;
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { NodeDetail } from '../../api/nodes';
+import type { NodeDetail } from '../../api/schema';
 import { bytes, count } from '../../base/format';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { LaneName } from '../../ui/Lane';

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { NodeDetail } from '../../api/nodes';
+import type { NodeDetail } from '../../api/schema';
 import { filled, quoted } from '../../ui/charts/boards';
 import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
 import { useChartTexts } from '../../ui/charts/chartTexts';

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
-import type { NodeDetail } from '../../api/nodes';
 import { useSessionInterval } from '../../api/queries';
+import type { NodeDetail } from '../../api/schema';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
 import { Dot } from '../../ui/Dot';

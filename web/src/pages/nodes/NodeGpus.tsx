@@ -1,6 +1,6 @@
 import { IconServer2 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { NodeDetail, NodeWorker } from '../../api/nodes';
+import type { MeasuredWorker, NodeDetail } from '../../api/schema';
 import { bytes } from '../../base/format';
 import { Section } from '../../ui/Drawer';
 import { EmptyState } from '../../ui/EmptyState';
@@ -97,7 +97,7 @@ export function NodeGpus({ node }: { node: NodeDetail }) {
 }
 
 /** The GPUs that Ray assigned to actors and tasks. Their actual usage is measured separately. */
-function AssignedGpus({ workers }: { workers: readonly NodeWorker[] }) {
+function AssignedGpus({ workers }: { workers: readonly MeasuredWorker[] }) {
   const { t } = useTranslation();
   return (
     <Section title={<span title={t('gpu.givenHint')}>{t('gpu.given')}</span>} testId="node-given-gpus">

@@ -1,7 +1,8 @@
 import { Tabs } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { missingOf, type NodeDetail } from '../../api/nodes';
+import { missingOf } from '../../api/nodes';
 import { type AlertsTopic, useTopic } from '../../api/realtime';
+import type { NodeDetail } from '../../api/schema';
 import { count, time } from '../../base/format';
 import { nodeTitle } from '../../base/nodeTitle';
 import { toView, withSettings } from '../../base/url';

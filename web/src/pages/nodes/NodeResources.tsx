@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { NodeDetail } from '../../api/nodes';
+import type { NodeDetail } from '../../api/schema';
 import { bytes, count } from '../../base/format';
 import { Section } from '../../ui/Drawer';
 import { ofText, percentText } from '../../ui/Meter';

@@ -1,7 +1,7 @@
 import { IconFileText, IconServer2, IconStack2 } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { NodeDetail, NodeWorker } from '../../api/nodes';
+import type { MeasuredWorker, NodeDetail } from '../../api/schema';
 import { bytes, count, shapeText, time } from '../../base/format';
 import { sizes } from '../../base/tokens';
 import { toItem, toView } from '../../base/url';
@@ -20,7 +20,7 @@ import css from './NodeWorkers.module.css';
 import shared from './nodes.module.css';
 
 const MAX_ROWS = 16;
-const keyOf = (worker: NodeWorker) => worker.worker_id;
+const keyOf = (worker: MeasuredWorker) => worker.worker_id;
 
 /** The workers of a node with their current work and usage. */
 export function NodeWorkers({ node }: { node: NodeDetail }) {
@@ -28,7 +28,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
   const { t, i18n } = useTranslation();
   const gpus = node.gpus.length > 0;
   const isDead = node.state === 'DEAD';
-  const columns = useMemo<Column<NodeWorker>[]>(
+  const columns = useMemo<Column<MeasuredWorker>[]>(
     () => [
       {
         id: 'pid',
@@ -74,10 +74,10 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
               header: t('nodes.gpu_memory'),
               width: 92,
               align: 'right',
-              cell: (one: NodeWorker) => (
+              cell: (one: MeasuredWorker) => (
                 <span className={words.num}>{one.gpu_memory_bytes ? bytes(one.gpu_memory_bytes) : '–'}</span>
               ),
-            } satisfies Column<NodeWorker>,
+            } satisfies Column<MeasuredWorker>,
           ]
         : []),
       {

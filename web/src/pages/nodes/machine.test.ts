@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Cells } from '../../api/nodes';
+import type { CellsAnswer } from '../../api/schema';
 import { percentText, toneOf } from '../../ui/Meter';
 import { cellNames, machineGrid, machineOf, nodeValue, workerBoxes, workerValue } from './machine';
 
-function cells(many: number, each: number): Cells {
+function cells(many: number, each: number): CellsAnswer {
   const nodes = Array.from({ length: many }, (_, at) => at);
   const workers = nodes.flatMap((node) => Array.from({ length: each }, () => node));
   return {

@@ -1,11 +1,12 @@
 /** The machine view: values, layout and drawing of its cells. */
 
-import type { Cells, Measure } from '../../api/nodes';
+import type { Measure } from '../../api/nodes';
+import type { CellsAnswer } from '../../api/schema';
 import { type Box, cellAt, type Grid, gridOf, slotGrid } from '../../base/grid';
 
 /** The nodes and workers of the machine view, and the measure that colours them. */
 export interface Machine {
-  cells: Cells;
+  cells: CellsAnswer;
   measure: Measure;
   /** Nodes in drawing order. Numbers from `cells.nodes.node_id.length` on are dead nodes. */
   order: number[];
@@ -24,7 +25,7 @@ const MIN_NAMED_WIDTH = 74;
 /** Minimum width of a cell with a head, px. */
 const MIN_HEADED_WIDTH = 26;
 
-export function machineOf(cells: Cells, measure: Measure, fullestFirst: boolean): Machine {
+export function machineOf(cells: CellsAnswer, measure: Measure, fullestFirst: boolean): Machine {
   const workers: number[][] = cells.nodes.node_id.map(() => []);
   cells.workers.node.forEach((node, at) => {
     workers[node]?.push(at);
@@ -60,7 +61,7 @@ export function machineGrid(cellCount: number, width: number, height: number): G
 }
 
 /** Unique node names: those that occur more than once are extended by the beginning of the id. */
-export function cellNames(cells: Cells): string[] {
+export function cellNames(cells: CellsAnswer): string[] {
   const counts = new Map<string, number>();
   for (const name of cells.nodes.name) counts.set(name, (counts.get(name) ?? 0) + 1);
   return cells.nodes.name.map((name, at) =>

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { Alert } from '../../api/alerts';
+import type { AlertInfo } from '../../api/schema';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
 import { alertTone } from '../../ui/alerts/severity';
@@ -49,5 +49,5 @@ export function AlertsPanel({ live }: { live: boolean }) {
 const alertText = ({ summary, description }: Record<string, string>) => summary ?? description ?? '';
 
 /** Whether an alert fires (or did when the session ended), is above severity `info`, and is not silenced. */
-export const isFiring = (alert: Alert) =>
+export const isFiring = (alert: AlertInfo) =>
   alert.state !== 'pending' && alert.severity !== 'info' && alert.silenced_by.length === 0;

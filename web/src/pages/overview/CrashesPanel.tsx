@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { CrashedWorkerItem, Crashes } from '../../api/types';
+import type { CrashedWorker, CrashesAnswer } from '../../api/schema';
 import { count } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 import { toItem, toView, withSettings } from '../../base/url';
@@ -14,7 +14,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './CrashesPanel.module.css';
 import { useCrashes } from './useOverview';
 
-const TONES: Record<CrashedWorkerItem['harm']['harm'], Tone> = {
+const TONES: Record<CrashedWorker['harm']['harm'], Tone> = {
   harmed: 'bad',
   unknown: 'waiting',
   none: 'quiet',
@@ -56,12 +56,12 @@ export function CrashesPanel({ live }: { live: boolean }) {
   );
 }
 
-function Numbers({ crashes }: { crashes: Crashes }) {
+function Numbers({ crashes }: { crashes: CrashesAnswer }) {
   const { t } = useTranslation();
   return t('overview.crashes.of', { total: count(crashes.total), workers: count(crashes.workers) });
 }
 
-function Crash({ crash }: { crash: CrashedWorkerItem }) {
+function Crash({ crash }: { crash: CrashedWorker }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const harm = useHarmText();
@@ -127,7 +127,7 @@ export function useCrashVerdict(live: boolean): string {
 /** Whether a crash did harm, in the user's language. */
 function useHarmText() {
   const { t, i18n } = useTranslation();
-  return ({ harm, code, number, message }: CrashedWorkerItem['harm']) => {
+  return ({ harm, code, number, message }: CrashedWorker['harm']) => {
     const key = `overview.crashes.harm.${harm}.${code}`;
     return i18n.exists(key) ? t(key as 'overview.crashes.harm.none.idle', { n: count(number) }) : message;
   };

@@ -2,7 +2,7 @@ import { IconAlertTriangle, IconCircleCheck, IconClock, IconInfoCircle } from '@
 import { useTranslation } from 'react-i18next';
 import { useFailures, useSessions } from '../../api/queries';
 import { type ClusterTopic, useTopic } from '../../api/realtime';
-import type { Session, Summary } from '../../api/types';
+import type { SessionItem, Summary } from '../../api/schema';
 import { useClusterStatus } from '../../api/useClusterStatus';
 import { count } from '../../base/format';
 import { failedOf } from '../../base/progress';
@@ -96,7 +96,7 @@ function linkOf(key: HealthKey, url: SessionUrl): Url | null {
   }
 }
 
-function HealthLine(props: { summary: Summary | undefined; session: Session; live: boolean }) {
+function HealthLine(props: { summary: Summary | undefined; session: SessionItem; live: boolean }) {
   const { summary, live } = props;
   const { t, i18n } = useTranslation();
   const reasonText = useReasonText();

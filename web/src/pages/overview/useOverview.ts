@@ -1,10 +1,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { Alert } from '../../api/alerts';
 import { get } from '../../api/client';
 import { refreshEnded, refreshLive } from '../../api/connection';
-import type { Progress } from '../../api/jobs';
 import { type AlertsTopic, useTopic } from '../../api/realtime';
-import type { Crashes } from '../../api/types';
+import type { AlertInfo, CrashesAnswer, Progress } from '../../api/schema';
 import { nanos, stepOf } from '../../ui/charts/timeRange';
 
 const every = (live: boolean) => (live ? refreshLive : refreshEnded);
@@ -43,7 +41,7 @@ export function useDeadNodes(session: string, dead: number) {
 }
 
 /** Crashed workers. */
-export function useCrashes(session: string, live: boolean): Crashes | undefined {
+export function useCrashes(session: string, live: boolean): CrashesAnswer | undefined {
   return useQuery({
     queryKey: ['overview-crashes', session],
     queryFn: ({ signal }) => get('/crashes', { session, limit: 8 }, signal),
@@ -61,7 +59,7 @@ export function useEvents(session: string, live: boolean) {
 }
 
 /** Firing and pending alerts, or those at the end of the session. */
-export function useAlerts(session: string): Alert[] | undefined {
+export function useAlerts(session: string): AlertInfo[] | undefined {
   return useTopic<AlertsTopic>('alerts', { session })?.items;
 }
 

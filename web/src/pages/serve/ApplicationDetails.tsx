@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
 import { useSessionInterval } from '../../api/queries';
+import type { ServeApplicationAnswer } from '../../api/schema';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
 import { ChartGroup } from '../../ui/charts/ChartGroup';
@@ -21,7 +22,6 @@ import { ReplicaTable } from './ReplicaTable';
 import { RequestCharts } from './RequestCharts';
 import { SlowRequests } from './SlowRequests';
 import css from './serve.module.css';
-import type { Application } from './types';
 
 /** An application: its deployments and their calls, its requests, its autoscaler, its replicas. */
 export function ApplicationDetails({ name }: { name: string }) {
@@ -64,7 +64,7 @@ export function ApplicationDetails({ name }: { name: string }) {
   );
 }
 
-function Head({ application }: { application: Application }) {
+function Head({ application }: { application: ServeApplicationAnswer }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   return (
@@ -102,14 +102,14 @@ function Head({ application }: { application: Application }) {
 }
 
 /** Shown where the calls between deployments are unknown. */
-function Topology({ application: { deployments } }: { application: Application }) {
+function Topology({ application: { deployments } }: { application: ServeApplicationAnswer }) {
   const { t } = useTranslation();
   return deployments.length > 1 && deployments.every((one) => one.calls === null)
     ? t('serve.noTopology')
     : null;
 }
 
-function Configuration({ application }: { application: Application }) {
+function Configuration({ application }: { application: ServeApplicationAnswer }) {
   const { t } = useTranslation();
   const documents: [string, unknown][] = [
     ...(application.config === null ? [] : [[t('serve.submitted'), application.config] as [string, unknown]]),

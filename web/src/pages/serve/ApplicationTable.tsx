@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { ServeApplicationItem } from '../../api/schema';
 import { count } from '../../base/format';
 import { Dash } from '../../ui/Dash';
 import { ItemState } from '../../ui/ItemState';
@@ -7,14 +8,13 @@ import { Time } from '../../ui/Time';
 import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
-import type { ApplicationItem } from './types';
 
 /** All applications, deleted ones last. The chosen one is shown below. */
 export function ApplicationTable({
   applications,
   chosen,
 }: {
-  applications: ApplicationItem[];
+  applications: ServeApplicationItem[];
   chosen: string;
 }) {
   const [url] = useSessionUrl();

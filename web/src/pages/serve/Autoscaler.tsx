@@ -1,17 +1,17 @@
 import { useTranslation } from 'react-i18next';
+import type { ServeApplicationAnswer } from '../../api/schema';
 import { labels } from '../../ui/charts/boards';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import { Section } from '../../ui/Drawer';
 import { Json } from '../../ui/Value';
 import { isAutoscaled } from './serve';
 import css from './serve.module.css';
-import type { Application } from './types';
 
 /** Maximum number of deployments with charts; more would be too many to read. */
 const MAX_DEPLOYMENTS = 8;
 
 /** Target and actual number of replicas, and the requests on which the autoscaler bases its decision. */
-export function Autoscaler({ application }: { application: Application }) {
+export function Autoscaler({ application }: { application: ServeApplicationAnswer }) {
   const { t } = useTranslation();
   const autoscaled = application.deployments.filter(isAutoscaled).slice(0, MAX_DEPLOYMENTS);
   if (autoscaled.length === 0) return null;

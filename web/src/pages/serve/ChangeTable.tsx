@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { ServeApplicationAnswer } from '../../api/schema';
 import { Dash } from '../../ui/Dash';
 import { ItemState } from '../../ui/ItemState';
 import { Time } from '../../ui/Time';
@@ -6,10 +7,9 @@ import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { changesOf, lastLine } from './serve';
 import css from './serve.module.css';
-import type { Application } from './types';
 
 /** State changes of an application and its deployments, newest first, with Serve's messages. */
-export function ChangeTable({ application }: { application: Application }) {
+export function ChangeTable({ application }: { application: ServeApplicationAnswer }) {
   const { t } = useTranslation();
   return (
     <div className={css.tall}>

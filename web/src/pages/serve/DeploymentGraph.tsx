@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { ServeApplicationAnswer, ServeCalls, ServeDeployment } from '../../api/schema';
 import { count, duration, percent } from '../../base/format';
 import { toView } from '../../base/url';
 import { Badge } from '../../ui/Badge';
@@ -9,7 +10,6 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { callsOutside, callsWithin, lastLine, reasonOf, stateOf } from './serve';
 import css from './serve.module.css';
-import type { Application, Calls, Deployment } from './types';
 
 /** Width of a card, CSS px; must match serve.module.css. */
 const WIDTH = 232;
@@ -17,14 +17,14 @@ const HEIGHT = 90;
 const HEIGHT_WITH_REASONS = 124;
 
 /** The deployments as cards, from the ingress on the left to the right, with arrows for their calls. */
-export function DeploymentGraph({ application }: { application: Application }) {
+export function DeploymentGraph({ application }: { application: ServeApplicationAnswer }) {
   const { t } = useTranslation();
   const { deployments, edges } = application;
   const calls = callsWithin(deployments, edges);
   const height = deployments.some((one) => reasonOf(one) ?? callsOutside(one, deployments)[0])
     ? HEIGHT_WITH_REASONS
     : HEIGHT;
-  const card = (one: Deployment) => (
+  const card = (one: ServeDeployment) => (
     <Card key={one.deployment_id} application={application} deployment={one} height={height} />
   );
   if (calls.length === 0)
@@ -58,7 +58,7 @@ export function DeploymentGraph({ application }: { application: Application }) {
 }
 
 /** Duration and number of failures of the calls. */
-function CallNote({ calls }: { calls: Calls }) {
+function CallNote({ calls }: { calls: ServeCalls }) {
   const { t } = useTranslation();
   return (
     <>
@@ -72,7 +72,7 @@ function CallNote({ calls }: { calls: Calls }) {
   );
 }
 
-function Card(props: { application: Application; deployment: Deployment; height: number }) {
+function Card(props: { application: ServeApplicationAnswer; deployment: ServeDeployment; height: number }) {
   const { application, deployment, height } = props;
   const [url] = useSessionUrl();
   const { t } = useTranslation();

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { ServeController, ServeProxy } from '../../api/schema';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { ItemLink } from '../../ui/ItemLink';
 import { ItemState } from '../../ui/ItemState';
@@ -8,15 +9,14 @@ import words from '../../ui/theme/words.module.css';
 import { Json } from '../../ui/Value';
 import { LogLink } from './ReplicaTable';
 import css from './serve.module.css';
-import type { Controller, NodeProxy } from './types';
 
 /** Serve's system actors: a proxy per node, and the controller. */
 export function InstanceDetails({
   proxies,
   controllers,
 }: {
-  proxies: NodeProxy[];
-  controllers: Controller[];
+  proxies: ServeProxy[];
+  controllers: ServeController[];
 }) {
   const { t } = useTranslation();
   return (

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { ServeReplica } from '../../api/schema';
 import { toView, withSettings } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
@@ -10,10 +11,9 @@ import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './serve.module.css';
-import type { Replica } from './types';
 
 /** The replicas, including dead ones, with links to their details. */
-export function ReplicaTable({ replicas }: { replicas: Replica[] }) {
+export function ReplicaTable({ replicas }: { replicas: ServeReplica[] }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   if (replicas.length === 0) return <p className={words.dim}>{t('serve.noReplicas')}</p>;

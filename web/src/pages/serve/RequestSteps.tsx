@@ -1,14 +1,14 @@
 import { useTranslation } from 'react-i18next';
+import type { ServeRequest, ServeRequestStep } from '../../api/schema';
 import { duration } from '../../base/format';
 import { Duration } from '../../ui/Duration';
 import words from '../../ui/theme/words.module.css';
 import { LogLink } from './ReplicaTable';
 import { type Part, stepParts } from './serve';
 import css from './serve.module.css';
-import type { Request, RequestStep } from './types';
 
 /** The steps of a request below each other on one time scale. */
-export function RequestSteps({ request }: { request: Request }) {
+export function RequestSteps({ request }: { request: ServeRequest }) {
   const { t } = useTranslation();
   const begin = Math.min(...request.steps.map((one) => one.begin_ns));
   const whole = Math.max(1, ...request.steps.map((one) => one.end_ns - begin));
@@ -40,11 +40,11 @@ export function RequestSteps({ request }: { request: Request }) {
   );
 }
 
-function nameOf(step: RequestStep): string {
+function nameOf(step: ServeRequestStep): string {
   return [step.application, step.deployment].filter(Boolean).join(' / ');
 }
 
-function Bar({ step, from, share }: { step: RequestStep; from: number; share: number }) {
+function Bar({ step, from, share }: { step: ServeRequestStep; from: number; share: number }) {
   const { t } = useTranslation();
   const parts = stepParts(step);
   const title = parts

@@ -5,6 +5,7 @@ import { Fragment, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
 import { useSessionInterval } from '../../api/queries';
+import type { ServeRequest } from '../../api/schema';
 import { count, duration, percent } from '../../base/format';
 import { CopyId } from '../../ui/CopyId';
 import { Section } from '../../ui/Drawer';
@@ -17,7 +18,6 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { RequestSteps } from './RequestSteps';
 import { mostlySpent, PARTS, partsOf } from './serve';
 import css from './serve.module.css';
-import type { Request } from './types';
 
 const ORDERS = ['slowest', 'newest', 'failed'] as const;
 const MAX_REQUESTS = 50;
@@ -87,7 +87,7 @@ export function SlowRequests({ application }: { application: string }) {
 }
 
 /** A sentence that names the deployments with most of the time. */
-function MostlySpent({ requests }: { requests: Request[] }) {
+function MostlySpent({ requests }: { requests: ServeRequest[] }) {
   const { t } = useTranslation();
   const spent = mostlySpent(requests);
   if (spent.length === 0) return null;
@@ -101,7 +101,7 @@ function MostlySpent({ requests }: { requests: Request[] }) {
   );
 }
 
-function RequestTable({ requests }: { requests: Request[] }) {
+function RequestTable({ requests }: { requests: ServeRequest[] }) {
   const { t } = useTranslation();
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const toggle = (id: string) =>
@@ -173,7 +173,7 @@ function RequestTable({ requests }: { requests: Request[] }) {
   );
 }
 
-function Parts({ request }: { request: Request }) {
+function Parts({ request }: { request: ServeRequest }) {
   const { t } = useTranslation();
   const parts = partsOf(request);
   const title = parts.map(([part, ns]) => `${t(`serve.requests.part.${part}`)}: ${duration(ns)}`).join('\n');

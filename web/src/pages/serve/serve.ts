@@ -1,14 +1,20 @@
-import type { Calls, Change, Deployment, Request, RequestStep } from './types';
+import type {
+  ServeCalls,
+  ServeChange,
+  ServeDeployment,
+  ServeRequest,
+  ServeRequestStep,
+} from '../../api/schema';
 
 /** The fields of a deployment that the graph needs. */
-export type Called = Pick<Deployment, 'deployment_id' | 'is_ingress' | 'calls'>;
+export type Called = Pick<ServeDeployment, 'deployment_id' | 'is_ingress' | 'calls'>;
 
 /**
  * The calls between the deployments of one application as pairs of ids: those that Ray reports, and `edges`.
  */
 export function callsWithin(
   deployments: readonly Called[],
-  edges: readonly Pick<Calls, 'caller' | 'callee'>[],
+  edges: readonly Pick<ServeCalls, 'caller' | 'callee'>[],
 ): [from: string, to: string][] {
   const known = new Set(deployments.map((one) => one.deployment_id));
   return deployments.flatMap(({ deployment_id: from, calls }) => {
@@ -51,9 +57,9 @@ export function lastLine(text: string): string {
 
 /** State changes of an application and its deployments, newest first. */
 export function changesOf(application: {
-  history: Change[];
-  deployments: { name: string; history: Change[] }[];
-}): (Change & { deployment: string | null })[] {
+  history: ServeChange[];
+  deployments: { name: string; history: ServeChange[] }[];
+}): (ServeChange & { deployment: string | null })[] {
   return [
     ...application.history.map((change) => ({ ...change, deployment: null })),
     ...application.deployments.flatMap(({ name, history }) =>
@@ -67,14 +73,14 @@ export const PARTS = ['proxy', 'queue', 'replica', 'downstream'] as const;
 export type Part = (typeof PARTS)[number] | 'unknown';
 
 /** The time that a request spent in each part, without empty parts. Unknown time is an additional part. */
-export function partsOf(request: Omit<Request, 'steps'>): [part: Part, ns: number][] {
+export function partsOf(request: Omit<ServeRequest, 'steps'>): [part: Part, ns: number][] {
   const known = PARTS.map((part): [Part, number] => [part, request[`${part}_ns`] ?? 0]);
   const rest = request.total_ns - known.reduce((sum, [, ns]) => sum + ns, 0);
   return [...known, ['unknown', rest] as [Part, number]].filter(([, ns]) => ns > 0);
 }
 
 /** The same for one step. A proxy's time in other parts belongs to the steps below it. */
-export function stepParts(step: RequestStep): [part: Part, ns: number][] {
+export function stepParts(step: ServeRequestStep): [part: Part, ns: number][] {
   const whole = step.end_ns - step.begin_ns;
   if (step.deployment === null) return [['proxy', whole]];
   const queue = Math.min(step.queue_ns ?? 0, whole);
@@ -96,7 +102,7 @@ interface Spent {
 }
 
 /** The deployments in which requests spent most of their time, at most three. */
-export function mostlySpent(requests: readonly Pick<Request, 'steps' | 'proxy_ns'>[]): Spent[] {
+export function mostlySpent(requests: readonly Pick<ServeRequest, 'steps' | 'proxy_ns'>[]): Spent[] {
   const spent = new Map<string, Spent>();
   let all = 0;
   for (const { steps, proxy_ns } of requests) {
@@ -118,7 +124,7 @@ export function mostlySpent(requests: readonly Pick<Request, 'steps' | 'proxy_ns
 }
 
 /** Whether the autoscaler controls the number of replicas of a deployment. */
-export function isAutoscaled({ config }: Pick<Deployment, 'config'>): boolean {
+export function isAutoscaled({ config }: Pick<ServeDeployment, 'config'>): boolean {
   return config !== null && config.autoscaling_config != null;
 }
 

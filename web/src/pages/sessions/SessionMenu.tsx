@@ -2,14 +2,13 @@ import { ActionIcon, Menu, Stack, Text, Textarea, TextInput } from '@mantine/cor
 import { IconDots, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import type { SessionLabel } from '../../api/schema';
-import type { Session } from '../../api/types';
+import type { SessionItem, SessionLabel } from '../../api/schema';
 import { useOperatorAction } from '../../ui/operator';
 import { useSessionTexts } from '../../ui/session';
 import css from './SessionsPage.module.css';
 
 /** The operator's actions on a session. */
-export function SessionMenu({ session }: { session: Session }) {
+export function SessionMenu({ session }: { session: SessionItem }) {
   const { t } = useTranslation();
   const { name, place } = useSessionTexts();
   const act = useOperatorAction();
@@ -80,7 +79,7 @@ export function SessionMenu({ session }: { session: Session }) {
 }
 
 /** The fields of a session's label. `label` receives only the changed ones. */
-function LabelFields({ session, label }: { session: Session; label: SessionLabel }) {
+function LabelFields({ session, label }: { session: SessionItem; label: SessionLabel }) {
   const { t } = useTranslation();
   const { script } = session;
   const given = session.name !== script && session.name !== `${script} +${session.jobs - 1}`;

@@ -1,11 +1,11 @@
 import { screen, within } from '@testing-library/react';
 import { expect, it, vi } from 'vitest';
 import { keepOperatorToken } from '../../api/client';
-import type { Session } from '../../api/types';
+import type { SessionItem } from '../../api/schema';
 import { click, failure, pass, render, type } from '../../testing/render';
 import { SessionsPage } from './SessionsPage';
 
-const SESSION: Session = {
+const SESSION: SessionItem = {
   session: 'session_2026-01-01_00-00-00_000000_1',
   name: 'train.py +1',
   script: 'train.py',
@@ -30,7 +30,7 @@ const SESSION: Session = {
   gcs_address: '10.0.0.1:6379',
   dropped_total: 0,
 };
-const page = (...items: Session[]) => ({ '/sessions': { items, next: null, total: items.length } });
+const page = (...items: SessionItem[]) => ({ '/sessions': { items, next: null, total: items.length } });
 const sessions = (total: number) =>
   Array.from({ length: total }, (_, at) => ({ ...SESSION, session: `session_${at}` }));
 const AT = { at: '/?lang=en' };
@@ -47,7 +47,7 @@ it('lists sessions with their content, and opens one on a click anywhere in its 
 });
 
 it('identifies a session by its script, start, duration and host, and mentions when there is no job', async () => {
-  const nameless: Session = { ...SESSION, session: 'session_2', name: null, script: null, host: null };
+  const nameless: SessionItem = { ...SESSION, session: 'session_2', name: null, script: null, host: null };
   await render(<SessionsPage />, { ...AT, answers: page(SESSION, nameless) });
   const [row, other] = await screen.findAllByTestId('session-row');
   expect(row?.textContent).toMatch(/^train\.py \+1 · (20\d\d-)?\d\d-\d\d \d\d:\d\d · 1m 00s · box/);
@@ -88,7 +88,7 @@ it('names the session before it is deleted, and shows why the server refuses', a
 });
 
 it('marks the sessions in the archive', async () => {
-  const archived: Session = { ...SESSION, session: 'session_2', location: 'archive' };
+  const archived: SessionItem = { ...SESSION, session: 'session_2', location: 'archive' };
   await render(<SessionsPage />, { ...AT, answers: page(SESSION, archived) });
   expect((await screen.findByTestId('session-location')).textContent).toBe('In the archive');
 });
@@ -117,7 +117,7 @@ it('warns of a session that lacks task reports', async () => {
 });
 
 it('does not open an unreadable session, and shows the reason', async () => {
-  const broken: Session = { ...SESSION, state: 'unreadable', error: 'The file is cut off.' };
+  const broken: SessionItem = { ...SESSION, state: 'unreadable', error: 'The file is cut off.' };
   await render(<SessionsPage />, { ...AT, answers: page(broken) });
   const error = await screen.findByTestId('session-error');
   expect(error.textContent).toContain('The file is cut off.');

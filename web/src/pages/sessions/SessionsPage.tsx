@@ -4,7 +4,7 @@ import { IconAlertTriangle, IconFilterX, IconSearch, IconTelescope } from '@tabl
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFoundSessions } from '../../api/queries';
-import type { Session } from '../../api/types';
+import type { SessionItem } from '../../api/schema';
 import { bytes, count } from '../../base/format';
 import { formatUrl } from '../../base/url';
 import { useTitle } from '../../shell/useTitle';
@@ -81,7 +81,7 @@ export function SessionsPage() {
   );
 }
 
-function SessionRow({ session }: { session: Session }) {
+function SessionRow({ session }: { session: SessionItem }) {
   const { t, i18n } = useTranslation();
   const { lang } = useUrl();
   const readable = session.state !== 'unreadable';

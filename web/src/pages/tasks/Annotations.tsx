@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { TaskDetail } from '../../api/types';
+import type { TaskDetail } from '../../api/schema';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { TaskAttempt } from '../../api/types';
+import type { AttemptDetail } from '../../api/schema';
 import { stripAnsi } from '../../base/ansi';
 import { CopyButton } from '../../ui/CopyButton';
 import { Section } from '../../ui/Drawer';
@@ -7,7 +7,7 @@ import words from '../../ui/theme/words.module.css';
 import css from './AttemptError.module.css';
 
 /** Why the attempt failed: the last line of the traceback, then all of it. */
-export function AttemptError({ attempt }: { attempt: TaskAttempt }) {
+export function AttemptError({ attempt }: { attempt: AttemptDetail }) {
   const { t } = useTranslation();
   const message = stripAnsi(attempt.error?.message ?? '');
   const line = stripAnsi(attempt.error_summary ?? '').trim();

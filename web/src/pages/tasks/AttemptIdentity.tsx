@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { TaskAttempt, TaskDetail } from '../../api/types';
+import type { AttemptDetail, TaskDetail } from '../../api/schema';
 import { toView } from '../../base/url';
 import { CopyButton } from '../../ui/CopyButton';
 import { CopyId } from '../../ui/CopyId';
@@ -16,7 +16,7 @@ import { isEmpty, Json } from '../../ui/Value';
 import css from './AttemptIdentity.module.css';
 
 /** Identity of the attempt, and where it ran. */
-export function AttemptIdentity({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
+export function AttemptIdentity({ task, attempt }: { task: TaskDetail; attempt: AttemptDetail }) {
   const [url] = useSessionUrl();
   const { t, i18n } = useTranslation();
   const typeName = useTypeName(t, i18n.exists);

@@ -1,6 +1,6 @@
 import { screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
-import type { AttemptScheduling, TaskAttempt, TaskDetail } from '../../api/types';
+import type { AttemptDetail, SchedulingItem, TaskDetail } from '../../api/schema';
 import { time } from '../../base/format';
 import { render } from '../../testing/render';
 import { DataFlow } from './DataFlow';
@@ -12,7 +12,7 @@ const DRIVER = `${'f'.repeat(40)}01000000`;
 const BEGIN = 1_767_225_600_000_000_000;
 const MS = 1_000_000;
 
-const SCHEDULING: AttemptScheduling = {
+const SCHEDULING: SchedulingItem = {
   waiting_args_ns: 0,
   waiting_node_ns: 250 * MS,
   starting_worker_ns: null,
@@ -46,7 +46,7 @@ const ATTEMPT = {
     { name: 'total', begin_ns: BEGIN + 250 * MS, end_ns: BEGIN + 1000 * MS },
     { name: 'execute', begin_ns: BEGIN + 250 * MS, end_ns: BEGIN + 1000 * MS },
   ],
-} as TaskAttempt;
+} as AttemptDetail;
 const TASK: TaskDetail = {
   task_id: TASK_ID,
   attempts: [ATTEMPT],

@@ -1,6 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { Pending } from '../../api/nodes';
-import type { TaskAttempt, TaskDetail } from '../../api/types';
+import type { AttemptDetail, PendingItem, TaskDetail } from '../../api/schema';
 import { count } from '../../base/format';
 import { Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
@@ -30,7 +29,7 @@ import { Waits } from './Waits';
 const SHOWN = 100;
 
 /** An attempt in full: why it waits or failed, its timeline, its data flow and where it ran. */
-export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
+export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: AttemptDetail }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const spans = task.spans.flatMap((span) =>
@@ -113,7 +112,7 @@ export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: Task
 /**
  * Whether a pending demand is what the attempt waits for: its actor's placement, or that of similar tasks.
  */
-function waitsLike(attempt: TaskAttempt, one: Pending): boolean {
+function waitsLike(attempt: AttemptDetail, one: PendingItem): boolean {
   if (attempt.actor_id !== null) return one.kind === 'actor' && one.id === attempt.actor_id;
   return (
     one.kind === 'task' &&
@@ -138,7 +137,7 @@ const text = (value: unknown) =>
  * Explains an end that Ray did not report: how it was inferred, or that the end of the job cut the attempt
  * off.
  */
-function InferredEnd({ attempt }: { attempt: TaskAttempt }) {
+function InferredEnd({ attempt }: { attempt: AttemptDetail }) {
   const { t } = useTranslation();
   const name = useStateName();
   const how =
@@ -151,7 +150,7 @@ function InferredEnd({ attempt }: { attempt: TaskAttempt }) {
 }
 
 /** When each of Ray's states was entered. The phases show their durations. */
-function States({ attempt }: { attempt: TaskAttempt }) {
+function States({ attempt }: { attempt: AttemptDetail }) {
   const { t } = useTranslation();
   if (attempt.states.length === 0)
     return <p className={`${words.line} ${words.dim}`}>{t('task.timelineEmpty')}</p>;

@@ -1,6 +1,6 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { TaskDetail } from '../../api/types';
+import type { TaskDetail } from '../../api/schema';
 import { isDriver } from '../../ui/taskColumns';
 import words from '../../ui/theme/words.module.css';
 import css from './CallPath.module.css';

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { DataEdge, TaskDetail } from '../../api/types';
+import type { EdgeItem, TaskDetail } from '../../api/schema';
 import { bytes, count, shortId } from '../../base/format';
 import { Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
@@ -37,7 +37,7 @@ export function DataFlow({ task }: { task: TaskDetail }) {
 function Objects(props: {
   title: string;
   testId: string;
-  edges: DataEdge[];
+  edges: EdgeItem[];
   total: number;
   all: number;
   side: 'producer' | 'consumer';
@@ -45,7 +45,7 @@ function Objects(props: {
   const [url] = useSessionUrl();
   const { t, i18n } = useTranslation();
   if (props.total === 0) return null;
-  const kind = (edge: DataEdge) => {
+  const kind = (edge: EdgeItem) => {
     const name = i18n.exists(`flow.kind.${edge.kind}`)
       ? t(`flow.kind.${edge.kind}` as 'flow.kind.get')
       : edge.kind;

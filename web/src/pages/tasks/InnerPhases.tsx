@@ -1,12 +1,12 @@
 import { useTranslation } from 'react-i18next';
-import type { TaskAttempt, TaskDetail } from '../../api/types';
+import type { AttemptDetail, TaskDetail } from '../../api/schema';
 import { duration, nanosBetween } from '../../base/format';
 import { PHASE_STATES } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
 import css from './InnerPhases.module.css';
 
 /** The worker's phases and the blocked and awaiting times on a time axis from submission to end. */
-export function InnerPhases(props: { task: TaskDetail; attempt: TaskAttempt; total: number }) {
+export function InnerPhases(props: { task: TaskDetail; attempt: AttemptDetail; total: number }) {
   const { task, attempt, total } = props;
   const { t, i18n } = useTranslation();
   const blocked = task.spans.filter(

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { TaskDetail } from '../../api/types';
+import type { TaskDetail } from '../../api/schema';
 import { shortId } from '../../base/format';
 import { Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { TaskAttempt, TaskDetail } from '../../api/types';
+import type { AttemptDetail, TaskDetail } from '../../api/schema';
 import { duration, percent, time } from '../../base/format';
 import { PHASE_STATES, SCHEDULING_PHASES, type SchedulingPhase, unscheduled } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
@@ -13,7 +13,7 @@ import words from '../../ui/theme/words.module.css';
 import { InnerPhases } from './InnerPhases';
 
 /** How an attempt's time divides into phases, from submission to end. */
-export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskAttempt }) {
+export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: AttemptDetail }) {
   const { t } = useTranslation();
   const found = task.scheduling.find((each) => each.attempt === attempt.attempt);
   if (found === undefined || found.total_ns === null || found.total_ns <= 0) return null;
@@ -79,6 +79,6 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: TaskA
 }
 
 /** When the attempt entered its current state. */
-const stateSince = ({ states, created_ns }: TaskAttempt) => states.at(-1)?.time_ns ?? created_ns;
+const stateSince = ({ states, created_ns }: AttemptDetail) => states.at(-1)?.time_ns ?? created_ns;
 
 const phaseColor = (phase: SchedulingPhase) => stateColor(PHASE_STATES[phase]);

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { TaskDetail } from '../../api/types';
+import type { TaskDetail } from '../../api/schema';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
 import { Section } from '../../ui/Drawer';

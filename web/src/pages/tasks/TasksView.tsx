@@ -2,7 +2,7 @@ import { IconListDetails } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSessionInterval } from '../../api/queries';
-import type { Summary, Task } from '../../api/types';
+import type { Summary, TaskItem } from '../../api/schema';
 import { useLiveList } from '../../api/useLiveList';
 import { taskFilters } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
@@ -33,7 +33,7 @@ export default function TasksView({ summary }: { summary: Summary | undefined })
   }, [list.rows, url.task, url.attempt]);
 
   const open = useCallback(
-    (task: Task, how: { follow: boolean }) =>
+    (task: TaskItem, how: { follow: boolean }) =>
       change((before) => ({ ...before, task: task.task_id, attempt: task.attempt }), { replace: how.follow }),
     [change],
   );

@@ -1,15 +1,15 @@
 import { useTranslation } from 'react-i18next';
+import type { TrainRunAnswer } from '../../api/schema';
 import { duration, headline } from '../../base/format';
 import { ItemState } from '../../ui/ItemState';
 import words from '../../ui/theme/words.module.css';
 import { lasted } from './RunTable';
 import css from './train.module.css';
-import type { TrainRun } from './types';
 
 const TONES: Record<string, string> = { FINISHED: 'good', RUNNING: 'busy', ERRORED: 'bad', ABORTED: 'bad' };
 
 /** The attempts of a run on one time scale, each with its error. A click chooses one. */
-export function AttemptLane({ run, onChoose }: { run: TrainRun; onChoose: (id: string) => void }) {
+export function AttemptLane({ run, onChoose }: { run: TrainRunAnswer; onChoose: (id: string) => void }) {
   const { t } = useTranslation();
   const now = Date.now() * 1e6;
   const begin = run.start_ns ?? run.attempts[0]?.start_ns ?? 0;

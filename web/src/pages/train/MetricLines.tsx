@@ -1,14 +1,14 @@
 import { useTranslation } from 'react-i18next';
+import type { ReportedMetric, TrainRunAnswer } from '../../api/schema';
 import words from '../../ui/theme/words.module.css';
 import css from './train.module.css';
-import type { ReportedMetric, TrainRun } from './types';
 
 const WIDTH = 300;
 const HEIGHT = 110;
 const COLORS = 12;
 
 /** A chart per reported metric, with a line per rank over the steps. */
-export function MetricLines({ run }: { run: TrainRun }) {
+export function MetricLines({ run }: { run: TrainRunAnswer }) {
   const { t } = useTranslation();
   const ranks = [...new Set(run.metrics.flatMap((one) => one.lines.map(({ rank }) => rank)))].sort(
     (a, b) => a - b,
@@ -40,7 +40,7 @@ export function MetricLines({ run }: { run: TrainRun }) {
   );
 }
 
-function Chart(props: { metric: ReportedMetric; run: TrainRun; color: (rank: number) => string }) {
+function Chart(props: { metric: ReportedMetric; run: TrainRunAnswer; color: (rank: number) => string }) {
   const { metric, run, color } = props;
   const { t } = useTranslation();
   const values = metric.lines.flatMap(({ points }) => points.map(([, value]) => value));

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
 import { useSessionInterval } from '../../api/queries';
+import type { TrainRunAnswer } from '../../api/schema';
 import { count, duration } from '../../base/format';
 import { toItem, toView, withSettings } from '../../base/url';
 import { Section } from '../../ui/Drawer';
@@ -18,7 +19,6 @@ import { MetricLines } from './MetricLines';
 import { RunCharts } from './RunCharts';
 import { StepTimes, Stragglers } from './StepTimes';
 import css from './train.module.css';
-import type { TrainRun } from './types';
 import { WorkerTable } from './WorkerTable';
 
 /** A run: the reason for its state, its attempts, and the workers and reports of one attempt. */
@@ -76,7 +76,7 @@ export function RunDetails({ id }: { id: string }) {
   );
 }
 
-function Head({ run }: { run: TrainRun }) {
+function Head({ run }: { run: TrainRunAnswer }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   return (
@@ -120,7 +120,7 @@ function Head({ run }: { run: TrainRun }) {
   );
 }
 
-function Checkpoints({ run }: { run: TrainRun }) {
+function Checkpoints({ run }: { run: TrainRunAnswer }) {
   const { t } = useTranslation();
   if (run.checkpoints.length === 0) return <p className={words.dim}>{t('train.noCheckpoints')}</p>;
   return (

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { TrainRunItem } from '../../api/schema';
 import { count, nanosBetween } from '../../base/format';
 import { Duration } from '../../ui/Duration';
 import { ItemState } from '../../ui/ItemState';
@@ -8,7 +9,6 @@ import { Time } from '../../ui/Time';
 import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
-import type { TrainRunItem } from './types';
 
 /** All runs, newest first. The chosen one is shown below. */
 export function RunTable({ runs, chosen }: { runs: TrainRunItem[]; chosen: string }) {

@@ -1,10 +1,10 @@
 import { SegmentedControl } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { StepCell, TrainRunAnswer } from '../../api/schema';
 import { duration } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
 import css from './train.module.css';
-import type { StepCell, TrainRun } from './types';
 
 const PARTS = ['own', 'data', 'compute', 'report'] as const;
 type Part = (typeof PARTS)[number];
@@ -18,7 +18,7 @@ function partOf(cell: StepCell, part: Part): number | null {
 }
 
 /** A sentence about each rank that straggled. */
-export function Stragglers({ run }: { run: TrainRun }) {
+export function Stragglers({ run }: { run: TrainRunAnswer }) {
   const { t } = useTranslation();
   const stragglers = run.ranks.filter(({ straggles }) => straggles > 0).slice(0, 3);
   return (
@@ -39,7 +39,7 @@ export function Stragglers({ run }: { run: TrainRun }) {
 }
 
 /** A heat map of step durations by rank, in total or for one part, with stragglers marked. */
-export function StepTimes({ run }: { run: TrainRun }) {
+export function StepTimes({ run }: { run: TrainRunAnswer }) {
   const { t } = useTranslation();
   const [part, setPart] = useState<Part>('own');
   const ranks = [...new Set(run.cells.map(({ rank }) => rank))].sort((a, b) => a - b);

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { TrainRunAnswer } from '../../api/schema';
 import { count, duration } from '../../base/format';
 import { toView, withSettings } from '../../base/url';
 import { Dash } from '../../ui/Dash';
@@ -8,10 +9,9 @@ import { Link } from '../../ui/Link';
 import library from '../../ui/theme/library.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './train.module.css';
-import type { TrainRun } from './types';
 
 /** The workers of the chosen attempt by rank, with their location and step times. */
-export function WorkerTable({ run }: { run: TrainRun }) {
+export function WorkerTable({ run }: { run: TrainRunAnswer }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const times = new Map(run.ranks.map((one) => [one.rank, one]));

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
 import { useSessionInterval } from '../../api/queries';
+import type { TuneExperimentAnswer } from '../../api/schema';
 import { count } from '../../base/format';
 import { toView, withSettings } from '../../base/url';
 import { Section } from '../../ui/Drawer';
@@ -20,7 +21,6 @@ import { TrialDrawer } from './TrialDrawer';
 import { TrialTable } from './TrialTable';
 import { type Pointing, short } from './trials';
 import css from './tune.module.css';
-import type { Experiment } from './types';
 
 const STATES = ['TERMINATED', 'ERROR', 'CUT_OFF', 'RUNNING', 'PAUSED', 'PENDING'] as const;
 
@@ -72,7 +72,7 @@ export function ExperimentDetails({ id, trialId }: { id: string; trialId: string
   );
 }
 
-function Head({ experiment }: { experiment: Experiment }) {
+function Head({ experiment }: { experiment: TuneExperimentAnswer }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   return (
@@ -106,7 +106,13 @@ function Head({ experiment }: { experiment: Experiment }) {
 }
 
 /** A sentence about the outcome of the trials, the best one with its parameters, and the search algorithm. */
-function Summary({ experiment, onChoose }: { experiment: Experiment; onChoose: (trialId: string) => void }) {
+function Summary({
+  experiment,
+  onChoose,
+}: {
+  experiment: TuneExperimentAnswer;
+  onChoose: (trialId: string) => void;
+}) {
   const { t } = useTranslation();
   const all = Math.max(experiment.trial_count, experiment.num_samples ?? 0);
   const parts = STATES.flatMap((state) => {
@@ -168,7 +174,7 @@ function Summary({ experiment, onChoose }: { experiment: Experiment; onChoose: (
 }
 
 /** The metric by which trials are compared, and whether less or more of it is better. */
-function MetricChoice({ experiment }: { experiment: Experiment }) {
+function MetricChoice({ experiment }: { experiment: TuneExperimentAnswer }) {
   const [, change] = useSessionUrl();
   const { t } = useTranslation();
   const { metric, mode, shown_metric, shown_mode } = experiment;

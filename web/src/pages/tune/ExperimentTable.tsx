@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { TuneExperimentItem } from '../../api/schema';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { ItemState } from '../../ui/ItemState';
@@ -11,10 +12,15 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { TrialBar } from './TrialBar';
 import { lasted, short } from './trials';
 import css from './tune.module.css';
-import type { ExperimentItem } from './types';
 
 /** All experiments, newest first. The chosen one is shown below. */
-export function ExperimentTable({ experiments, chosen }: { experiments: ExperimentItem[]; chosen: string }) {
+export function ExperimentTable({
+  experiments,
+  chosen,
+}: {
+  experiments: TuneExperimentItem[];
+  chosen: string;
+}) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   return (

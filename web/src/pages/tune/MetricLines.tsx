@@ -1,16 +1,16 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { TuneExperimentAnswer } from '../../api/schema';
 import { count } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
 import { type Pointing, rank, roleOf, short } from './trials';
 import css from './tune.module.css';
-import type { Experiment } from './types';
 
 const WIDTH = 1000;
 const HEIGHT = 220;
 
 /** A metric over the iterations, with a line per trial. The best and the hovered one are in front. */
-export function MetricLines({ experiment, ...pointing }: { experiment: Experiment } & Pointing) {
+export function MetricLines({ experiment, ...pointing }: { experiment: TuneExperimentAnswer } & Pointing) {
   const { t } = useTranslation();
   const { lines, shown_metric: metric } = experiment;
   if (experiment.metrics.length === 0) return <p className={words.dim}>{t('tune.noResults')}</p>;
@@ -20,7 +20,7 @@ export function MetricLines({ experiment, ...pointing }: { experiment: Experimen
 }
 
 /** The data of the drawing: the range of values, and the points of each trial's line. */
-function drawing({ lines, iterations }: Experiment) {
+function drawing({ lines, iterations }: TuneExperimentAnswer) {
   const values = lines.flatMap(({ points }) => points.map(([, value]) => value));
   const least = Math.min(...values);
   const most = Math.max(...values);
@@ -39,7 +39,11 @@ function drawing({ lines, iterations }: Experiment) {
   return { least, most, paths };
 }
 
-function Lines({ experiment, metric, ...pointing }: { experiment: Experiment; metric: string } & Pointing) {
+function Lines({
+  experiment,
+  metric,
+  ...pointing
+}: { experiment: TuneExperimentAnswer; metric: string } & Pointing) {
   const { t } = useTranslation();
   const { lines, shown_best_trial_id: best } = experiment;
   const { least, most, paths } = useMemo(() => drawing(experiment), [experiment]);

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { TuneExperimentAnswer } from '../../api/schema';
 import { count } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
 import {
@@ -13,7 +14,6 @@ import {
   varying,
 } from './trials';
 import css from './tune.module.css';
-import type { Experiment } from './types';
 
 const WIDTH = 1000;
 const HEIGHT = 240;
@@ -26,7 +26,10 @@ const MAX_LINES = 300;
 /**
  * A line per trial through its parameters to its last value, to show which parameters lead to good values.
  */
-export function ParallelCoordinates({ experiment, ...pointing }: { experiment: Experiment } & Pointing) {
+export function ParallelCoordinates({
+  experiment,
+  ...pointing
+}: { experiment: TuneExperimentAnswer } & Pointing) {
   const { t } = useTranslation();
   const { shown_metric: metric, shown_mode: mode, shown_best_trial_id: best } = experiment;
   const parameters = varying(experiment.parameters);

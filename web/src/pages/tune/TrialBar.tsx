@@ -1,11 +1,11 @@
 import { useTranslation } from 'react-i18next';
+import type { TuneExperimentItem } from '../../api/schema';
 import { count } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 import bar from '../../ui/StackedBar.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useItemStateName } from '../../ui/useStateName';
 import css from './tune.module.css';
-import type { ExperimentItem } from './types';
 
 /** States of trials in drawing order, ended ones first. */
 const TONES: [string, Tone][] = [
@@ -21,7 +21,7 @@ const TONES: [string, Tone][] = [
  * An experiment's trials by state as a slim bar, and how many have ended. Trials not yet sampled leave it
  * empty.
  */
-export function TrialBar({ of }: { of: ExperimentItem }) {
+export function TrialBar({ of }: { of: TuneExperimentItem }) {
   const { t } = useTranslation();
   const name = useItemStateName();
   const all = Math.max(of.trial_count, of.num_samples ?? 0);

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { TuneExperimentAnswer, TuneTrial } from '../../api/schema';
 import { count, duration, headline } from '../../base/format';
 import { toFlow, toItem, toView, withFilter } from '../../base/url';
 import { CopyId } from '../../ui/CopyId';
@@ -14,10 +15,13 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { TrialState } from './TrialTable';
 import { lasted, type Plain, short } from './trials';
 import css from './tune.module.css';
-import type { Experiment, Trial } from './types';
 
 /** A trial in full: its error, parameters and last result, with links to its actor, log and lane. */
-export function TrialDrawer(props: { experiment: Experiment; trial: Trial; onClose: () => void }) {
+export function TrialDrawer(props: {
+  experiment: TuneExperimentAnswer;
+  trial: TuneTrial;
+  onClose: () => void;
+}) {
   const { experiment, trial, onClose } = props;
   const [url] = useSessionUrl();
   const { t } = useTranslation();

@@ -1,6 +1,7 @@
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { TuneExperimentAnswer, TuneTrial } from '../../api/schema';
 import { count } from '../../base/format';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
@@ -11,13 +12,12 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { inOrder, lasted, OF_PARAMETER, type Pointing, short, varying } from './trials';
 import css from './tune.module.css';
-import type { Experiment, Trial } from './types';
 
 /** Rows that are shown at first and added with each click. */
 const STEP = 100;
 
 /** The trials with parameters, state and results, best first by default. */
-export function TrialTable({ experiment, ...pointing }: { experiment: Experiment } & Pointing) {
+export function TrialTable({ experiment, ...pointing }: { experiment: TuneExperimentAnswer } & Pointing) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const [most, setMost] = useState(STEP);
@@ -132,7 +132,7 @@ export function TrialTable({ experiment, ...pointing }: { experiment: Experiment
 }
 
 /** The state of a trial, and why it ended or how often it failed. */
-export function TrialState({ trial }: { trial: Trial }) {
+export function TrialState({ trial }: { trial: TuneTrial }) {
   const { t } = useTranslation();
   const isEarly = trial.state === 'TERMINATED' && trial.end_reason === 'early';
   return (
@@ -147,7 +147,7 @@ export function TrialState({ trial }: { trial: Trial }) {
 }
 
 /** Shows a value such as `nan` that cannot be drawn. */
-function NoNumber({ trial, metric }: { trial: Trial; metric: string }) {
+function NoNumber({ trial, metric }: { trial: TuneTrial; metric: string }) {
   const value = trial.metrics[metric];
   return typeof value === 'string' ? <span data-bad>{value}</span> : <Dash />;
 }

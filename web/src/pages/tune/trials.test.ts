@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
+import type { TuneTrial } from '../../api/schema';
 import { axisOf, goodness, inOrder, lasted, short, varying } from './trials';
-import type { Trial } from './types';
 
-const trial = (trial_id: string, changed: Partial<Trial>): Trial => ({
+const trial = (trial_id: string, changed: Partial<TuneTrial>): TuneTrial => ({
   trial_id,
   name: null,
   state: 'TERMINATED',
@@ -32,7 +32,7 @@ const TRIALS = [
   trial('t_10', { value: null, parameters: { lr: 0.01 } }),
   trial('t_1', { value: -1, parameters: { lr: 10, opt: 'adam' } }),
 ];
-const ids = (trials: Trial[]) => trials.map((one) => one.trial_id);
+const ids = (trials: TuneTrial[]) => trials.map((one) => one.trial_id);
 
 it('orders trials by a column or a parameter, those without a value last', () => {
   expect(ids(inOrder(TRIALS, 'value'))).toEqual(['t_1', 't_2', 't_10']);

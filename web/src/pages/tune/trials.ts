@@ -1,6 +1,6 @@
 /** Orders and scales of trials, free of React. */
+import type { TuneParameter, TuneTrial } from '../../api/schema';
 import { nanosBetween } from '../../base/format';
-import type { Trial, TuneParameter } from './types';
 
 /** Sort keys of the table are its own columns or, with this prefix, parameters. */
 export const OF_PARAMETER = 'parameter:';
@@ -34,7 +34,7 @@ export function lasted(
   return nanosBetween(start_ns, end_ns ?? now * 1e6);
 }
 
-function sortValue(trial: Trial, field: string): Plain | null {
+function sortValue(trial: TuneTrial, field: string): Plain | null {
   if (field.startsWith(OF_PARAMETER)) return trial.parameters[field.slice(OF_PARAMETER.length)] ?? null;
   if (field === 'trial') return trial.trial_id;
   if (field === 'state') return trial.state;
@@ -45,7 +45,7 @@ function sortValue(trial: Trial, field: string): Plain | null {
 }
 
 /** Sorts trials by a field; a leading `-` reverses the order. Trials without a value come last. */
-export function inOrder(trials: readonly Trial[], sort: string): Trial[] {
+export function inOrder(trials: readonly TuneTrial[], sort: string): TuneTrial[] {
   const down = sort.startsWith('-');
   const field = down ? sort.slice(1) : sort;
   return [...trials].sort((one, other) => {
@@ -105,7 +105,10 @@ export function axisOf(name: string, values: readonly Plain[], isDown = false): 
 }
 
 /** Rates each value from 0 to 1 (best). Without a mode, all values are rated 1. */
-export function goodness(trials: readonly Trial[], mode: 'min' | 'max' | null): (value: number) => number {
+export function goodness(
+  trials: readonly TuneTrial[],
+  mode: 'min' | 'max' | null,
+): (value: number) => number {
   const values = trials.flatMap(({ value }) => (value === null ? [] : [value]));
   const least = Math.min(...values);
   const most = Math.max(...values);

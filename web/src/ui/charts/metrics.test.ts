@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { QueryAnswer } from '../../api/schema';
 import { seriesColors, surfaceColors } from '../../base/tokens';
 import {
   colorsOf,
@@ -10,7 +11,6 @@ import {
   isolatedPoints,
   latest,
   occurring,
-  type QueryAnswer,
   stackLines,
 } from './series';
 import {

@@ -2,7 +2,7 @@
 
 import type { QueryGiven as Query, QueryAnswer } from '../../api/schema';
 
-export type { QueryAnswer, QueryGiven as Query } from '../../api/schema';
+export type { QueryGiven as Query } from '../../api/schema';
 
 export interface Line {
   /** Identifies the series across answers. */

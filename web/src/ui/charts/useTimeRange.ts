@@ -1,6 +1,7 @@
 import { useCallback, useMemo } from 'react';
 import { useSessions } from '../../api/queries';
-import type { Page, Session } from '../../api/types';
+import type { SessionItem } from '../../api/schema';
+import type { Page } from '../../api/types';
 import { useSessionUrl } from '../useUrl';
 import { type Bounds, type Choice, choiceOf, withChoice } from './timeRange';
 
@@ -17,7 +18,7 @@ export interface TimeRange {
 const UNKNOWN: Bounds = { first: null, last: null, live: false };
 
 /** The bounds of a session. A live one ends now, even if its last data is older. */
-function boundsOf(page: Page<Session>, name: string): Bounds | null {
+function boundsOf(page: Page<SessionItem>, name: string): Bounds | null {
   const found = page.items.find((item) => item.session === name);
   if (found === undefined) return null;
   const live = found.state === 'live';
@@ -32,7 +33,7 @@ function boundsOf(page: Page<Session>, name: string): Bounds | null {
 export function useTimeRange(session?: string): TimeRange {
   const [url, change] = useSessionUrl();
   const name = session ?? url.session;
-  const select = useCallback((page: Page<Session>) => boundsOf(page, name), [name]);
+  const select = useCallback((page: Page<SessionItem>) => boundsOf(page, name), [name]);
   const sessions = useSessions(select);
   const bounds = sessions.data ?? UNKNOWN;
   const { live } = bounds;

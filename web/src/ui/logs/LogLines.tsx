@@ -1,7 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { LogLine } from '../../api/logs';
+import type { LogLine } from '../../api/schema';
 import { bytes, fullTime } from '../../base/format';
 import css from './LogLines.module.css';
 import { type LinePart, partsOf } from './lines';

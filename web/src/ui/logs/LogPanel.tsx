@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { apiPath, get } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
-import type { LogPart } from '../../api/logs';
+import type { LogPart } from '../../api/schema';
 import { count } from '../../base/format';
 import { toView, withSettings } from '../../base/url';
 import { CopyButton } from '../CopyButton';

@@ -1,5 +1,5 @@
 import type { TFunction } from 'i18next';
-import type { LogFile } from '../../api/logs';
+import type { LogFile } from '../../api/schema';
 import { workerName } from '../../base/workerName';
 
 /** The display name of a log file: its writer, otherwise Ray's name for it. */

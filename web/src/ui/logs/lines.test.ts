@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { LogLine, LogPage } from '../../api/logs';
+import type { LogLine, LogPage } from '../../api/schema';
 import { marked, partsOf, searchOf, started, withAfter, withBefore } from './lines';
 
 const line = (offset: number, text: string, is_whole = true): LogLine => ({

@@ -1,6 +1,6 @@
 /** The loaded lines of a file, assembled from pages. */
 
-import type { LogLine, LogPage, LogStyle } from '../../api/logs';
+import type { LogLine, LogPage, LogStyle } from '../../api/schema';
 
 /** A part of a line, with the program's colour and whether the search matched it. */
 export interface LinePart {

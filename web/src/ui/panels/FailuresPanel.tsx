@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { useFailures } from '../../api/queries';
-import type { FailureGroup, TasksByOutcome } from '../../api/types';
+import type { FailureGroup, TasksByOutcome } from '../../api/schema';
 import { count } from '../../base/format';
 import { outcomeTones } from '../../base/tokens';
 import { type Filters, NO_FILTERS, type SessionUrl, toView } from '../../base/url';

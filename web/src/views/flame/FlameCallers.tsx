@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
+import type { FlameAnswer, FlameFrame, FlameTree } from '../../api/schema';
 import { FlameList } from './FlameList';
-import { type FlameAnswer, type FlameFrame, type FlameTree, largest, type Node } from './flame';
+import { largest, type Node } from './flame';
 import { valueText } from './flameText';
 import { type FlameParams, useSandwich } from './useFlame';
 

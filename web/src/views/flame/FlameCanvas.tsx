@@ -2,6 +2,7 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconJson, IconPhotoDown } from '@tabler/icons-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { FlameAnswer } from '../../api/schema';
 import { download } from '../../base/download';
 import { count } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
@@ -10,18 +11,7 @@ import { useKeys } from '../../ui/useKeys';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
 import css from './FlameCanvas.module.css';
 import { FlameTooltip, type PointedFrame } from './FlameTooltip';
-import {
-  type Box,
-  edges,
-  type FlameAnswer,
-  layout,
-  lineOf,
-  matcher,
-  type Node,
-  neighbour,
-  type Order,
-  scaleOf,
-} from './flame';
+import { type Box, edges, layout, lineOf, matcher, type Node, neighbour, type Order, scaleOf } from './flame';
 import { drawFlame, rowHeight } from './flameDraw';
 import { useFrameName, valueText } from './flameText';
 

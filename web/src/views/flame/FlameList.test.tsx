@@ -1,8 +1,8 @@
 import { screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
+import type { FlameFrame } from '../../api/schema';
 import { render } from '../../testing/render';
 import { FlameList } from './FlameList';
-import type { FlameFrame } from './flame';
 
 const frame = (name: string, value: number, baseline: number) =>
   ({ id: name, parent: 'top', name, kind: 'call', value, baseline_value: baseline }) as FlameFrame;

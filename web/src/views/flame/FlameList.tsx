@@ -1,8 +1,9 @@
 import { useTranslation } from 'react-i18next';
+import type { FlameFrame } from '../../api/schema';
 import { count } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
 import css from './FlameList.module.css';
-import { type FlameFrame, shareText } from './flame';
+import { shareText } from './flame';
 import { useFrameName } from './flameText';
 
 /** Number of callers or callees that are listed. */

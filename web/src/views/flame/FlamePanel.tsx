@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { FlameAnswer, FlameFrame } from '../../api/schema';
 import { bytes, count } from '../../base/format';
 import { toFlow, toView, withFilter } from '../../base/url';
 import { Dash } from '../../ui/Dash';
@@ -10,7 +11,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { FlameCallers } from './FlameCallers';
 import { FlameList } from './FlameList';
 import css from './FlamePanel.module.css';
-import { type FlameAnswer, type FlameFrame, type Node, scaleOf, shareText } from './flame';
+import { type Node, scaleOf, shareText } from './flame';
 import { useFrameName, valueText } from './flameText';
 import type { FlameParams } from './useFlame';
 

@@ -1,11 +1,12 @@
 import { useTranslation } from 'react-i18next';
+import type { FlameAnswer } from '../../api/schema';
 import { count } from '../../base/format';
 import { useLibraryTexts } from '../../ui/insights/OnlyMine';
 import { useJobName } from '../../ui/JobName';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './FlameStatus.module.css';
-import { type FlameAnswer, found, matcher, type Node, shareText } from './flame';
+import { found, matcher, type Node, shareText } from './flame';
 import { valueText } from './flameText';
 
 /** The unit of the widths, the totals, and the result of the search. */

@@ -1,8 +1,9 @@
 import { useTranslation } from 'react-i18next';
+import type { FlameAnswer, FlameFrame } from '../../api/schema';
 import { count, duration } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
 import css from './FlameTooltip.module.css';
-import { type FlameAnswer, type FlameFrame, shareText } from './flame';
+import { shareText } from './flame';
 import { useFrameName, valueText } from './flameText';
 
 export interface PointedFrame {

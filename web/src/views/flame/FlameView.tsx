@@ -1,7 +1,7 @@
 import { IconFlame } from '@tabler/icons-react';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Summary } from '../../api/types';
+import type { FlameAnswer, Summary } from '../../api/schema';
 import { count } from '../../base/format';
 import { onlyMineOf, taskFilters, withSettings } from '../../base/url';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
@@ -16,7 +16,7 @@ import { FlameCrumbs } from './FlameCrumbs';
 import { FlamePanel } from './FlamePanel';
 import { FlameStatus } from './FlameStatus';
 import css from './FlameView.module.css';
-import { type FlameAnswer, ORDERS, toNodes, WEIGHTS } from './flame';
+import { ORDERS, toNodes, WEIGHTS } from './flame';
 import { type FlameParams, useFlame } from './useFlame';
 
 /** The time of all attempts by call path. */

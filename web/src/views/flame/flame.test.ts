@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
+import type { FlameAnswer, FlameFrame } from '../../api/schema';
 import {
   change,
   edges,
-  type FlameAnswer,
-  type FlameFrame,
   found,
   layout,
   lineOf,

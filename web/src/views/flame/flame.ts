@@ -4,8 +4,6 @@
 
 import type { FlameAnswer, FlameFrame } from '../../api/schema';
 
-export type { FlameAnswer, FlameFrame, FlameTree, SandwichAnswer } from '../../api/schema';
-
 export const WEIGHTS = [
   'critical_path',
   'executing',

@@ -1,5 +1,6 @@
+import type { FlameFrame } from '../../api/schema';
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
-import { type Box, change, edges, type FlameFrame } from './flame';
+import { type Box, change, edges } from './flame';
 
 const MIN_ROW = 24;
 const MAX_ROW = 40;

@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
+import type { FlameFrame } from '../../api/schema';
 import { bytes, count, duration } from '../../base/format';
-import type { FlameFrame, Weight } from './flame';
+import type { Weight } from './flame';
 
 /** Formats a value of a weight. */
 export function valueText(value: number, weight: Weight): string {

@@ -2,7 +2,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { get, type ParamsOf } from '../../api/client';
 import { refreshEnded } from '../../api/connection';
-import type { FlameAnswer, SandwichAnswer, Weight } from './flame';
+import type { FlameAnswer, SandwichAnswer } from '../../api/schema';
+import type { Weight } from './flame';
 
 export type FlameParams = ParamsOf<'/flow/flame'>;
 

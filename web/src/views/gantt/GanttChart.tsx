@@ -1,13 +1,13 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CriticalPath } from '../../api/criticalPath';
+import type { GanttAnswer, GanttLane } from '../../api/schema';
 import { count } from '../../base/format';
 import { toFinding } from '../../ui/insights/findings';
 import { useSessionUrl } from '../../ui/useUrl';
 import type { Span } from '../shared/span';
 import css from './GanttChart.module.css';
 import { GanttTooltip } from './GanttTooltip';
-import type { Gantt, GanttLane } from './ganttData';
 import { scaleOf } from './ganttScene';
 import { useGanttBars } from './useGanttBars';
 import { useGanttDrawing } from './useGanttDrawing';
@@ -22,9 +22,9 @@ import { useGanttScroll } from './useGanttScroll';
 
 /** The canvas of the bars, with mouse and keyboard control. */
 export function GanttChart(props: {
-  data: Gantt | undefined;
+  data: GanttAnswer | undefined;
   /** The same answer with nodes as lanes, for their utilisation. */
-  nodes: Gantt | undefined;
+  nodes: GanttAnswer | undefined;
   /**
    * Added to times of the data to get times of the window. `pathShift` does the same for times of the path.
    */

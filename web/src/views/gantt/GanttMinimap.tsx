@@ -1,11 +1,11 @@
 import { useCallback, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { GanttAnswer } from '../../api/schema';
 import { duration } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
 import type { Span } from '../shared/span';
 import css from './GanttMinimap.module.css';
 import shared from './gantt.module.css';
-import type { Gantt } from './ganttData';
 import { drawUtilisation } from './ganttMinimapDraw';
 
 /**
@@ -13,7 +13,7 @@ import { drawUtilisation } from './ganttMinimapDraw';
  * drag chooses another window.
  */
 export function GanttMinimap(props: {
-  utilisation: Gantt['utilisation'];
+  utilisation: GanttAnswer['utilisation'];
   whole: Span;
   window: Span;
   onWindow: (window: Span) => void;

@@ -1,16 +1,16 @@
 import { Tooltip } from '@mantine/core';
 import { IconKeyboard } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import type { GanttAnswer } from '../../api/schema';
 import { count, duration } from '../../base/format';
 import { showKeys } from '../../base/keys';
 import { useLibraryTexts } from '../../ui/insights/OnlyMine';
 import words from '../../ui/theme/words.module.css';
 import type { Span } from '../shared/span';
 import css from './GanttNote.module.css';
-import type { Gantt } from './ganttData';
 
 /** Explains what the picture shows and omits. */
-export function GanttNote({ data, window }: { data: Gantt; window: Span }) {
+export function GanttNote({ data, window }: { data: GanttAnswer; window: Span }) {
   const { t } = useTranslation();
   const libraryTexts = useLibraryTexts();
   const folded = data.lanes.reduce((sum, lane) => sum + lane.folded, 0);

@@ -1,6 +1,7 @@
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import type { GanttLane } from '../../api/schema';
 import { clockTime, duration, fullTime } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { ErrorPanel } from '../../ui/ErrorPanel';
@@ -9,7 +10,6 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { lengthOf, type TimeRange } from '../shared/range';
 import css from './GanttRange.module.css';
 import shared from './gantt.module.css';
-import type { GanttLane } from './ganttData';
 import { RangeFunctions } from './RangeFunctions';
 import { RangeLanes } from './RangeLanes';
 import { RangeLinks } from './RangeLinks';

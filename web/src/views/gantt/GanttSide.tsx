@@ -1,3 +1,4 @@
+import type { GanttLane } from '../../api/schema';
 import { onlyMineOf } from '../../base/url';
 import { isDriver } from '../../ui/taskColumns';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -6,7 +7,6 @@ import type { Span } from '../shared/span';
 import { GanttPath } from './GanttPath';
 import { GanttRange } from './GanttRange';
 import shared from './gantt.module.css';
-import type { GanttLane } from './ganttData';
 import type { useGanttShown } from './useGanttShown';
 import { useRange } from './useRange';
 

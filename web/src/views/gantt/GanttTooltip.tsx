@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { Finding } from '../../api/insights';
+import type { GanttAnswer, GanttLane } from '../../api/schema';
 import { count, duration, shortId } from '../../base/format';
 import { Severity } from '../../ui/alerts/Severity';
 import type { Size } from '../../ui/canvas';
@@ -7,7 +8,6 @@ import { useFindingTexts } from '../../ui/insights/useFindingTexts';
 import words from '../../ui/theme/words.module.css';
 import css from './GanttTooltip.module.css';
 import shared from './gantt.module.css';
-import type { Gantt, GanttLane } from './ganttData';
 import { parallelismText } from './ganttLanes';
 import { QUIET_SHARE } from './ganttLayout';
 import { runningAt } from './ganttProfile';
@@ -67,7 +67,7 @@ export function GanttTooltip(
   );
 }
 
-function BarTooltip({ data, bar, detail }: { data: Gantt; bar: number; detail: number | undefined }) {
+function BarTooltip({ data, bar, detail }: { data: GanttAnswer; bar: number; detail: number | undefined }) {
   const { t } = useTranslation();
   const { bars } = data;
   const n = bars.count[bar] as number;

@@ -2,7 +2,7 @@ import { IconChartBar } from '@tabler/icons-react';
 import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/client';
-import type { Summary } from '../../api/types';
+import type { GanttLane, Summary } from '../../api/schema';
 import { type FilterName, withFilter, withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
@@ -21,7 +21,6 @@ import { GanttSide } from './GanttSide';
 import { GanttToolbar } from './GanttToolbar';
 import css from './GanttView.module.css';
 import shared from './gantt.module.css';
-import type { GanttLane } from './ganttData';
 import { useGanttFind } from './useGanttFind';
 import { useGanttShown } from './useGanttShown';
 

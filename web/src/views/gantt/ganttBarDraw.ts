@@ -1,9 +1,9 @@
 /** Draws the bars of the Gantt chart. */
 
+import type { GanttAnswer } from '../../api/schema';
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
 import { BAR, ROW } from './gantt';
 import { drawProfile } from './ganttBandDraw';
-import type { Gantt } from './ganttData';
 import { type Profile, profileOf } from './ganttProfile';
 import { type Scene, sectionOf, xOf, yOf } from './ganttScene';
 
@@ -64,14 +64,14 @@ export function drawBars(
   }
 }
 
-const isQueued = (data: Gantt, bar: number) =>
+const isQueued = (data: GanttAnswer, bar: number) =>
   data.states[data.bars.state[bar] as number] === 'waiting' &&
   data.lanes[data.bars.lane[bar] as number]?.kind !== 'not_placed';
 
-const queues = new WeakMap<Gantt, { bar: number; profile: Profile }[]>();
+const queues = new WeakMap<GanttAnswer, { bar: number; profile: Profile }[]>();
 
 /** The number of calls that waited for each actor over time, with the longest bar of each queue. */
-function queuesOf(data: Gantt): { bar: number; profile: Profile }[] {
+function queuesOf(data: GanttAnswer): { bar: number; profile: Profile }[] {
   let found = queues.get(data);
   if (found === undefined) {
     const ofLane = new Map<number, number[]>();

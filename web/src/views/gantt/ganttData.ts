@@ -4,8 +4,6 @@ import { useAdaptiveRefetch } from '../../api/useAdaptiveRefetch';
 import { type Filters, taskFilters } from '../../base/url';
 import { absolute, type Span } from '../shared/span';
 
-export type { GanttAnswer as Gantt, GanttLane } from '../../api/schema';
-
 export const KINDS = ['worker', 'node', 'actor', 'function', 'path'] as const;
 export type Kind = (typeof KINDS)[number];
 

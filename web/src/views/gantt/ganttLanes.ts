@@ -8,13 +8,12 @@ import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Finding } from '../../api/insights';
 import { useTask } from '../../api/queries';
-import type { RangeLane } from '../../api/schema';
+import type { GanttAnswer, GanttLane, RangeLane } from '../../api/schema';
 import { count, shortId } from '../../base/format';
 import { workerName } from '../../base/workerName';
 import { severityTone } from '../../ui/alerts/severity';
 import type { Findings } from '../../ui/insights/useFindings';
 import { rowIndex } from './gantt';
-import type { Gantt, GanttLane } from './ganttData';
 import type { Arrow, Scene } from './ganttScene';
 
 const MAX_ARROWS = 60;
@@ -25,8 +24,8 @@ export const keyOf = (task: string, attempt: number) => `${task}:${attempt}`;
  * All lanes received so far, each with the greatest height that it had, so that nothing below moves back and
  * forth.
  */
-export function useKnownLanes(data: Gantt | undefined): ReadonlyMap<number, GanttLane> {
-  const [known, setKnown] = useState<{ of: Gantt | undefined; lanes: Map<number, GanttLane> }>({
+export function useKnownLanes(data: GanttAnswer | undefined): ReadonlyMap<number, GanttLane> {
+  const [known, setKnown] = useState<{ of: GanttAnswer | undefined; lanes: Map<number, GanttLane> }>({
     of: undefined,
     lanes: new Map(),
   });
@@ -139,7 +138,7 @@ export interface Index {
   blocked: Map<number, number[]>;
 }
 
-export function indexed(data: Gantt): Index {
+export function indexed(data: GanttAnswer): Index {
   const { bars } = data;
   const byAttempt = new Map<string, number>();
   const byTask = new Map<string, number>();

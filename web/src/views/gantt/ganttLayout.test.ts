@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Gantt, GanttLane } from './ganttData';
+import type { GanttAnswer, GanttLane } from '../../api/schema';
 import { lanesBetween, layoutOf, rowAt } from './ganttLayout';
 import { profileOf, runningAt } from './ganttProfile';
 
@@ -79,11 +79,11 @@ it('counts how many ran at once, merged ones by how busy they were', () => {
     name: [0, 0, 1],
     state: [0, 0, 0],
   };
-  const profile = profileOf(bars as unknown as Gantt['bars'], [0, 1, 2]);
+  const profile = profileOf(bars as unknown as GanttAnswer['bars'], [0, 1, 2]);
   expect([-1, 0, 7, 12, 17, 30, 40].map((at) => runningAt(profile, at))).toEqual([0, 1, 2, 1, 0, 2.5, 0]);
   expect(profile.most).toBe(2.5);
   expect(profile.name).toBe(1);
   // Waiting calls are not running.
-  const queued = { ...bars, state: [0, 4, 0] } as unknown as Gantt['bars'];
+  const queued = { ...bars, state: [0, 4, 0] } as unknown as GanttAnswer['bars'];
   expect(runningAt(profileOf(queued, [0, 1, 2], 4), 7)).toBe(1);
 });

@@ -1,7 +1,7 @@
 /** Layout of the lanes: grouped by node, pinned ones on top, and folded where they would fill the screen. */
 
+import type { GanttLane } from '../../api/schema';
 import { LANE_GAP, ROW } from './gantt';
-import type { GanttLane } from './ganttData';
 
 const HEADER = 30;
 const FOLDED = 24;

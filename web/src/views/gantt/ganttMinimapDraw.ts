@@ -1,12 +1,12 @@
 /** Draws the minimap above the Gantt chart: the number of running attempts over time. */
 
+import type { GanttAnswer } from '../../api/schema';
 import type { Palette, Size } from '../../ui/canvas';
-import type { Gantt } from './ganttData';
 
 export function drawUtilisation(
   context: CanvasRenderingContext2D,
   size: Size,
-  utilisation: NonNullable<Gantt['utilisation']>,
+  utilisation: NonNullable<GanttAnswer['utilisation']>,
   span: number,
   look: Palette,
 ): void {

@@ -1,6 +1,6 @@
 /** Computes how many attempts ran at once, over time. */
 
-import type { Gantt } from './ganttData';
+import type { GanttAnswer } from '../../api/schema';
 
 /** `n[i]` attempts ran from `at[i]` until `at[i + 1]`. */
 export interface Profile {
@@ -12,7 +12,7 @@ export interface Profile {
 }
 
 /** `waiting` is the state of bars that are not running, as an index of the answer's states. */
-export function profileOf(bars: Gantt['bars'], which: readonly number[], waiting = -1): Profile {
+export function profileOf(bars: GanttAnswer['bars'], which: readonly number[], waiting = -1): Profile {
   const changes = new Map<number, number>();
   const busyOf = new Map<number, number>();
   for (const bar of which) {

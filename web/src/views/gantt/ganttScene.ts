@@ -1,10 +1,10 @@
 /** The content of the Gantt chart and its layout. */
 
 import type { PathLink } from '../../api/criticalPath';
+import type { GanttAnswer } from '../../api/schema';
 import type { SeverityTone } from '../../ui/alerts/severity';
 import type { Size } from '../../ui/canvas';
 import type { Span } from '../shared/span';
-import type { Gantt } from './ganttData';
 import type { Layout, LayoutRow } from './ganttLayout';
 import type { Profile } from './ganttProfile';
 
@@ -20,7 +20,7 @@ export interface Arrow {
 }
 
 export interface Scene {
-  data: Gantt;
+  data: GanttAnswer;
   /** Added to times of the data to get times of the window. */
   shift: number;
   window: Span;

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react';
+import type { GanttAnswer } from '../../api/schema';
 import { nameMatcher } from './gantt';
-import type { Gantt } from './ganttData';
 import { keyOf } from './ganttLanes';
 
 /** The search hits among the loaded bars, in order of time. */
@@ -14,7 +14,7 @@ export interface GanttFind {
   next: (back: boolean) => void;
 }
 
-export function useGanttFind(data: Gantt | undefined, text: string): GanttFind {
+export function useGanttFind(data: GanttAnswer | undefined, text: string): GanttFind {
   const matches = useMemo(() => nameMatcher(text), [text]);
   const [current, setCurrent] = useState<{ text: string; key: string; turn: number } | null>(null);
   const hits = useMemo(() => {

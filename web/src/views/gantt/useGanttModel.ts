@@ -2,9 +2,9 @@ import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CriticalPath } from '../../api/criticalPath';
 import type { Finding } from '../../api/insights';
+import type { GanttAnswer, GanttLane } from '../../api/schema';
 import { useFindings } from '../../ui/insights/useFindings';
 import { useSessionUrl } from '../../ui/useUrl';
-import type { Gantt, GanttLane } from './ganttData';
 import {
   findingOfLane,
   type Index,
@@ -22,7 +22,7 @@ import type { GanttFolding } from './useGanttFolding';
 
 /** The complete state of the chart, independent of scrolling and zooming. */
 export interface GanttModel {
-  data: Gantt | undefined;
+  data: GanttAnswer | undefined;
   index: Index | null;
   lanes: ReadonlyMap<number, GanttLane>;
   labels: Scene['labels'];
@@ -42,8 +42,8 @@ export interface GanttModel {
 }
 
 export function useGanttModel(
-  data: Gantt | undefined,
-  nodes: Gantt | undefined,
+  data: GanttAnswer | undefined,
+  nodes: GanttAnswer | undefined,
   folding: GanttFolding,
   path: CriticalPath | undefined,
   pathShift: number,
@@ -121,7 +121,7 @@ export function useGanttModel(
 }
 
 /** The profile of a lane by its number, computed on first use. */
-function profilesOf(data: Gantt | undefined, index: Index | null): (lane: number) => Profile {
+function profilesOf(data: GanttAnswer | undefined, index: Index | null): (lane: number) => Profile {
   const made = new Map<number, Profile>();
   return (lane) => {
     let profile = made.get(lane);

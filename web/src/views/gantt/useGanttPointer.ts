@@ -1,8 +1,8 @@
 import { type MouseEvent, type PointerEvent, type RefObject, useEffect, useRef } from 'react';
+import type { GanttLane } from '../../api/schema';
 import type { Size } from '../../ui/canvas';
 import type { Span } from '../shared/span';
 import { panned, zoomed } from './gantt';
-import type { GanttLane } from './ganttData';
 import { FOLD_WIDTH, MARK_WIDTH, PIN_WIDTH } from './ganttRowDraw';
 import type { Scale } from './ganttScene';
 import type { GanttBars } from './useGanttBars';

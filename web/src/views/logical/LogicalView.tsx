@@ -3,7 +3,7 @@ import { IconSitemap } from '@tabler/icons-react';
 import { lazy, Suspense, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/client';
-import type { Summary } from '../../api/types';
+import type { Summary } from '../../api/schema';
 import { count } from '../../base/format';
 import { onlyMineOf, withSettings } from '../../base/url';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';

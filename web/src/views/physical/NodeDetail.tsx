@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { NodeAnswer } from '../../api/schema';
 import { count, shortId } from '../../base/format';
 import { toFlow, toItem, withFilter } from '../../base/url';
 import { CopyId } from '../../ui/CopyId';
@@ -10,7 +11,6 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import panels from '../shared/panels.module.css';
 import css from './NodeDetail.module.css';
-import type { NodeAnswer } from './physical';
 import shared from './physical.module.css';
 import { resourceText, workerName } from './physicalNames';
 import { ReservedResources } from './ReservedResources';

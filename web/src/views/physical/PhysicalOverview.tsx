@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { TransfersAnswer } from '../../api/schema';
 import { bytes, count } from '../../base/format';
 import { NONE } from '../../base/grid';
 import { toView } from '../../base/url';
@@ -10,7 +11,7 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import panels from '../shared/panels.module.css';
 import css from './PhysicalOverview.module.css';
-import { type Color, numeric, type Physical, type Transfers } from './physical';
+import { type Color, numeric, type Physical } from './physical';
 import { groupColor } from './physicalColor';
 import { ReservedResources } from './ReservedResources';
 
@@ -142,7 +143,7 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
 
 /** Objects that were transferred between nodes: for one node, or for all. */
 export function TransferList(props: {
-  transfers: Transfers | undefined;
+  transfers: TransfersAnswer | undefined;
   error: Error | null;
   names: ReadonlyMap<string, string>;
   node: string | undefined;

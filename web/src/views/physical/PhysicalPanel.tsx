@@ -1,12 +1,12 @@
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import type { NodeAnswer } from '../../api/schema';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import words from '../../ui/theme/words.module.css';
 import panels from '../shared/panels.module.css';
 import { NodeDetail } from './NodeDetail';
 import css from './PhysicalPanel.module.css';
-import type { NodeAnswer } from './physical';
 import { workerName } from './physicalNames';
 import { WorkerDetail } from './WorkerDetail';
 

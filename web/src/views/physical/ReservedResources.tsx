@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next';
+import type { PhysicalNode } from '../../api/schema';
 import { amount } from '../../base/format';
 import { ShareBar } from '../../ui/ShareBar';
 import words from '../../ui/theme/words.module.css';
-import type { PhysicalNode } from './physical';
 import css from './ReservedResources.module.css';
 
 /** Reserved and total amount of each resource. */

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { NodeAnswer, NodeWorker } from '../../api/schema';
 import { bytes, shortId } from '../../base/format';
 import { toFlow, toItem, withFilter, withSettings } from '../../base/url';
 import { CopyId } from '../../ui/CopyId';
@@ -10,13 +11,12 @@ import { Link } from '../../ui/Link';
 import { RunningList } from '../../ui/Running';
 import { useSessionUrl } from '../../ui/useUrl';
 import panels from '../shared/panels.module.css';
-import type { NodeAnswer, PhysicalWorker } from './physical';
 import { resourceText } from './physicalNames';
 import { Since } from './Since';
 import { tasksAt } from './tasksAt';
 
 /** A worker at a time: what it runs, and what it holds. */
-export function WorkerDetail(props: { worker: PhysicalWorker; answer: NodeAnswer; at: number | null }) {
+export function WorkerDetail(props: { worker: NodeWorker; answer: NodeAnswer; at: number | null }) {
   const { worker, answer, at } = props;
   const [url] = useSessionUrl();
   const { t } = useTranslation();

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { PhysicalAnswer, PhysicalNode } from '../../api/schema';
 import { cellAt, gridOf, NONE, slotGrid } from '../../base/grid';
 import {
   fills,
@@ -8,8 +9,6 @@ import {
   numeric,
   orderOf,
   type Physical,
-  type PhysicalAnswer,
-  type PhysicalNode,
   parseColor,
   resourcesOf,
   slotsOf,

@@ -3,16 +3,6 @@
 import type { PhysicalAnswer, PhysicalBundle, PhysicalNode } from '../../api/schema';
 import { NONE } from '../../base/grid';
 
-export type {
-  NodeAnswer,
-  NodeWorker as PhysicalWorker,
-  PhysicalAnswer,
-  PhysicalBundle,
-  PhysicalNode,
-  TransferPair,
-  TransfersAnswer as Transfers,
-} from '../../api/schema';
-
 export type Physical = Omit<PhysicalAnswer, 'nodes' | 'bundles' | 'groups' | 'amounts'> & {
   nodes: PhysicalNode[];
   bundles: PhysicalBundle[];

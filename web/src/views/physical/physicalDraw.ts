@@ -1,10 +1,11 @@
 /** Draws nodes with their workers and bundles. */
 
+import type { PhysicalNode } from '../../api/schema';
 import type { Box } from '../../base/grid';
 import { NONE } from '../../base/grid';
 import { fonts } from '../../base/tokens';
 import { fitText, ON_FILL, type Palette } from '../../ui/canvas';
-import { headOf, type PhysicalNode, type Slot, usedShare } from './physical';
+import { headOf, type Slot, usedShare } from './physical';
 import { colorer, groupColor, shaded } from './physicalColor';
 import { drawPairs } from './physicalPairs';
 import { type Camera, cellBox, labelOf, type Scene, slotBoxes, usedText } from './physicalScene';

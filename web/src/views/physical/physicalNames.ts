@@ -1,11 +1,11 @@
 import type { TFunction } from 'i18next';
+import type { NodeWorker } from '../../api/schema';
 import { amount } from '../../base/format';
-import type { PhysicalWorker } from './physical';
 
 /** The display name of a worker; `plain`: of one that runs nothing. */
 export function workerName(
   t: TFunction,
-  worker: PhysicalWorker,
+  worker: NodeWorker,
   scripts: Record<string, string>,
   plain: string,
 ): string {

@@ -1,15 +1,9 @@
 /** The scene of the physical view: the positions and labels of nodes and workers. */
 
+import type { PhysicalNode, TransferPair } from '../../api/schema';
 import { amount } from '../../base/format';
 import { type Box, cellAt, type Grid, NONE, slotGrid } from '../../base/grid';
-import {
-  type Color,
-  headOf,
-  type Physical,
-  type PhysicalNode,
-  type Slot,
-  type TransferPair,
-} from './physical';
+import { type Color, headOf, type Physical, type Slot } from './physical';
 
 /** Maps the grid's coordinates to the canvas's. */
 export interface Camera {

@@ -1,16 +1,17 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { TransfersAnswer } from '../../api/schema';
 import { NONE } from '../../base/grid';
 import { useMoment } from '../shared/useMoment';
 import type { Content } from './PhysicalCanvas';
-import { type Found, fills, orderOf, type Physical, parseColor, slotsOf, type Transfers } from './physical';
+import { type Found, fills, orderOf, type Physical, parseColor, slotsOf } from './physical';
 
 /** Number of arrows that are drawn. */
 const ARROWS = 20;
 /** The content of the canvas: the cluster at a time with the URL's display options. */
 export function usePhysicalContent(
   data: Physical | undefined,
-  transfers: Transfers | undefined,
+  transfers: TransfersAnswer | undefined,
   names: string[],
   found: Found | null,
 ): Content | null {

@@ -1,9 +1,10 @@
 import { IconCpu } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import type { MergedFrame } from '../../api/schema';
 import { count } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
 import css from './FrameLine.module.css';
-import { type MergedFrame, placeOf, type Row } from './frames';
+import { placeOf, type Row } from './frames';
 import shared from './stack.module.css';
 import { Marked, Toggle } from './TreeParts';
 

@@ -2,6 +2,7 @@ import { ActionIcon, Button, Switch, Tooltip } from '@mantine/core';
 import { IconCode, IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/client';
+import type { FramesAnswer, FramesProblem, FramesWorker, MergedFrame } from '../../api/schema';
 import { count, shortId } from '../../base/format';
 import { toItem } from '../../base/url';
 import { CopyButton } from '../../ui/CopyButton';
@@ -15,7 +16,7 @@ import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import { useCodeName } from './FrameLine';
 import css from './FramesPanel.module.css';
-import { type Frames, type FramesProblem, type FramesWorker, type MergedFrame, stackText } from './frames';
+import { stackText } from './frames';
 import shared from './stack.module.css';
 
 /** A button that samples the frames of everything that runs. If it is disabled, it shows why. */
@@ -95,7 +96,7 @@ function Problem({ problem }: { problem: FramesProblem }) {
 
 /** When the frames were sampled, of which processes, and of which they are missing and why. */
 export function FramesPanel(props: {
-  frames: Frames | undefined;
+  frames: FramesAnswer | undefined;
   error: Error | null;
   whole: boolean;
   taking: boolean;
@@ -171,7 +172,7 @@ export function FramesPanel(props: {
 }
 
 /** The selected frame, with some of the workers that are in it. */
-export function FrameDetail({ frame, frames }: { frame: MergedFrame; frames: Frames }) {
+export function FrameDetail({ frame, frames }: { frame: MergedFrame; frames: FramesAnswer }) {
   const { t } = useTranslation();
   const nameOf = useCodeName();
   const workers = new Map(frames.workers.map((worker) => [worker.worker_id, worker]));

@@ -1,5 +1,6 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import type { StackAnswer, StackLink, StackNode } from '../../api/schema';
 import { count, duration, nanosBetween, shortId } from '../../base/format';
 import { type SessionUrl, toFlow, toView, withSettings } from '../../base/url';
 import { Dash } from '../../ui/Dash';
@@ -13,7 +14,6 @@ import { useSessionUrl } from '../../ui/useUrl';
 import panels from '../shared/panels.module.css';
 import css from './StackDetail.module.css';
 import { SituationBadge, situationColor, useNodeName } from './StackTree';
-import type { Stack, StackLink, StackNode } from './stack';
 import shared from './stack.module.css';
 
 /** The selected node: its numbers, some of its attempts, and links. */
@@ -177,7 +177,7 @@ function ganttAt(url: SessionUrl, node: StackNode, at: number): SessionUrl {
 }
 
 /** Wait chains, from the first waiting node to what is waited for in the end. */
-export function Chains({ stack, onSelect }: { stack: Stack; onSelect: (id: string) => void }) {
+export function Chains({ stack, onSelect }: { stack: StackAnswer; onSelect: (id: string) => void }) {
   const { t } = useTranslation();
   const nameOf = useNodeName();
   if (stack.chains.length === 0)

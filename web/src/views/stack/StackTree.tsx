@@ -2,6 +2,7 @@ import { IconTarget } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { StackBlockedOn } from '../../api/schema';
 import { count, duration, nanosBetween } from '../../base/format';
 import { PHASE_STATES } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
@@ -13,7 +14,7 @@ import { useSelectedFunction } from '../shared/useSelectedFunction';
 import { FrameLine } from './FrameLine';
 import type { Row } from './frames';
 import css from './StackTree.module.css';
-import type { Situation, StackBlockedOn } from './stack';
+import type { Situation } from './stack';
 import shared from './stack.module.css';
 import { Marked, Toggle } from './TreeParts';
 

@@ -2,7 +2,7 @@ import { ActionIcon, Group, Switch, Tooltip } from '@mantine/core';
 import { IconDownload, IconStack2 } from '@tabler/icons-react';
 import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Summary } from '../../api/types';
+import type { FramesAnswer, StackAnswer, Summary } from '../../api/schema';
 import { download } from '../../base/download';
 import { count } from '../../base/format';
 import { Dot } from '../../ui/Dot';
@@ -16,11 +16,11 @@ import panels from '../shared/panels.module.css';
 import { TimeSlider } from '../shared/TimeSlider';
 import { useShownMoment } from '../shared/useShownMoment';
 import { FrameDetail, FramesPanel, TakeFrames } from './FramesPanel';
-import { type Frames, withFrames } from './frames';
+import { withFrames } from './frames';
 import { Chains, NodeDetail } from './StackDetail';
 import { StackTree, situationColor } from './StackTree';
 import css from './StackView.module.css';
-import { bySituation, lines, type Stack } from './stack';
+import { bySituation, lines } from './stack';
 import { useFrames } from './useFrames';
 import { useStack } from './useStack';
 
@@ -214,7 +214,7 @@ export default function StackView({ summary }: { summary: Summary | undefined })
   );
 }
 
-function save(stack: Stack, frames: Frames | undefined): void {
+function save(stack: StackAnswer, frames: FramesAnswer | undefined): void {
   const content = new Blob([JSON.stringify({ ...stack, frames }, null, 1)], { type: 'application/json' });
   download(`${stack.session}-stack.json`, content);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Frames, type MergedFrame, stackText, withFrames } from './frames';
-import { lines, type StackNode } from './stack';
+import type { FramesAnswer, MergedFrame, StackNode } from '../../api/schema';
+import { stackText, withFrames } from './frames';
+import { lines } from './stack';
 
 function node(id: string, parent: string | null, depth: number): StackNode {
   return {
@@ -42,7 +43,7 @@ function frame(name: string, parent: string | null, depth: number): MergedFrame 
 }
 
 const tree = [node('driver', null, 0), node('task', 'driver', 1), node('child', 'task', 2)];
-const frames: Frames = {
+const frames: FramesAnswer = {
   session: 's',
   at_ns: 1,
   whole: false,

@@ -1,9 +1,7 @@
 /** Python frames of workers: the server's answer, and their lines below those of the stack. */
 
-import type { FramesAnswer as Frames, MergedFrame } from '../../api/schema';
-import type { Line, StackNode } from './stack';
-
-export type { FramesAnswer as Frames, FramesProblem, FramesWorker, MergedFrame } from '../../api/schema';
+import type { FramesAnswer, MergedFrame, StackNode } from '../../api/schema';
+import type { Line } from './stack';
 
 /** A line of the tree: a task's node or, with `frame`, a frame below it. */
 export interface Row extends Line {
@@ -23,7 +21,7 @@ export interface Row extends Line {
  */
 export function withFrames(
   lines: readonly Line[],
-  frames: Frames | undefined,
+  frames: FramesAnswer | undefined,
   closed: ReadonlySet<string>,
   search: string,
 ): Row[] {

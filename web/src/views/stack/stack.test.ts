@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { StackNode } from '../../api/schema';
 import { type Activity, bucketOf, timeOf } from '../../ui/activity/activity';
-import { bySituation, found, lines, type StackNode } from './stack';
+import { bySituation, found, lines } from './stack';
 
 function node(id: string, parent: string | null, more: Partial<StackNode> = {}): StackNode {
   return {

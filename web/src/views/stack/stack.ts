@@ -2,14 +2,6 @@
 
 import type { StackNode } from '../../api/schema';
 
-export type {
-  StackAnswer as Stack,
-  StackBlockedOn,
-  StackExample,
-  StackLink,
-  StackNode,
-} from '../../api/schema';
-
 /** In the order in which an attempt passes through them. */
 const SITUATIONS = [
   'waiting_args',

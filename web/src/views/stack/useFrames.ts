@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { post } from '../../api/client';
+import type { FramesAnswer } from '../../api/schema';
 import { type Filters, taskFilters } from '../../base/url';
-import type { Frames } from './frames';
 
 interface WantedFrames {
   /** The node of the stack to sample with everything below it; by default, the whole stack. */
@@ -12,7 +12,8 @@ interface WantedFrames {
 
 /** Samples the Python frames of the running tasks on request. */
 export function useFrames(session: string, filters: Filters) {
-  return useMutation<Frames, Error, WantedFrames>({
-    mutationFn: (wanted) => post<Frames>('/flow/stack/frames', { session, ...wanted }, taskFilters(filters)),
+  return useMutation<FramesAnswer, Error, WantedFrames>({
+    mutationFn: (wanted) =>
+      post<FramesAnswer>('/flow/stack/frames', { session, ...wanted }, taskFilters(filters)),
   });
 }
