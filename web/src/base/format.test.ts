@@ -4,11 +4,13 @@ import {
   clockTime,
   count,
   duration,
+  elapsedNs,
   fullTime,
   headline,
   nanosBetween,
   programName,
   rangeEnds,
+  short,
   shortId,
   time,
   toMillis,
@@ -118,4 +120,16 @@ it('names a program without its interpreter and folder', () => {
   );
   expect(programName("python 'my dir/odd places.py' --x")).toBe('odd places.py --x');
   expect(programName('')).toBe('');
+});
+
+it('shortens numbers, and measures times until now', () => {
+  expect([short(0.123456), short(1e-7), short(12345), short(true), short('x')]).toEqual([
+    '0.1235',
+    '1e-7',
+    '12345',
+    'true',
+    'x',
+  ]);
+  expect(elapsedNs({ start_ns: 1e9, end_ns: null }, 3000)).toBe(2e9);
+  expect(short(null)).toBe('–');
 });

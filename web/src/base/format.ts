@@ -29,6 +29,21 @@ export function nanosBetween(begin: Nanos, end: Nanos): number | null {
   }
 }
 
+/** How long something has been running or ran, ns; null if its begin is unknown. */
+export function elapsedNs(
+  { start_ns, end_ns }: { start_ns: number | null; end_ns: number | null },
+  now = Date.now(),
+): number | null {
+  return nanosBetween(start_ns, end_ns ?? now * 1e6);
+}
+
+/** A value with at most four digits, whole numbers below a million in full; `–` if unknown. */
+export function short(value: string | number | boolean | null): string {
+  if (value === null) return '–';
+  if (typeof value !== 'number' || (Number.isInteger(value) && Math.abs(value) < 1e6)) return String(value);
+  return String(Number(value.toPrecision(4)));
+}
+
 function threeDigits(value: number): string {
   if (value >= 100) return value.toFixed(0);
   if (value >= 10) return value.toFixed(1);

@@ -1,7 +1,7 @@
 import { IconArrowRight, IconHistory } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { AlertEvent } from '../../api/schema';
-import { count } from '../../base/format';
+import { count, short } from '../../base/format';
 import { severityTone } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { EmptyState } from '../../ui/EmptyState';
@@ -12,7 +12,6 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { AlertSparkline } from './AlertSparkline';
 import shared from './alerts.module.css';
 import css from './HistoryTab.module.css';
-import { number } from './number';
 
 /** Alert events, newest first, each with the values that caused it. */
 export function HistoryTab(props: { items: readonly AlertEvent[]; total: number; search: string }) {
@@ -69,11 +68,11 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
                         event.after === 'firing' ? severityTone(event.labels.severity ?? 'none') : undefined
                       }
                       label={t('alerts.courseLabel', {
-                        value: number(event.value),
-                        threshold: number(event.threshold),
+                        value: short(event.value),
+                        threshold: short(event.threshold),
                       })}
                     />
-                    <span className={`${words.num} ${shared.small}`}>{number(event.value)}</span>
+                    <span className={`${words.num} ${shared.small}`}>{short(event.value)}</span>
                   </span>
                 )}
               </td>

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { AlertEvent, AlertInfo, RuleInfo } from '../../api/schema';
-import { wholeAge } from '../../base/format';
+import { short, wholeAge } from '../../base/format';
 import { useSeverityName } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { ChartGroup } from '../../ui/charts/ChartGroup';
@@ -10,7 +10,6 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { AlertList } from './AlertList';
 import shared from './alerts.module.css';
 import { HistoryTab } from './HistoryTab';
-import { number } from './number';
 import { RuleButtons } from './RuleButtons';
 import css from './RuleDrawer.module.css';
 import { RuleTest } from './RuleTest';
@@ -59,7 +58,7 @@ export function RuleDrawer(props: {
           </Field>
           {rule.threshold !== null && (
             <Field name={t('alerts.threshold')}>
-              {rule.op} {number(rule.threshold)}
+              {rule.op} {short(rule.threshold)}
             </Field>
           )}
           {rule.for_s > 0 && <Field name={t('alerts.holdsFor')}>{wholeAge(rule.for_s * 1000)}</Field>}

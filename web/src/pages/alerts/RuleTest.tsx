@@ -2,7 +2,7 @@ import { Group, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { ApiError, get } from '../../api/client';
-import { count, time, wholeAge } from '../../base/format';
+import { count, short, time, wholeAge } from '../../base/format';
 import { nanos } from '../../ui/charts/timeRange';
 import { useTimeRange } from '../../ui/charts/useTimeRange';
 import pairs from '../../ui/theme/pairs.module.css';
@@ -11,7 +11,6 @@ import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './alerts.module.css';
 import { EditButton } from './EditButton';
-import { number } from './number';
 
 const SHOWN = 5;
 
@@ -60,7 +59,7 @@ export function RuleTest({ expr, forS }: { expr: string; forS: number }) {
             <p>{outcome()}</p>
             {data.series.map(({ labels, values }) => (
               <Group key={JSON.stringify(labels)} gap={8} mt={4}>
-                <b className={words.num}>{number(values[0] ?? null)}</b>
+                <b className={words.num}>{short(values[0] ?? null)}</b>
                 <span className={pairs.pairs}>
                   {Object.entries(labels)
                     .filter(([name]) => name !== '__name__')

@@ -2,7 +2,7 @@ import { Anchor, Box } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { RuleInfo, RulesAnswer } from '../../api/schema';
-import { wholeAge } from '../../base/format';
+import { short, wholeAge } from '../../base/format';
 import { Severity } from '../../ui/alerts/Severity';
 import { alertTone, severityTone } from '../../ui/alerts/severity';
 import { Dot } from '../../ui/Dot';
@@ -12,7 +12,6 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { AlertSparkline } from './AlertSparkline';
 import shared from './alerts.module.css';
 import { EditButton } from './EditButton';
-import { number } from './number';
 import { RuleButtons } from './RuleButtons';
 import { useAlertActions } from './useAlertActions';
 import { useAlertSeries } from './useAlerts';
@@ -140,8 +139,8 @@ function RuleSparkline({ rule }: { rule: RuleInfo }) {
     return <span className={`${words.dim} ${shared.small}`}>{t('alerts.noValues')}</span>;
   const newest = series.map((values) => values.findLast((value) => value !== null) ?? null);
   const label = t('alerts.courseLabel', {
-    value: newest.map(number).join(', '),
-    threshold: number(rule.threshold),
+    value: newest.map(short).join(', '),
+    threshold: short(rule.threshold),
   });
   return (
     <span className={shared.sparkline} title={label}>
@@ -151,7 +150,7 @@ function RuleSparkline({ rule }: { rule: RuleInfo }) {
         label={label}
         tone={rule.state === 'firing' ? severityTone(rule.severity) : undefined}
       />
-      <span className={`${words.num} ${shared.small}`}>{number(worst(newest, rule.op))}</span>
+      <span className={`${words.num} ${shared.small}`}>{short(worst(newest, rule.op))}</span>
     </span>
   );
 }

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { DatasetItem } from '../../api/schema';
-import { count } from '../../base/format';
+import { count, elapsedNs } from '../../base/format';
 import { Duration } from '../../ui/Duration';
 import { ItemState } from '../../ui/ItemState';
 import { JobLink } from '../../ui/JobName';
@@ -10,7 +10,6 @@ import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
-import { elapsedNs } from './dataset';
 import { Progress } from './Progress';
 
 /** All datasets, newest first. The chosen one is shown below. */

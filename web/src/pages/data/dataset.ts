@@ -1,4 +1,5 @@
 import type { DatasetItem, OperatorDetail } from '../../api/schema';
+import { elapsedNs } from '../../base/format';
 import type { CardLink } from '../../ui/cardColumns';
 
 type Planned = Pick<OperatorDetail, 'operator_id' | 'inputs'>;
@@ -12,11 +13,6 @@ export function share(of: {
   if (of.state === 'FINISHED') return 1;
   if (of.progress === null || of.total === null || of.total < Math.max(1, of.progress)) return null;
   return of.progress / of.total;
-}
-
-/** How long a dataset has been running or ran, ns. */
-export function elapsedNs({ start_ns, end_ns }: DatasetItem, now = Date.now()): number | null {
-  return start_ns === null ? null : (end_ns ?? now * 1e6) - start_ns;
 }
 
 /** Estimated remaining time at the pace so far, ns; null if unknown. */

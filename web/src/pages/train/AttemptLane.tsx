@@ -1,9 +1,8 @@
 import { useTranslation } from 'react-i18next';
 import type { TrainRunAnswer } from '../../api/schema';
-import { duration, headline } from '../../base/format';
+import { duration, elapsedNs, headline } from '../../base/format';
 import { ItemState } from '../../ui/ItemState';
 import words from '../../ui/theme/words.module.css';
-import { lasted } from './RunTable';
 import css from './train.module.css';
 
 const TONES: Record<string, string> = { FINISHED: 'good', RUNNING: 'busy', ERRORED: 'bad', ABORTED: 'bad' };
@@ -37,7 +36,7 @@ export function AttemptLane({ run, onChoose }: { run: TrainRunAnswer; onChoose: 
             <div className={css.track}>
               <div
                 className={css.bar}
-                title={`${name}: ${duration(lasted(attempt))}`}
+                title={`${name}: ${duration(elapsedNs(attempt))}`}
                 style={{
                   left: `${left}%`,
                   width: `${width}%`,
@@ -45,7 +44,7 @@ export function AttemptLane({ run, onChoose }: { run: TrainRunAnswer; onChoose: 
                 }}
               />
             </div>
-            <span className={`${words.num} ${words.dim}`}>{duration(lasted(attempt))}</span>
+            <span className={`${words.num} ${words.dim}`}>{duration(elapsedNs(attempt))}</span>
             {attempt.status_detail !== null && (
               <details className={css.error}>
                 <summary>{headline(attempt.status_detail)}</summary>

@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { ReportedMetric, TrainRunAnswer } from '../../api/schema';
+import { short } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
 import css from './train.module.css';
 
@@ -86,8 +87,4 @@ function Chart(props: { metric: ReportedMetric; run: TrainRunAnswer; color: (ran
       </span>
     </div>
   );
-}
-
-function short(value: number): string {
-  return String(Number(value.toPrecision(4)));
 }

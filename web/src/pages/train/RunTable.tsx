@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { TrainRunItem } from '../../api/schema';
-import { count, nanosBetween } from '../../base/format';
+import { count, elapsedNs } from '../../base/format';
 import { Duration } from '../../ui/Duration';
 import { ItemState } from '../../ui/ItemState';
 import { JobLink } from '../../ui/JobName';
@@ -50,7 +50,7 @@ export function RunTable({ runs, chosen }: { runs: TrainRunItem[]; chosen: strin
                 <Time ns={run.start_ns} />
               </td>
               <td data-number>
-                <Duration ns={lasted(run)} />
+                <Duration ns={elapsedNs(run)} />
               </td>
             </tr>
           ))}
@@ -58,12 +58,4 @@ export function RunTable({ runs, chosen }: { runs: TrainRunItem[]; chosen: strin
       </table>
     </div>
   );
-}
-
-/** The elapsed time, ns; until now if it has not ended. */
-export function lasted(
-  { start_ns, end_ns }: { start_ns: number | null; end_ns: number | null },
-  now = Date.now(),
-): number | null {
-  return nanosBetween(start_ns, end_ns ?? now * 1e6);
 }

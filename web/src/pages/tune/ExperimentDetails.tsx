@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
 import { useSessionInterval } from '../../api/queries';
 import type { TuneExperimentAnswer } from '../../api/schema';
-import { count } from '../../base/format';
+import { count, short } from '../../base/format';
 import { toView, withSettings } from '../../base/url';
 import { Section } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
@@ -19,7 +19,7 @@ import { MetricLines } from './MetricLines';
 import { ParallelCoordinates } from './ParallelCoordinates';
 import { TrialDrawer } from './TrialDrawer';
 import { TrialTable } from './TrialTable';
-import { type Pointing, short } from './trials';
+import type { Pointing } from './trials';
 import css from './tune.module.css';
 
 const STATES = ['TERMINATED', 'ERROR', 'CUT_OFF', 'RUNNING', 'PAUSED', 'PENDING'] as const;

@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { TuneExperimentItem } from '../../api/schema';
+import { elapsedNs, short } from '../../base/format';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { ItemState } from '../../ui/ItemState';
@@ -10,7 +11,6 @@ import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { TrialBar } from './TrialBar';
-import { lasted, short } from './trials';
 import css from './tune.module.css';
 
 /** All experiments, newest first. The chosen one is shown below. */
@@ -66,7 +66,7 @@ export function ExperimentTable({
                 <Time ns={one.start_ns} />
               </td>
               <td data-number>
-                <Duration ns={lasted(one)} />
+                <Duration ns={elapsedNs(one)} />
               </td>
             </tr>
           ))}

@@ -1,9 +1,9 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TuneExperimentAnswer } from '../../api/schema';
-import { count } from '../../base/format';
+import { count, short } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
-import { type Pointing, rank, roleOf, short } from './trials';
+import { type Pointing, rank, roleOf } from './trials';
 import css from './tune.module.css';
 
 const WIDTH = 1000;

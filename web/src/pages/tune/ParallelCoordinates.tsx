@@ -1,18 +1,8 @@
 import { useTranslation } from 'react-i18next';
 import type { TuneExperimentAnswer } from '../../api/schema';
-import { count } from '../../base/format';
+import { count, short } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
-import {
-  type Axis,
-  axisOf,
-  goodness,
-  MAX_PARAMETERS,
-  type Pointing,
-  rank,
-  roleOf,
-  short,
-  varying,
-} from './trials';
+import { type Axis, axisOf, goodness, MAX_PARAMETERS, type Pointing, rank, roleOf, varying } from './trials';
 import css from './tune.module.css';
 
 const WIDTH = 1000;

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { TuneExperimentAnswer, TuneTrial } from '../../api/schema';
-import { count, duration, headline } from '../../base/format';
+import { count, duration, elapsedNs, headline, short } from '../../base/format';
 import { toFlow, toItem, toView, withFilter } from '../../base/url';
 import { CopyId } from '../../ui/CopyId';
 import { Drawer, Field, Fields, Section } from '../../ui/Drawer';
@@ -13,7 +13,7 @@ import pairs from '../../ui/theme/pairs.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { TrialState } from './TrialTable';
-import { lasted, type Plain, short } from './trials';
+import type { Plain } from './trials';
 import css from './tune.module.css';
 
 /** A trial in full: its error, parameters and last result, with links to its actor, log and lane. */
@@ -99,7 +99,7 @@ export function TrialDrawer(props: {
             <Time ns={trial.start_ns} full />
           </Field>
           <Field name={t('tune.took')} hint="end_ns">
-            {duration(lasted(trial))}
+            {duration(elapsedNs(trial))}
           </Field>
           <Field name={t('tune.trained')} hint="time_total_s">
             {trial.time_total_s === null ? '–' : duration(trial.time_total_s * 1e9)}

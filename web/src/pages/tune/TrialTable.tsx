@@ -2,7 +2,7 @@ import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TuneExperimentAnswer, TuneTrial } from '../../api/schema';
-import { count } from '../../base/format';
+import { count, elapsedNs, short } from '../../base/format';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { ItemLink } from '../../ui/ItemLink';
@@ -10,7 +10,7 @@ import { ItemState } from '../../ui/ItemState';
 import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
-import { inOrder, lasted, OF_PARAMETER, type Pointing, short, varying } from './trials';
+import { inOrder, OF_PARAMETER, type Pointing, varying } from './trials';
 import css from './tune.module.css';
 
 /** Rows that are shown at first and added with each click. */
@@ -105,7 +105,7 @@ export function TrialTable({ experiment, ...pointing }: { experiment: TuneExperi
                 <td data-number>{trial.best_value === null ? <Dash /> : short(trial.best_value)}</td>
               )}
               <td data-number>
-                <Duration ns={lasted(trial)} />
+                <Duration ns={elapsedNs(trial)} />
               </td>
               <td>
                 <ItemLink view="actors" id={trial.actor_id} />

@@ -1,6 +1,7 @@
 /** Orders and scales of trials, free of React. */
+
 import type { TuneParameter, TuneTrial } from '../../api/schema';
-import { nanosBetween } from '../../base/format';
+import { elapsedNs, short } from '../../base/format';
 
 /** Sort keys of the table are its own columns or, with this prefix, parameters. */
 export const OF_PARAMETER = 'parameter:';
@@ -13,25 +14,9 @@ const MAX_NAMES = 12;
 
 export type Plain = string | number | boolean;
 
-/** A number with at most four digits. */
-export function short(value: Plain): string {
-  if (typeof value !== 'number') return String(value);
-  return Number.isInteger(value) && Math.abs(value) < 1e6
-    ? String(value)
-    : String(Number(value.toPrecision(4)));
-}
-
 /** Parameters that differ between trials, limited in number. For a single trial, all its parameters. */
 export function varying(parameters: readonly TuneParameter[]): TuneParameter[] {
   return parameters.filter((one) => one.varies).slice(0, MAX_PARAMETERS);
-}
-
-/** The time since a trial's first start, ns; until now if it has not ended. */
-export function lasted(
-  { start_ns, end_ns }: { start_ns: number | null; end_ns: number | null },
-  now = Date.now(),
-): number | null {
-  return nanosBetween(start_ns, end_ns ?? now * 1e6);
 }
 
 function sortValue(trial: TuneTrial, field: string): Plain | null {
@@ -41,7 +26,7 @@ function sortValue(trial: TuneTrial, field: string): Plain | null {
   if (field === 'iterations') return trial.iterations;
   if (field === 'value') return trial.value;
   if (field === 'best') return trial.best_value;
-  return field === 'duration' ? lasted(trial) : null;
+  return field === 'duration' ? elapsedNs(trial) : null;
 }
 
 /** Sorts trials by a field; a leading `-` reverses the order. Trials without a value come last. */
