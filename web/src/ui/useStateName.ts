@@ -1,3 +1,4 @@
+import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
 
 /** The name of one of Ray's task states in the user's language. */
@@ -18,4 +19,14 @@ export function useItemStateName(view?: string): (state: string) => string {
     if (view === 'jobs' && state === 'FINISHED') return t('jobs.exitUnknown');
     return i18n.exists(`itemState.${state}`) ? t(`itemState.${state}` as 'itemState.ALIVE') : state;
   };
+}
+
+/** The name of an event, in Ray's own words if there is no translation. */
+export function useEventName(): (event: string) => string {
+  const { t, i18n } = useTranslation();
+  return useCallback(
+    (event) =>
+      i18n.exists(`events.event.${event}`) ? t(`events.event.${event}` as 'events.event.NODE_DEAD') : event,
+    [t, i18n],
+  );
 }

@@ -1,6 +1,6 @@
 import { Box, Group, Select } from '@mantine/core';
 import { IconAlertTriangle, IconCircleX, IconInfoCircle, IconMoodEmpty } from '@tabler/icons-react';
-import { useCallback, useMemo } from 'react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type ClusterEvent, EVENT_KINDS, SEVERITIES, type Severity } from '../../api/jobs';
 import { useSessionInterval } from '../../api/queries';
@@ -24,6 +24,7 @@ import { TableCount } from '../../ui/table/TableCount';
 import chips from '../../ui/theme/chips.module.css';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
+import { useEventName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './EventsPage.module.css';
 
@@ -221,15 +222,5 @@ function SeverityIcon({ severity }: { severity: Severity }) {
     <span className={css.severity} data-tone={SEVERITY_TONES[severity]} title={t(`events.${severity}`)}>
       <Icon size={15} aria-label={t(`events.${severity}`)} />
     </span>
-  );
-}
-
-/** Falls back to Ray's own name if there is no translation. */
-function useEventName(): (event: string) => string {
-  const { t, i18n } = useTranslation();
-  return useCallback(
-    (event) =>
-      i18n.exists(`events.event.${event}`) ? t(`events.event.${event}` as 'events.event.NODE_DEAD') : event,
-    [t, i18n],
   );
 }

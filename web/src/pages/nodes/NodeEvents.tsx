@@ -8,10 +8,11 @@ import { toView } from '../../base/url';
 import { Dot } from '../../ui/Dot';
 import { Section } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
-import { oneLineMessage } from '../../ui/eventPlace';
+import { oneLineMessage, SEVERITY_TONES } from '../../ui/eventPlace';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
+import { useEventName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './NodeEvents.module.css';
 
@@ -20,7 +21,7 @@ const SHOWN = 50;
 /** Events of a node, newest first. */
 export function NodeEvents({ node }: { node: NodeDetail }) {
   const [url] = useSessionUrl();
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
   const interval = useSessionInterval(url.session);
   const query = useQuery({
     queryKey: ['node-events', url.session, node.node_id],
@@ -28,8 +29,7 @@ export function NodeEvents({ node }: { node: NodeDetail }) {
       get('/events', { session: url.session, node_id: node.node_id, limit: SHOWN }, signal),
     refetchInterval: interval,
   });
-  const name = (event: string) =>
-    i18n.exists(`events.event.${event}`) ? t(`events.event.${event}` as 'events.event.NODE_DEAD') : event;
+  const name = useEventName();
   if (query.error !== null && query.data === undefined) return <ErrorPanel error={query.error} />;
   return (
     <Section
@@ -42,9 +42,7 @@ export function NodeEvents({ node }: { node: NodeDetail }) {
         {query.data?.items.map((event) => (
           <li key={`${event.time_ns} ${event.event} ${event.id}`}>
             <Time ns={event.time_ns} exact />
-            <Dot
-              color={`var(--rs-tone-${{ ERROR: 'bad', WARNING: 'waiting', INFO: 'quiet' }[event.severity]})`}
-            />
+            <Dot color={`var(--rs-tone-${SEVERITY_TONES[event.severity]})`} />
             <span className={words.breaks}>
               {name(event.event)} <b>{event.title}</b>
               {event.count > 1 && <span className={words.num}> × {count(event.count)}</span>}

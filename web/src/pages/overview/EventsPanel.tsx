@@ -4,12 +4,14 @@ import { toView } from '../../base/url';
 import { oneLineMessage, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
 import { Panel, PanelBody, PanelText } from '../../ui/panels/Panel';
 import { MAX_LINES, PanelLine } from '../../ui/panels/PanelLine';
+import { useEventName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
 import { useEvents } from './useOverview';
 
 /** The latest cluster events. */
 export function EventsPanel({ live }: { live: boolean }) {
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
+  const eventName = useEventName();
   const [url] = useSessionUrl();
   const events = useEvents(url.session, live);
   return (
@@ -32,11 +34,7 @@ export function EventsPanel({ live }: { live: boolean }) {
                   tone={SEVERITY_TONES[event.severity]}
                   ns={event.time_ns}
                   to={placeOf(url, event)}
-                  name={
-                    i18n.exists(`events.event.${event.event}`)
-                      ? t(`events.event.${event.event}` as 'overview.events')
-                      : event.event
-                  }
+                  name={eventName(event.event)}
                   text={[event.title, oneLineMessage(event)].filter(Boolean).join(' · ')}
                   times={event.count}
                 />
