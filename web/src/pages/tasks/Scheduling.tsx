@@ -1,14 +1,9 @@
 import { useTranslation } from 'react-i18next';
 import type { AttemptDetail, TaskDetail } from '../../api/schema';
 import { duration, percent, time } from '../../base/format';
-import { PHASE_STATES, SCHEDULING_PHASES, type SchedulingPhase, unscheduled } from '../../base/scheduling';
-import { stateColor } from '../../base/tokens';
-import { Dash } from '../../ui/Dash';
-import { Dot } from '../../ui/Dot';
+import { SCHEDULING_PHASES, unscheduled } from '../../base/scheduling';
 import { Section } from '../../ui/Drawer';
-import { Duration } from '../../ui/Duration';
-import plain from '../../ui/theme/plainTable.module.css';
-import timeline from '../../ui/theme/timeline.module.css';
+import { PhaseTable } from '../../ui/PhaseTable';
 import words from '../../ui/theme/words.module.css';
 import { InnerPhases } from './InnerPhases';
 
@@ -43,42 +38,12 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: Attem
               since: time(stateSince(attempt)),
             })}
       </p>
-      <div className={timeline.bar}>
-        {parts.map(
-          ({ phase, spent }) =>
-            spent > 0 && (
-              <span
-                key={phase}
-                title={`${t(`flow.phase.${phase}`)}: ${duration(spent)}`}
-                style={{ flexGrow: spent / all, background: phaseColor(phase) }}
-              />
-            ),
-        )}
-      </div>
-      <InnerPhases task={task} attempt={attempt} total={all} />
-      <table className={`${plain.table} ${plain.timeline}`}>
-        <tbody>
-          {parts.map(({ phase, spent }) => (
-            <tr key={phase} data-phase={phase} title={t(`flow.phaseHint.${phase}`)}>
-              <td>
-                <span className={words.state}>
-                  <Dot color={phaseColor(phase)} />
-                  {t(`flow.phase.${phase}`)}
-                </span>
-              </td>
-              <td data-align="right">{spent > 0 ? <Duration ns={spent} /> : <Dash />}</td>
-              <td data-align="right" className={`${words.num} ${words.dim}`}>
-                {spent > 0 ? `${percent(spent / all)}%` : ''}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PhaseTable parts={parts} all={all}>
+        <InnerPhases task={task} attempt={attempt} total={all} />
+      </PhaseTable>
     </Section>
   );
 }
 
 /** When the attempt entered its current state. */
 const stateSince = ({ states, created_ns }: AttemptDetail) => states.at(-1)?.time_ns ?? created_ns;
-
-const phaseColor = (phase: SchedulingPhase) => stateColor(PHASE_STATES[phase]);
