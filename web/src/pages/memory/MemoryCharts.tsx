@@ -1,6 +1,6 @@
 import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
-import { useChartTexts } from '../../ui/charts/chartTexts';
 import { MetricChart } from '../../ui/charts/MetricChart';
+import { useChartProps } from '../../ui/charts/useChartProps';
 import { useCatalogueCharts } from '../../ui/charts/useMetrics';
 import { useSessionUrl } from '../../ui/useUrl';
 
@@ -10,21 +10,14 @@ const CHARTS = ['clusterHeap', 'clusterObjectStore', 'clusterSpilled'];
 /** The same three locations over time. */
 export function MemoryCharts() {
   const [url] = useSessionUrl();
-  const { title, legend } = useChartTexts();
+  const propsOf = useChartProps();
   const all = useCatalogueCharts(url.session, 'cluster');
   return (
     <div data-testid="memory-charts">
       <ChartGroup>
         <ChartGrid>
           {CHARTS.flatMap((key) => all.filter((chart) => chart.key === key)).map((chart) => (
-            <MetricChart
-              key={chart.key}
-              title={title(chart)}
-              queries={chart.queries.map(legend)}
-              unit={chart.unit}
-              stacked={chart.stacked}
-              height={130}
-            />
+            <MetricChart key={chart.key} {...propsOf(chart)} height={130} />
           ))}
         </ChartGrid>
       </ChartGroup>

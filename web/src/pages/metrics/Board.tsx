@@ -5,8 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { shortId } from '../../base/format';
 import { type CataloguePage, filled, type Variable } from '../../ui/charts/boards';
 import { ChartGrid } from '../../ui/charts/ChartGroup';
-import { useChartTexts } from '../../ui/charts/chartTexts';
 import { MetricChart } from '../../ui/charts/MetricChart';
+import { useChartProps } from '../../ui/charts/useChartProps';
 import { useCatalogueCharts, useLatest } from '../../ui/charts/useMetrics';
 import { EmptyState } from '../../ui/EmptyState';
 import words from '../../ui/theme/words.module.css';
@@ -27,7 +27,7 @@ export const Board = memo(function Board({ page }: { page: CataloguePage }) {
     variable !== undefined && i18n.exists(`metricsPage.variable.${variable.name}`)
       ? t(`metricsPage.variable.${variable.name}` as 'metricsPage.variable.node_id')
       : variable?.name;
-  const { title, legend } = useChartTexts();
+  const propsOf = useChartProps();
   const charts = useCatalogueCharts(url.session, page.name);
   return (
     <>
@@ -55,29 +55,10 @@ export const Board = memo(function Board({ page }: { page: CataloguePage }) {
       ) : (
         <ChartGrid>
           {charts.map((chart) => {
-            const queries = filled(chart.queries, values)?.map(legend);
-            if (queries == null) return null;
-            return (
-              <MetricChart
-                key={chart.key}
-                title={title(chart)}
-                queries={queries}
-                unit={chart.unit}
-                stacked={chart.stacked}
-                width={asWidth(chart.width)}
-                menu={
-                  <AddToDashboard
-                    chart={{
-                      title: title(chart),
-                      queries,
-                      unit: chart.unit,
-                      width: asWidth(chart.width),
-                      stacked: chart.stacked,
-                    }}
-                  />
-                }
-              />
-            );
+            const queries = filled(chart.queries, values);
+            if (queries === null) return null;
+            const props = { ...propsOf(chart, queries), width: asWidth(chart.width) };
+            return <MetricChart key={chart.key} {...props} menu={<AddToDashboard chart={props} />} />;
           })}
         </ChartGrid>
       )}

@@ -2,8 +2,8 @@ import { useTranslation } from 'react-i18next';
 import type { NodeDetail } from '../../api/schema';
 import { filled, quoted } from '../../ui/charts/boards';
 import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
-import { useChartTexts } from '../../ui/charts/chartTexts';
 import { MetricChart } from '../../ui/charts/MetricChart';
+import { useChartProps } from '../../ui/charts/useChartProps';
 import { useCatalogueCharts } from '../../ui/charts/useMetrics';
 import { useSessionUrl } from '../../ui/useUrl';
 
@@ -12,25 +12,15 @@ export function NodeCharts({ node }: { node: NodeDetail }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const charts = useCatalogueCharts(url.session, 'node');
-  const { title, legend } = useChartTexts();
+  const propsOf = useChartProps();
   const of = `node_id="${quoted(node.node_id)}"`;
   return (
     <div data-testid="node-charts">
       <ChartGroup>
         <ChartGrid narrow>
           {charts.map((chart) => {
-            const queries = filled(chart.queries, { node_id: node.node_id })?.map(legend);
-            if (queries == null) return null;
-            return (
-              <MetricChart
-                key={chart.key}
-                title={title(chart)}
-                queries={queries}
-                unit={chart.unit}
-                stacked={chart.stacked}
-                height={120}
-              />
-            );
+            const queries = filled(chart.queries, { node_id: node.node_id });
+            return queries && <MetricChart key={chart.key} {...propsOf(chart, queries)} height={120} />;
           })}
           <MetricChart
             title={t('nodes.charts.workersCpu')}

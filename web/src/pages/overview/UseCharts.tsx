@@ -2,11 +2,11 @@ import { memo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CatalogueChart } from '../../ui/charts/boards';
 import { ChartGrid } from '../../ui/charts/ChartGroup';
-import { useChartTexts } from '../../ui/charts/chartTexts';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import { figures, latest } from '../../ui/charts/series';
 import { valueText } from '../../ui/charts/units';
 import { useChart } from '../../ui/charts/useChart';
+import { useChartProps } from '../../ui/charts/useChartProps';
 import { useCatalogueCharts, useMetricNames } from '../../ui/charts/useMetrics';
 import { useTimeRange } from '../../ui/charts/useTimeRange';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -29,7 +29,7 @@ const CHARTS = [
 export const UseCharts = memo(function UseCharts() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const { title, legend } = useChartTexts();
+  const propsOf = useChartProps();
   const all = useCatalogueCharts(url.session, 'cluster');
   const measured = useMetricNames(url.session, 'ray_node_cpu_utilization').data?.items;
   if (measured?.length === 0)
@@ -48,14 +48,7 @@ export const UseCharts = memo(function UseCharts() {
       </p>
       <ChartGrid>
         {shown.map((chart) => (
-          <MetricChart
-            key={chart.key}
-            title={title(chart)}
-            queries={chart.queries.map(legend)}
-            unit={chart.unit}
-            stacked={chart.stacked}
-            height={130}
-          />
+          <MetricChart key={chart.key} {...propsOf(chart)} height={130} />
         ))}
       </ChartGrid>
     </>
