@@ -1,5 +1,6 @@
 import { ActionIcon, Menu, Tooltip, useMantineColorScheme } from '@mantine/core';
 import {
+  type Icon,
   IconBell,
   IconBook,
   IconCheck,
@@ -176,32 +177,54 @@ function ConnectionState() {
   );
 }
 
-function LanguageSwitch() {
-  const { t, i18n } = useTranslation();
-  const url = useUrl();
+/** A button with a menu that marks the current choice. */
+function ChoiceMenu<T extends string>(props: {
+  name: 'lang' | 'theme';
+  icon: Icon;
+  current: string;
+  choices: readonly { value: T; text: string; icon?: Icon }[];
+  onChoose: (value: T) => void;
+}) {
+  const { t } = useTranslation();
+  const label = t(`${props.name}.label`);
   return (
     <Menu position="bottom-end" shadow="md">
       <Menu.Target>
-        <ActionIcon size={30} aria-label={t('lang.label')} title={t('lang.label')} data-testid="lang-switch">
-          <IconLanguage size={18} />
+        <ActionIcon size={30} aria-label={label} title={label} data-testid={`${props.name}-switch`}>
+          <props.icon size={18} />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        {(Object.keys(LANGUAGES) as Language[]).map((language) => (
+        {props.choices.map(({ value, text, icon: Icon }) => (
           <Menu.Item
-            key={language}
-            data-testid={`lang-${language}`}
-            rightSection={i18n.language === language ? <IconCheck size={14} /> : null}
-            onClick={() => {
-              void setLanguage(language);
-              if (url.lang) go({ ...url, lang: language }, { replace: true });
-            }}
+            key={value}
+            data-testid={`${props.name}-${value}`}
+            leftSection={Icon && <Icon size={15} />}
+            rightSection={props.current === value ? <IconCheck size={14} /> : null}
+            onClick={() => props.onChoose(value)}
           >
-            {LANGUAGES[language]}
+            {text}
           </Menu.Item>
         ))}
       </Menu.Dropdown>
     </Menu>
+  );
+}
+
+function LanguageSwitch() {
+  const { i18n } = useTranslation();
+  const url = useUrl();
+  return (
+    <ChoiceMenu
+      name="lang"
+      icon={IconLanguage}
+      current={i18n.language}
+      choices={(Object.keys(LANGUAGES) as Language[]).map((value) => ({ value, text: LANGUAGES[value] }))}
+      onChoose={(lang) => {
+        void setLanguage(lang);
+        if (url.lang) go({ ...url, lang }, { replace: true });
+      }}
+    />
   );
 }
 
@@ -210,35 +233,14 @@ const THEMES = { light: IconSun, dark: IconMoon, auto: IconDeviceDesktop } as co
 function ThemeSwitch() {
   const { t } = useTranslation();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const Current = THEMES[colorScheme];
+  const themes = Object.keys(THEMES) as (keyof typeof THEMES)[];
   return (
-    <Menu position="bottom-end" shadow="md">
-      <Menu.Target>
-        <ActionIcon
-          size={30}
-          aria-label={t('theme.label')}
-          title={t('theme.label')}
-          data-testid="theme-switch"
-        >
-          <Current size={18} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {(Object.keys(THEMES) as (keyof typeof THEMES)[]).map((scheme) => {
-          const Icon = THEMES[scheme];
-          return (
-            <Menu.Item
-              key={scheme}
-              data-testid={`theme-${scheme}`}
-              leftSection={<Icon size={15} />}
-              rightSection={colorScheme === scheme ? <IconCheck size={14} /> : null}
-              onClick={() => setColorScheme(scheme)}
-            >
-              {t(`theme.${scheme}`)}
-            </Menu.Item>
-          );
-        })}
-      </Menu.Dropdown>
-    </Menu>
+    <ChoiceMenu
+      name="theme"
+      icon={THEMES[colorScheme]}
+      current={colorScheme}
+      choices={themes.map((value) => ({ value, text: t(`theme.${value}`), icon: THEMES[value] }))}
+      onChoose={setColorScheme}
+    />
   );
 }

@@ -1,7 +1,7 @@
 import { SegmentedControl, Select, Stack, Textarea, TextInput } from '@mantine/core';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ChannelInfo } from '../../api/schema';
+import { useDraft } from '../../ui/useDraft';
 
 /** Sends alerts of every severity. By default, severity `info` is excluded. */
 const ALL = '*';
@@ -45,11 +45,7 @@ export function channelBody(draft: ChannelDraft, before?: ChannelInfo): object {
 /** Changes `draft` in place; its values are sent on confirmation. */
 export function ChannelForm({ draft, isNew }: { draft: ChannelDraft; isNew: boolean }) {
   const { t } = useTranslation();
-  const [shown, setShown] = useState({ ...draft });
-  const set = (changed: Partial<ChannelDraft>) => {
-    Object.assign(draft, changed);
-    setShown({ ...draft });
-  };
+  const [shown, set] = useDraft(draft);
   const isApprise = shown.type === 'apprise';
   return (
     <Stack gap="sm">

@@ -1,8 +1,8 @@
 import { Group, Select, Stack, Textarea, TextInput } from '@mantine/core';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { RuleInfo } from '../../api/schema';
 import words from '../../ui/theme/words.module.css';
+import { useDraft } from '../../ui/useDraft';
 import { RuleTest } from './RuleTest';
 
 /** A rule as entered in the form. */
@@ -47,17 +47,13 @@ export function ruleBody(draft: RuleDraft, before?: RuleInfo): object {
 /** Changes `draft` in place; its values are sent on confirmation. */
 export function RuleForm({ draft, isNew }: { draft: RuleDraft; isNew: boolean }) {
   const { t } = useTranslation();
-  const [shown, setShown] = useState({ ...draft });
+  const [shown, set] = useDraft(draft);
   const field = (name: keyof RuleDraft) => ({
     label: t(`alerts.form.${name}`),
     value: shown[name],
     onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }),
     'data-testid': `rule-${name}`,
   });
-  const set = (changed: Partial<RuleDraft>) => {
-    Object.assign(draft, changed);
-    setShown({ ...draft });
-  };
   return (
     <Stack gap="sm">
       <TextInput {...field('name')} required disabled={!isNew} maxLength={100} />

@@ -1,7 +1,7 @@
 import { SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { load, save } from '../../base/storage';
+import { useDraft } from '../../ui/useDraft';
 
 /** Form values of an action. Its body is built from them on confirmation. */
 export interface Draft {
@@ -22,12 +22,7 @@ export function newDraft(): Draft {
  */
 export function DraftForm({ draft, text, timed }: { draft: Draft; text: string; timed?: boolean }) {
   const { t } = useTranslation();
-  const [shown, setShown] = useState({ ...draft });
-  const set = (changed: Partial<Draft>) => {
-    Object.assign(draft, changed);
-    setShown({ ...draft });
-    if (changed.by !== undefined) save('operator-name', changed.by);
-  };
+  const [shown, set] = useDraft(draft);
   return (
     <Stack gap="sm">
       <Text size="sm">{text}</Text>
@@ -48,7 +43,10 @@ export function DraftForm({ draft, text, timed }: { draft: Draft; text: string; 
         size="sm"
         label={t('alerts.yourName')}
         value={shown.by}
-        onChange={(event) => set({ by: event.currentTarget.value })}
+        onChange={(event) => {
+          set({ by: event.currentTarget.value });
+          save('operator-name', event.currentTarget.value);
+        }}
         data-testid="draft-by"
       />
       <TextInput

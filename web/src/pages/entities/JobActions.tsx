@@ -1,4 +1,4 @@
-import { Button, Group } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { IconPlayerStop, IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
@@ -15,62 +15,32 @@ export function JobActions({ job }: { job: JobDetail }) {
   const client = useQueryClient();
   if (!job.submission_id) return null;
   const runs = job.state === 'RUNNING' || job.state === 'PENDING';
-  const path = `/jobs/${encodeURIComponent(job.job_id)}`;
-  const session = `?session=${encodeURIComponent(url.session)}`;
-  const name = <p className={shared.jobCommand}>{job.entrypoint ?? job.submission_id}</p>;
-  const done = () => void client.invalidateQueries();
+  const action = runs ? 'stop' : 'delete';
+  const Icon = runs ? IconPlayerStop : IconTrash;
+  const path = `/jobs/${encodeURIComponent(job.job_id)}${runs ? '/stop' : ''}`;
   return (
-    <Group gap="xs">
-      {runs && (
-        <Button
-          size="compact-sm"
-          variant="default"
-          leftSection={<IconPlayerStop size={14} />}
-          data-testid="job-stop"
-          onClick={() =>
-            void act({
-              method: 'POST',
-              path: `${path}/stop${session}`,
-              title: t('jobs.stopTitle'),
-              text: (
-                <>
-                  {name}
-                  {t('jobs.stopText')}
-                </>
-              ),
-              confirm: t('jobs.stop'),
-              danger: true,
-            }).then(done)
-          }
-        >
-          {t('jobs.stop')}
-        </Button>
-      )}
-      {!runs && (
-        <Button
-          size="compact-sm"
-          variant="default"
-          leftSection={<IconTrash size={14} />}
-          data-testid="job-delete"
-          onClick={() =>
-            void act({
-              method: 'DELETE',
-              path: `${path}${session}`,
-              title: t('jobs.deleteTitle'),
-              text: (
-                <>
-                  {name}
-                  {t('jobs.deleteText')}
-                </>
-              ),
-              confirm: t('jobs.delete'),
-              danger: true,
-            }).then(done)
-          }
-        >
-          {t('jobs.delete')}
-        </Button>
-      )}
-    </Group>
+    <Button
+      size="compact-sm"
+      variant="default"
+      leftSection={<Icon size={14} />}
+      data-testid={`job-${action}`}
+      onClick={() =>
+        void act({
+          method: runs ? 'POST' : 'DELETE',
+          path: `${path}?session=${encodeURIComponent(url.session)}`,
+          title: t(`jobs.${action}Title`),
+          text: (
+            <>
+              <p className={shared.jobCommand}>{job.entrypoint ?? job.submission_id}</p>
+              {t(`jobs.${action}Text`)}
+            </>
+          ),
+          confirm: t(`jobs.${action}`),
+          danger: true,
+        }).then(() => client.invalidateQueries())
+      }
+    >
+      {t(`jobs.${action}`)}
+    </Button>
   );
 }

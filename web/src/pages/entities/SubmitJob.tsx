@@ -20,6 +20,7 @@ import { bytes } from '../../base/format';
 import { typedObject } from '../../base/progress';
 import { useOperatorAction } from '../../ui/operator';
 import words from '../../ui/theme/words.module.css';
+import { useDraft } from '../../ui/useDraft';
 import { useSessionUrl } from '../../ui/useUrl';
 import { filesOf, LEFT_OUT, MAX_FOLDER_BYTES, sizeOf, zipOf } from './jobFolder';
 
@@ -180,11 +181,7 @@ function WorkingDirField({ draft, set }: { draft: Draft; set: (changed: Partial<
 /** Changes `draft` in place; its values are sent on confirmation. */
 function Form({ draft }: { draft: Draft }) {
   const { t } = useTranslation();
-  const [shown, setShown] = useState({ ...draft });
-  const set = (changed: Partial<Draft>) => {
-    Object.assign(draft, changed);
-    setShown({ ...draft });
-  };
+  const [shown, set] = useDraft(draft);
   const jsonError = (text: string) => (typedObject(text) === null ? t('jobs.badJson') : undefined);
   return (
     <Stack gap="sm" data-testid="job-form">
