@@ -11,9 +11,7 @@ export function rangeOf(values: readonly number[], height: number) {
   const least = Math.min(...values);
   const most = Math.max(...values);
   const y = (value: number) =>
-    most === least
-      ? height / 2
-      : PADDING + ((most - value) * (height - 2 * PADDING)) / (most - least);
+    most === least ? height / 2 : PADDING + ((most - value) * (height - 2 * PADDING)) / (most - least);
   return { least, most, y };
 }
 

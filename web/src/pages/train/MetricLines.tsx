@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { ReportedMetric, TrainRunAnswer } from '../../api/schema';
 import { short } from '../../base/format';
-import words from '../../ui/theme/words.module.css';
+import { Plot, rangeOf } from '../../ui/Plot';
 import css from './train.module.css';
 
 const WIDTH = 300;
@@ -45,46 +45,30 @@ function Chart(props: { metric: ReportedMetric; run: TrainRunAnswer; color: (ran
   const { metric, run, color } = props;
   const { t } = useTranslation();
   const values = metric.lines.flatMap(({ points }) => points.map(([, value]) => value));
-  const least = Math.min(...values);
-  const most = Math.max(...values);
+  const { y, ...range } = rangeOf(values, HEIGHT);
   const columns = Math.max(1, Math.ceil(run.steps / run.bucket) - 1);
   const x = (column: number) => (column * WIDTH) / columns;
-  const y = (value: number) =>
-    most === least ? HEIGHT / 2 : 3 + ((most - value) * (HEIGHT - 6)) / (most - least);
+  const last = (points: ReportedMetric['lines'][number]['points']) => short(points.at(-1)?.[1] ?? 0);
+  const texts = metric.lines.map(({ rank, points }) => `${t('train.rankN', { n: rank })} ${last(points)}`);
   return (
-    <div className={css.plot}>
-      <span className={`${css.scaleY} ${words.num} ${words.dim}`} data-flat={most === least || undefined}>
-        {values.length > 0 && (
-          <>
-            <span>{short(most)}</span>
-            {most > least && <span>{short(least)}</span>}
-          </>
-        )}
-      </span>
-      <svg
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`${metric.name}: ${metric.lines
-          .map(({ rank, points }) => `${t('train.rankN', { n: rank })} ${short(points.at(-1)?.[1] ?? 0)}`)
-          .join(', ')}`}
-      >
-        {metric.lines.map(({ rank, points }) => (
-          <g key={rank} style={{ stroke: color(rank) }}>
-            <title>{`${t('train.rankN', { n: rank })}: ${short(points.at(-1)?.[1] ?? 0)}`}</title>
-            <polyline
-              points={points.map(([column, value]) => `${x(column)},${y(value).toFixed(1)}`).join(' ')}
-            />
-            {points.length === 1 && points[0] !== undefined && (
-              <line x1={x(points[0][0])} x2={x(points[0][0]) + 4} y1={y(points[0][1])} y2={y(points[0][1])} />
-            )}
-          </g>
-        ))}
-      </svg>
-      <span className={`${css.scaleX} ${words.num} ${words.dim}`}>
-        <span>0</span>
-        <span>{run.steps - 1}</span>
-      </span>
-    </div>
+    <Plot
+      range={range}
+      width={WIDTH}
+      height={HEIGHT}
+      label={`${metric.name}: ${texts.join(', ')}`}
+      ends={['0', String(run.steps - 1)]}
+    >
+      {metric.lines.map(({ rank, points }) => (
+        <g key={rank} style={{ stroke: color(rank), strokeWidth: 1.6 }}>
+          <title>{`${t('train.rankN', { n: rank })}: ${last(points)}`}</title>
+          <polyline
+            points={points.map(([column, value]) => `${x(column)},${y(value).toFixed(1)}`).join(' ')}
+          />
+          {points.length === 1 && points[0] !== undefined && (
+            <line x1={x(points[0][0])} x2={x(points[0][0]) + 4} y1={y(points[0][1])} y2={y(points[0][1])} />
+          )}
+        </g>
+      ))}
+    </Plot>
   );
 }

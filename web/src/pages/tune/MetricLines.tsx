@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TuneExperimentAnswer } from '../../api/schema';
 import { count, short } from '../../base/format';
+import { Plot, rangeOf } from '../../ui/Plot';
 import words from '../../ui/theme/words.module.css';
 import { type Pointing, rank, roleOf } from './trials';
 import css from './tune.module.css';
@@ -22,11 +23,8 @@ export function MetricLines({ experiment, ...pointing }: { experiment: TuneExper
 /** The data of the drawing: the range of values, and the points of each trial's line. */
 function drawing({ lines, iterations }: TuneExperimentAnswer) {
   const values = lines.flatMap(({ points }) => points.map(([, value]) => value));
-  const least = Math.min(...values);
-  const most = Math.max(...values);
+  const { y, ...range } = rangeOf(values, HEIGHT);
   const x = (iteration: number) => ((iteration - 1) * WIDTH) / (Math.max(iterations, 2) - 1);
-  const y = (value: number) =>
-    most === least ? HEIGHT / 2 : 4 + ((most - value) * (HEIGHT - 8)) / (most - least);
   const paths = new Map<string, string>();
   for (const { trial_id, points } of lines) {
     const drawn = points.map(([at, value]) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
@@ -36,7 +34,7 @@ function drawing({ lines, iterations }: TuneExperimentAnswer) {
       drawn.push(`${(x(only[0]) + 6).toFixed(1)},${y(only[1]).toFixed(1)}`);
     paths.set(trial_id, drawn.join(' '));
   }
-  return { least, most, paths };
+  return { range, paths };
 }
 
 function Lines({
@@ -46,50 +44,40 @@ function Lines({
 }: { experiment: TuneExperimentAnswer; metric: string } & Pointing) {
   const { t } = useTranslation();
   const { lines, shown_best_trial_id: best } = experiment;
-  const { least, most, paths } = useMemo(() => drawing(experiment), [experiment]);
+  const { range, paths } = useMemo(() => drawing(experiment), [experiment]);
   const role = (id: string) => roleOf(id, best, pointing);
   const inFront = [...lines].sort((a, b) => rank(role(a.trial_id)) - rank(role(b.trial_id)));
   const named = (id: string | null | undefined) => lines.find((one) => one.trial_id === id);
   return (
     <div>
-      <div className={css.plot}>
-        <span className={`${css.scaleY} ${words.num} ${words.dim}`} data-flat={most === least || undefined}>
-          <span>{short(most)}</span>
-          {most > least && <span>{short(least)}</span>}
-        </span>
-        <svg
-          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label={t('tune.linesLabel', { metric, n: lines.length })}
-          data-testid="tune-lines"
-        >
-          {inFront.map(({ trial_id: id, points }) => {
-            const path = paths.get(id);
-            return (
-              // biome-ignore lint/a11y/noStaticElementInteractions: the table below does the same by keyboard.
-              <g
-                key={id}
-                className={css.line}
-                data-role={role(id)}
-                data-testid="tune-line"
-                onPointerEnter={() => pointing.onHover(id)}
-                onPointerLeave={() => pointing.onHover(undefined)}
-                onClick={() => pointing.onChoose(id)}
-              >
-                <title>{`${id}: ${metric} ${short(points.at(-1)?.[1] ?? 0)}`}</title>
-                <polyline points={path} />
-                <polyline className={css.target} points={path} />
-              </g>
-            );
-          })}
-        </svg>
-        <span className={`${css.scaleX} ${words.num} ${words.dim}`}>
-          <span>1</span>
-          <span>{t('tune.iteration')}</span>
-          <span>{count(experiment.iterations)}</span>
-        </span>
-      </div>
+      <Plot
+        range={range}
+        width={WIDTH}
+        height={HEIGHT}
+        label={t('tune.linesLabel', { metric, n: lines.length })}
+        ends={['1', t('tune.iteration'), count(experiment.iterations)]}
+        testId="tune-lines"
+      >
+        {inFront.map(({ trial_id: id, points }) => {
+          const path = paths.get(id);
+          return (
+            // biome-ignore lint/a11y/noStaticElementInteractions: the table below does the same by keyboard.
+            <g
+              key={id}
+              className={css.line}
+              data-role={role(id)}
+              data-testid="tune-line"
+              onPointerEnter={() => pointing.onHover(id)}
+              onPointerLeave={() => pointing.onHover(undefined)}
+              onClick={() => pointing.onChoose(id)}
+            >
+              <title>{`${id}: ${metric} ${short(points.at(-1)?.[1] ?? 0)}`}</title>
+              <polyline points={path} />
+              <polyline className={css.target} points={path} />
+            </g>
+          );
+        })}
+      </Plot>
       <p className={css.legend}>
         {(
           [
