@@ -52,6 +52,25 @@ export function cellAt(grid: Grid, place: number): Box {
   };
 }
 
+/** The index of the cell at a point in grid coordinates; NONE beside the columns. */
+export function indexAt(grid: Grid, x: number, y: number): number {
+  const column = Math.floor(x / grid.width);
+  const row = Math.floor(y / grid.height);
+  return column < 0 || column >= grid.columns || row < 0 ? NONE : row * grid.columns + column;
+}
+
+export const isInside = (box: Box, x: number, y: number): boolean =>
+  x >= box.x && y >= box.y && x < box.x + box.width && y < box.y + box.height;
+
+/** Unique node names: those that occur more than once are extended by the beginning of the id. */
+export function uniqueNames(nodes: readonly { name: string; node_id: string }[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { name } of nodes) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return nodes.map(({ name, node_id }) =>
+    (counts.get(name) ?? 0) > 1 ? `${name} · ${node_id.slice(0, 6)}` : name,
+  );
+}
+
 /**
  * Columns and slot size for the largest slots that fit into a box. A slot is at most twice as wide as high.
  */

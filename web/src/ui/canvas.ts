@@ -161,3 +161,11 @@ export function fitText(context: CanvasRenderingContext2D, text: string, room: n
   while (letters > 0 && context.measureText(`${text.slice(0, letters)}…`).width > room) letters -= 1;
   return letters < 1 ? '' : `${text.slice(0, letters)}…`;
 }
+
+/** The place of a tooltip next to the pointer, inside a box of this size. */
+export function tipPlace(x: number, y: number, size: Size) {
+  return {
+    ...(x > size.width - 260 ? { right: size.width - x + 10 } : { left: x + 14 }),
+    ...(y > size.height - 130 ? { bottom: size.height - y + 10 } : { top: y + 14 }),
+  };
+}

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import { MEASURES, type Measure } from '../../api/nodes';
 import { bytes, count } from '../../base/format';
 import { NONE } from '../../base/grid';
-import type { Size } from '../../ui/canvas';
+import { type Size, tipPlace } from '../../ui/canvas';
 import { percentText } from '../../ui/Meter';
 import tips from '../../ui/theme/tip.module.css';
 import words from '../../ui/theme/words.module.css';
@@ -22,18 +22,12 @@ export function MachineTooltip(
   const { t } = useTranslation();
   const { cells } = machine;
   const dead = cells.dead[node - cells.nodes.node_id.length];
-  const style = {
-    left: x + 14,
-    top: y + 14,
-    ...(x > size.width - 260 && { left: undefined, right: size.width - x + 10 }),
-    ...(y > size.height - 130 && { top: undefined, bottom: size.height - y + 10 }),
-  };
   const { measured, workers } = cells;
   const runs = cells.functions[workers.function[worker] ?? NONE];
   const isDriver = cells.kinds[workers.kind[worker] ?? NONE] === 'DRIVER';
   const actor = cells.classes[workers.actor_class[worker] ?? NONE];
   return (
-    <div className={tips.tip} style={style} role="status" data-testid="machine-tip">
+    <div className={tips.tip} style={tipPlace(x, y, size)} role="status" data-testid="machine-tip">
       {dead !== undefined ? (
         <>
           <b>{dead.name ?? dead.node_id.slice(0, 12)}</b>

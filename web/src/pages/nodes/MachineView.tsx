@@ -4,8 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { MEASURES } from '../../api/nodes';
 import type { CellsAnswer } from '../../api/schema';
 import { count } from '../../base/format';
-import type { Box } from '../../base/grid';
-import { NONE } from '../../base/grid';
+import { indexAt, isInside, NONE } from '../../base/grid';
 import { withSettings } from '../../base/url';
 import { type Size, useCanvas, usePalette } from '../../ui/canvas';
 import { ErrorPanel } from '../../ui/ErrorPanel';
@@ -66,14 +65,12 @@ function Drawn(props: { cells: CellsAnswer; openKey: string | undefined; onOpen:
   useEffect(() => setSize(measured), [measured]);
 
   const hit = (x: number, y: number): Spot => {
-    const column = Math.floor((x - MARGIN) / grid.width);
-    const row = Math.floor((y - MARGIN) / grid.height);
-    const place = row * grid.columns + column;
-    const node = column < 0 || column >= grid.columns || row < 0 ? undefined : machine.order[place];
+    const place = indexAt(grid, x - MARGIN, y - MARGIN);
+    const node = machine.order[place];
     if (node === undefined) return NO_SPOT;
     const cell = cellOf(grid, place);
-    if (!inside(cell, x, y)) return NO_SPOT;
-    const slot = workerBoxes(machine, cell, node).findIndex((one) => inside(one, x, y));
+    if (!isInside(cell, x, y)) return NO_SPOT;
+    const slot = workerBoxes(machine, cell, node).findIndex((one) => isInside(one, x, y));
     return { node, worker: machine.workers[node]?.[slot] ?? NONE };
   };
   const walk = (key: string): boolean => {
@@ -192,13 +189,9 @@ function Drawn(props: { cells: CellsAnswer; openKey: string | undefined; onOpen:
         onBlur={() => setHover(null)}
         data-testid="machine-canvas"
       >
-        <canvas ref={canvas} aria-hidden />
+        <canvas ref={canvas} className={layout.canvas} aria-hidden />
         {hover !== null && <MachineTooltip machine={machine} measure={measure} size={size} {...hover} />}
       </div>
     </div>
   );
-}
-
-function inside(box: Box, x: number, y: number): boolean {
-  return x >= box.x && y >= box.y && x < box.x + box.width && y < box.y + box.height;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CellsAnswer } from '../../api/schema';
 import { percentText, toneOf } from '../../ui/Meter';
-import { cellNames, machineGrid, machineOf, nodeValue, workerBoxes, workerValue } from './machine';
+import { machineGrid, machineOf, nodeValue, workerBoxes, workerValue } from './machine';
 
 function cells(many: number, each: number): CellsAnswer {
   const nodes = Array.from({ length: many }, (_, at) => at);
@@ -100,7 +100,7 @@ test('a worker is measured by its share of a core or of memory, not by disks', (
 });
 
 test('names distinguish nodes', () => {
-  expect(cellNames(cells(3, 1))).toEqual(['same · 000000', 'same · 000001', 'n2']);
+  expect(machineOf(cells(3, 1), 'cpu', false).names).toEqual(['same · 000000', 'same · 000001', 'n2']);
 });
 
 test('percentages and their tones', () => {

@@ -2,7 +2,7 @@
 
 import type { Measure } from '../../api/nodes';
 import type { CellsAnswer } from '../../api/schema';
-import { type Box, cellAt, type Grid, gridOf, slotGrid } from '../../base/grid';
+import { type Box, cellAt, type Grid, gridOf, slotGrid, uniqueNames } from '../../base/grid';
 
 /** The nodes and workers of the machine view, and the measure that colours them. */
 export interface Machine {
@@ -42,7 +42,9 @@ export function machineOf(cells: CellsAnswer, measure: Measure, fullestFirst: bo
     order,
     workers,
     most: workers.reduce((all, one) => Math.max(all, one.length), 1),
-    names: cellNames(cells),
+    names: uniqueNames(
+      cells.nodes.name.map((name, at) => ({ name, node_id: cells.nodes.node_id[at] ?? '' })),
+    ),
   };
 }
 
@@ -58,15 +60,6 @@ export function machineGrid(cellCount: number, width: number, height: number): G
     width: MAX_CELL_WIDTH,
     height: (grid.height / grid.width) * MAX_CELL_WIDTH,
   };
-}
-
-/** Unique node names: those that occur more than once are extended by the beginning of the id. */
-export function cellNames(cells: CellsAnswer): string[] {
-  const counts = new Map<string, number>();
-  for (const name of cells.nodes.name) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return cells.nodes.name.map((name, at) =>
-    (counts.get(name) ?? 0) > 1 ? `${name} · ${cells.nodes.node_id[at]?.slice(0, 6)}` : name,
-  );
 }
 
 /** A node's usage in percent; null if it is unknown or the node is dead. */

@@ -2,13 +2,13 @@ import { type MouseEvent, type PointerEvent, type RefObject, useEffect, useRef }
 import type { GanttLane } from '../../api/schema';
 import type { Size } from '../../ui/canvas';
 import type { Span } from '../shared/span';
+import { useWheel } from '../shared/useWheel';
 import { panned, zoomed } from './gantt';
 import { FOLD_WIDTH, MARK_WIDTH, PIN_WIDTH } from './ganttRowDraw';
 import type { Scale } from './ganttScene';
 import type { GanttBars } from './useGanttBars';
 import type { GanttFolding } from './useGanttFolding';
 import type { GanttHit } from './useGanttHit';
-import { useWheel } from './useWheel';
 
 /** How long a click waits for the second one of a double click, ms. */
 const DOUBLE_CLICK = 240;

@@ -3,9 +3,11 @@ import { IconArrowsMaximize, IconMinus, IconPlus } from '@tabler/icons-react';
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
-import { type Box, gridOf, NONE } from '../../base/grid';
+import { gridOf, indexAt, isInside, NONE } from '../../base/grid';
 import { type Size, useCanvas, usePalette } from '../../ui/canvas';
+import layout from '../../ui/theme/layout.module.css';
 import { useKeys } from '../../ui/useKeys';
+import { useWheel } from '../shared/useWheel';
 import css from './PhysicalCanvas.module.css';
 import { PhysicalTooltip } from './PhysicalTooltip';
 import shared from './physical.module.css';
@@ -73,14 +75,12 @@ export function PhysicalCanvas(props: {
     return { x: event.clientX - left, y: event.clientY - top };
   };
   const hit = (x: number, y: number): Target => {
-    const column = Math.floor((x - shown.x) / (grid.width * camera.scale));
-    const row = Math.floor((y - shown.y) / (grid.height * camera.scale));
-    const place = row * grid.columns + column;
-    const node = column < 0 || column >= grid.columns || row < 0 ? undefined : scene.order[place];
+    const place = indexAt(grid, (x - shown.x) / camera.scale, (y - shown.y) / camera.scale);
+    const node = scene.order[place];
     if (node === undefined) return { node: NONE, worker: NONE };
     const cell = cellBox(scene, shown, place);
-    if (!inside(cell, x, y)) return { node: NONE, worker: NONE };
-    const slot = slotBoxes(scene, cell, node).findIndex((one) => inside(one, x, y));
+    if (!isInside(cell, x, y)) return { node: NONE, worker: NONE };
+    const slot = slotBoxes(scene, cell, node).findIndex((one) => isInside(one, x, y));
     return { node, worker: scene.slots[node]?.[slot]?.worker ?? NONE };
   };
   const zoom = useCallback(
@@ -111,18 +111,10 @@ export function PhysicalCanvas(props: {
       y: size.height / 2 - (cell.y + cell.height / 2) * scale,
     });
   };
-  // React's own listener is passive, so the page would scroll.
-  useEffect(() => {
-    const element = box.current;
-    if (element === null) return;
-    const onWheel = (event: WheelEvent) => {
-      event.preventDefault();
-      const { left, top } = element.getBoundingClientRect();
-      zoom(1.0015 ** -event.deltaY, event.clientX - left, event.clientY - top);
-    };
-    element.addEventListener('wheel', onWheel, { passive: false });
-    return () => element.removeEventListener('wheel', onWheel);
-  }, [box, zoom]);
+  useWheel(box, true, (event) => {
+    const { x, y } = at(event);
+    zoom(1.0015 ** -event.deltaY, x, y);
+  });
 
   const workersOf = (node: number) => (scene.slots[node] ?? []).filter((slot) => slot.worker !== NONE);
   const walk = (key: string): boolean => {
@@ -222,7 +214,7 @@ export function PhysicalCanvas(props: {
         }}
         data-testid="physical-canvas"
       >
-        <canvas ref={canvas} data-picture aria-hidden />
+        <canvas ref={canvas} className={layout.canvas} data-picture aria-hidden />
         {hover !== null && <PhysicalTooltip scene={scene} {...hover} size={size} />}
       </div>
       <div className={css.zoom}>
@@ -248,8 +240,4 @@ function Zoom(props: { label: string; onClick: () => void; children: React.React
       </ActionIcon>
     </Tooltip>
   );
-}
-
-function inside(box: Box, x: number, y: number): boolean {
-  return x >= box.x && y >= box.y && x < box.x + box.width && y < box.y + box.height;
 }

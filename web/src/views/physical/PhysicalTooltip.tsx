@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { amount, bytes, count } from '../../base/format';
 import { NONE } from '../../base/grid';
-import type { Size } from '../../ui/canvas';
+import { type Size, tipPlace } from '../../ui/canvas';
 import { percentText } from '../../ui/Meter';
 import tips from '../../ui/theme/tip.module.css';
 import words from '../../ui/theme/words.module.css';
@@ -21,19 +21,13 @@ export function PhysicalTooltip(props: {
   const { workers, nodes, kinds, reserved, states, values, bundles, measured } = scene.data;
   const about = nodes[node];
   if (about === undefined) return null;
-  const style = {
-    left: x + 14,
-    top: y + 14,
-    ...(x > size.width - 260 && { left: undefined, right: size.width - x + 10 }),
-    ...(y > size.height - 130 && { top: undefined, bottom: size.height - y + 10 }),
-  };
   const [first, second] = worker === NONE ? [scene.names[node] ?? about.name, ''] : labelOf(scene, worker);
   const state = states[workers.actor_state[worker] ?? NONE];
   const held = Object.entries(reserved[workers.reserved[worker] ?? NONE] ?? {});
   const bundle = bundles[workers.bundle[worker] ?? NONE];
   const value = values[workers.annotation[worker] ?? NONE];
   return (
-    <div className={tips.tip} style={style}>
+    <div className={tips.tip} style={tipPlace(x, y, size)}>
       <b className={words.breaks}>{first}</b>{' '}
       {second !== '' && <span className={words.breaks}>{second}</span>}
       {worker === NONE ? (

@@ -2,6 +2,7 @@ import { IconServer2 } from '@tabler/icons-react';
 import { useCallback, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Summary } from '../../api/schema';
+import { uniqueNames } from '../../base/grid';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
@@ -15,7 +16,7 @@ import { PhysicalLeftOut } from './PhysicalLeftOut';
 import { ClusterSums, Legend, TransferList } from './PhysicalOverview';
 import { PhysicalPanel } from './PhysicalPanel';
 import { PhysicalToolbar, SPANS } from './PhysicalToolbar';
-import { matches, nodeNames, parseColor, SIZE_BYTES } from './physical';
+import { matches, parseColor, SIZE_BYTES } from './physical';
 import shared from './physical.module.css';
 import { useNode, usePhysical, useTransfers } from './usePhysical';
 import { usePhysicalContent } from './usePhysicalContent';
@@ -44,7 +45,7 @@ export default function PhysicalView({ summary }: { summary: Summary | undefined
       set({ node: data?.nodes[target.node]?.node_id, worker: data?.workers.key[target.worker] }),
     [set, data],
   );
-  const names = useMemo(() => nodeNames(data?.nodes ?? []), [data]);
+  const names = useMemo(() => uniqueNames(data?.nodes ?? []), [data]);
   const nameOf = useMemo(
     () => new Map((data?.nodes ?? []).map((one, place) => [one.node_id, names[place] ?? one.name])),
     [data, names],

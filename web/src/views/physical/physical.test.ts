@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import type { PhysicalAnswer, PhysicalNode } from '../../api/schema';
-import { cellAt, gridOf, NONE, slotGrid } from '../../base/grid';
+import { cellAt, gridOf, NONE, slotGrid, uniqueNames } from '../../base/grid';
 import {
   fills,
   matches,
   measuredShare,
-  nodeNames,
   numeric,
   orderOf,
   type Physical,
@@ -110,7 +109,7 @@ test('nodes are ordered by name, or fullest first after the head', () => {
   expect(orderOf(data, undefined)).toEqual([0, 1, 2]);
   expect(orderOf(data, 'used')).toEqual([0, 2, 1]);
   expect(usedShare(data.nodes[1] as PhysicalNode, 'GPU')).toBeNull();
-  expect(nodeNames(data.nodes)).toEqual(['head', 'n · bb', 'n · cc']);
+  expect(uniqueNames(data.nodes)).toEqual(['head', 'n · bb', 'n · cc']);
 });
 
 test('workers are filled relative to the largest holder', () => {

@@ -173,15 +173,6 @@ export function headOf(width: number): number {
   return width < 150 ? 20 : 40;
 }
 
-/** Unique node names: those that occur more than once are extended by the beginning of the id. */
-export function nodeNames(nodes: readonly PhysicalNode[]): string[] {
-  const counts = new Map<string, number>();
-  for (const node of nodes) counts.set(node.name, (counts.get(node.name) ?? 0) + 1);
-  return nodes.map((node) =>
-    (counts.get(node.name) ?? 0) > 1 ? `${node.name} · ${node.node_id.slice(0, 6)}` : node.name,
-  );
-}
-
 /** Search hits: indexes of nodes and of workers. */
 export interface Found {
   nodes: ReadonlySet<number>;
