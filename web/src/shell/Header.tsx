@@ -122,7 +122,7 @@ function SessionSwitch({ session }: { session: string }) {
             {current === undefined ? session : name(current)}
             {current !== undefined && <span className={words.dim}> · {place(current)}</span>}
           </span>
-          <IconChevronRight size={13} className={`${css.turned} ${words.dim} ${css.icon}`} aria-hidden />
+          <IconChevronRight size={13} className={`${words.turned} ${words.dim} ${css.icon}`} aria-hidden />
         </button>
       </Menu.Target>
       <Menu.Dropdown mah={420} style={{ overflowY: 'auto' }}>

@@ -158,7 +158,7 @@ function GroupName({ group, isUnfolded }: { group: FailureGroup; isUnfolded: boo
     <button type="button" className={css.name} aria-expanded={isUnfolded}>
       <IconChevronRight
         size={14}
-        className={isUnfolded ? `${css.icon} ${css.turned}` : css.icon}
+        className={isUnfolded ? `${css.icon} ${words.turned}` : css.icon}
         aria-hidden
       />
       <Line text={group.func_name} title={group.func_name} />

@@ -11,13 +11,13 @@ import { Section } from '../../ui/Drawer';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemLink } from '../../ui/ItemLink';
+import { ShareBar } from '../../ui/ShareBar';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { MemoryCharts } from './MemoryCharts';
 import css from './MemoryPage.module.css';
 import { GroupTable, ObjectTable, SuspectTable } from './MemoryTables';
-import shared from './memory.module.css';
 import { ObjectPanel } from './ObjectPanel';
 import { GROUPINGS, type Grouping, REFERENCE_TYPES } from './types';
 
@@ -203,6 +203,7 @@ function StoreBar({ store }: { store: StoreOfNode }) {
   const used = store.used_bytes ?? 0;
   // Ray's "available" is the capacity of the whole store.
   const all = store.available_bytes ?? 0;
+  const share = all > 0 ? used / all : 0;
   const notes = [
     store.primary_bytes !== null && t('memory.primary', { bytes: bytes(store.primary_bytes) }),
     (store.spilled_bytes_total ?? 0) > 0 && t('memory.spilled', { bytes: bytes(store.spilled_bytes_total) }),
@@ -215,12 +216,7 @@ function StoreBar({ store }: { store: StoreOfNode }) {
         <span className={css.bad}>{t('memory.noAnswer', { error: store.error })}</span>
       ) : (
         <>
-          <span className={shared.bar} aria-hidden>
-            <span
-              data-full={(all > 0 && used / all > 0.9) || undefined}
-              style={{ width: `${all > 0 ? Math.min(100, (100 * used) / all) : 0}%` }}
-            />
-          </span>
+          <ShareBar share={Math.min(1, share)} color={share > 0.9 ? 'var(--rs-tone-bad)' : undefined} />
           <span className={words.num}>{t('memory.used', { used: bytes(used), all: bytes(all) })}</span>
           <span className={`${words.num} ${words.dim}`}>{notes.join(' · ')}</span>
         </>

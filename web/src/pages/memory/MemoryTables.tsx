@@ -7,11 +7,11 @@ import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { ItemLink } from '../../ui/ItemLink';
 import { Link } from '../../ui/Link';
+import { ShareBar } from '../../ui/ShareBar';
 import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './MemoryTables.module.css';
-import shared from './memory.module.css';
 import type { Grouping, Process, ReferenceType } from './types';
 
 /** Memory by group, largest first. */
@@ -38,10 +38,8 @@ export function GroupTable({ memory, by }: { memory: MemoryAnswer; by: Grouping 
               <td>
                 <GroupName group={group} by={by} />
               </td>
-              <td>
-                <span className={shared.bar}>
-                  <span style={{ width: `${all > 0 ? (100 * group.bytes) / all : 0}%` }} />
-                </span>
+              <td className={css.share}>
+                <ShareBar share={all > 0 ? group.bytes / all : 0} />
               </td>
               <td data-number>{bytes(group.bytes)}</td>
               <td data-number>{count(group.objects)}</td>

@@ -74,7 +74,7 @@ function TableEntry({ table, onInsert }: { table: Table; onInsert: (text: string
         >
           <IconChevronRight
             size={14}
-            className={isUnfolded ? `${css.icon} ${css.turned}` : css.icon}
+            className={isUnfolded ? `${css.icon} ${words.turned}` : css.icon}
             aria-hidden
           />
           <span className={css.tableText}>

@@ -6,6 +6,7 @@ import type { Tone } from '../../base/tokens';
 import { type Filters, rangeIn, toView, withRange, withSettings } from '../../base/url';
 import { type Draw, useCanvas, usePalette } from '../canvas';
 import { Time } from '../Time';
+import layout from '../theme/layout.module.css';
 import { go, useSessionUrl } from '../useUrl';
 import css from './ActivityTrack.module.css';
 import { type Activity, bucketOf, drawActivity, timeOf } from './activity';
@@ -104,7 +105,7 @@ export function ActivityTrack({ activity, filters = {} }: { activity: Activity; 
         }}
         data-testid="run-track"
       >
-        <canvas ref={canvas} aria-hidden />
+        <canvas ref={canvas} className={layout.canvas} aria-hidden />
         {shown && (
           <div
             className={css.range}

@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { FlameAnswer, FlameFrame } from '../../api/schema';
 import { count, duration } from '../../base/format';
+import tips from '../../ui/theme/tip.module.css';
 import words from '../../ui/theme/words.module.css';
 import css from './FlameTooltip.module.css';
 import { shareText } from './flame';
@@ -50,12 +51,13 @@ export function FlameTooltip(props: {
   const below = pointed.y + 14 + TIP_HEIGHT <= props.height || pointed.y < TIP_HEIGHT;
   return (
     <div
-      className={css.tip}
+      className={tips.tip}
       role="status"
       data-testid="flame-tip"
       style={{
         left,
         width: TIP_WIDTH,
+        maxWidth: 'none',
         ...(below ? { top: pointed.y + 14 } : { top: pointed.y - 8, translate: '0 -100%' }),
       }}
     >

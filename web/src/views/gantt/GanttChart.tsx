@@ -4,6 +4,7 @@ import type { CriticalPath } from '../../api/criticalPath';
 import type { GanttAnswer, GanttLane } from '../../api/schema';
 import { count } from '../../base/format';
 import { toFinding } from '../../ui/insights/findings';
+import layout from '../../ui/theme/layout.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import type { Span } from '../shared/span';
 import css from './GanttChart.module.css';
@@ -135,7 +136,7 @@ export function GanttChart(props: {
       data-testid="gantt-chart"
       {...pointer}
     >
-      <canvas ref={canvas} data-picture data-bars={data?.bars.lane.length} />
+      <canvas ref={canvas} className={layout.canvas} data-picture data-bars={data?.bars.lane.length} />
       {under && <GanttTooltip model={model} size={size} left={scale.left} {...under} />}
     </div>
   );

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { GanttAnswer } from '../../api/schema';
 import { duration } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
+import layout from '../../ui/theme/layout.module.css';
 import type { Span } from '../shared/span';
 import css from './GanttMinimap.module.css';
 import shared from './gantt.module.css';
@@ -72,7 +73,7 @@ export function GanttMinimap(props: {
         from.current = null;
       }}
     >
-      <canvas ref={canvas} aria-hidden />
+      <canvas ref={canvas} className={layout.canvas} aria-hidden />
       <div className={css.shade} style={{ left: 0, width: `${left}%` }} />
       <div className={css.shade} style={{ left: `${right}%`, right: 0 }} />
       <div className={css.frame} style={{ left: `${left}%`, width: `${Math.max(0.3, right - left)}%` }} />

@@ -5,8 +5,8 @@ import { count, duration, shortId } from '../../base/format';
 import { Severity } from '../../ui/alerts/Severity';
 import type { Size } from '../../ui/canvas';
 import { useFindingTexts } from '../../ui/insights/useFindingTexts';
+import tips from '../../ui/theme/tip.module.css';
 import words from '../../ui/theme/words.module.css';
-import css from './GanttTooltip.module.css';
 import shared from './gantt.module.css';
 import { parallelismText } from './ganttLanes';
 import { QUIET_SHARE } from './ganttLayout';
@@ -36,7 +36,7 @@ export function GanttTooltip(
   if (data === undefined || (bar < 0 && lane === undefined && !isBand && row?.kind !== 'quiet')) return null;
   return (
     <div
-      className={css.tip}
+      className={tips.tip}
       style={{
         left: Math.min(x + 14, Math.max(0, size.width - 290)),
         top: Math.min(y + 16, Math.max(0, size.height - 110)),

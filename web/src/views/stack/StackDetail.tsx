@@ -130,12 +130,7 @@ export function NodeDetail(props: {
       )}
       <div className={panels.links}>
         {props.onFrames !== undefined && (
-          <button
-            type="button"
-            className={`${words.link} ${css.framesLink}`}
-            onClick={props.onFrames}
-            data-testid="frames-of-node"
-          >
+          <button type="button" className={words.link} onClick={props.onFrames} data-testid="frames-of-node">
             {t('frames.ofNode')}
           </button>
         )}

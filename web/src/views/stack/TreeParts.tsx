@@ -1,5 +1,6 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import words from '../../ui/theme/words.module.css';
 import { found } from './stack';
 import css from './TreeParts.module.css';
 
@@ -18,7 +19,7 @@ export function Toggle(props: { parent: boolean; open: boolean; onOpen: (open: b
         props.onOpen(!props.open);
       }}
     >
-      <IconChevronRight size={14} className={props.open ? css.turned : undefined} />
+      <IconChevronRight size={14} className={props.open ? words.turned : undefined} />
     </button>
   );
 }
