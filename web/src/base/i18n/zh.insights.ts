@@ -208,7 +208,7 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
   unschedulable_group: {
     title: '放置组无法放置',
     advice:
-      '{{group}}（{{bundles}} 个 bundle，{{strategy}}）一直没有放置。请使用更小的 bundle，或增加节点。各策略中，PACK 和 SPREAD 的要求比 STRICT 策略低。',
+      '{{group}}（{{bundles}} 个 Bundle，{{strategy}}）一直没有放置。请使用更小的 Bundle，或增加节点。各策略中，PACK 和 SPREAD 的要求比 STRICT 策略低。',
   },
   waiting_actor: {
     title: 'Actor 等待任务时占着 CPU',
@@ -234,7 +234,7 @@ const numbers: Record<string, string> = {
   batch: '每批',
   between_ns: '其间计算',
   blocked_ns: '阻塞',
-  bundles: 'bundle 数',
+  bundles: 'Bundle 数',
   busy: '忙碌',
   calls: '调用次数',
   capacity_bytes: '容量',
@@ -368,7 +368,7 @@ export const zhInsights: Translated<typeof enInsights> = {
       storing: '任务存储结果用了 {{took}}，主要是 {{name}}。',
       blocked: '结果产生之后，又过了 {{took}} {{name}} 才继续运行。',
       retrying: '失败的任务等待重试 {{took}}，主要是 {{name}}。',
-      unknown: '作业在 {{took}} 内做了什么没有记录。Tracer 会记录谁在等谁：请用 `rayscope run` 启动程序。',
+      unknown: '作业在 {{took}} 内做了什么没有记录。追踪器会记录谁在等谁：请用 `rayscope run` 启动程序。',
     },
     aTask: '某个任务',
     theActor: '查看该 Actor',

@@ -286,7 +286,7 @@ const shared: Translated<typeof english> = {
     total: '从提交到结束；未结束的计到当前',
     waiting: '从提交到函数开始执行',
     waitingRest: '等待参数、等待资源，以及在 Worker 中排队',
-    cpu: 'Tracer 测得的 CPU 时间：远小于执行时间说明代码在等待 I/O，接近则说明在计算',
+    cpu: '追踪器测得的 CPU 时间：远小于执行时间说明代码在等待 I/O，接近则说明在计算',
     setup: '等待的一部分：启动 Worker、加载代码和解包参数。构建运行时环境计入等待资源。',
     executing:
       '函数内部的时间，不含异步等待，也不含在 ray.get、ray.wait、对对象引用 await 或 PlacementGroup.wait 中阻塞的时间',

@@ -19,7 +19,7 @@ export const zh: Translated<typeof en> = {
     ended: '此会话已结束，不再评估其规则。以下是结束时的状态。',
     leftOut: '还有 {{n}} 条未显示，请用筛选缩小范围。',
     more: '规则、历史和通知渠道',
-    unknownMetrics: '还没有这个名称的序列：{{names}}',
+    unknownMetrics: '还没有这个名称的时间序列：{{names}}',
     valueNow: '当前值 {{value}}',
     tab: { rules: '规则', history: '历史', silences: '静默', channels: '通知渠道' },
     state: {

@@ -12,7 +12,7 @@ export const zh: Translated<typeof en> = {
     actors: '本次会话的 Actor：状态、重启情况，以及受阻原因。',
     workers: 'Worker 进程：运行过什么，占用多少资源，为何退出。',
     jobs: '每个 Driver 和提交的作业：进度和结果。',
-    'placement-groups': '成组预留的资源：哪些 bundle 已放置，哪些仍在等待。',
+    'placement-groups': '成组预留的资源：哪些 Bundle 已放置，哪些仍在等待。',
   },
   jobs: {
     exitUnknown: '已结束，退出状态未知',

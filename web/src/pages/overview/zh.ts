@@ -66,19 +66,19 @@ export const zh: Translated<typeof en> = {
       },
       harm: {
         harmed: {
-          attempts: '丢失 {{n}} 次任务执行。',
-          driver: '{{n}} 次任务执行随作业一起中断。',
+          attempts: '丢失 {{n}} 次尝试。',
+          driver: '{{n}} 次尝试随作业一起中断。',
           actor_died: '它的 Actor 已终止。',
           actor_restarted: '它的 Actor 被迫重启。',
           calls: '它提交的 {{n}} 个任务丢失。',
-          objects: '{{n}} 次执行因需要它的对象而失败。',
+          objects: '{{n}} 次尝试因需要它的对象而失败。',
         },
         unknown: {
-          io_worker: '是否造成损失不清楚：Ray 的溢出和恢复 Worker 所做的工作没有记录。',
+          io_worker: '是否造成损失不清楚：Ray 的溢写和恢复 Worker 所做的工作没有记录。',
           driver_open: '是否造成损失不清楚：记录中看不出 Driver 当时还有什么要做。',
           no_end: '是否造成损失不清楚：Ray 没有报告该 Worker 如何结束。',
           actor_open: '是否造成损失不清楚：它的 Actor 的结束没有记录。',
-          untraced: '是否造成损失不清楚：该 Worker 未被跟踪，它拥有的对象没有记录。',
+          untraced: '是否造成损失不清楚：该 Worker 未被追踪，它拥有的对象没有记录。',
           owned: '是否造成损失不清楚：记录中看不出它拥有的对象（{{n}} 个）当时是否仍被需要。',
         },
         none: {

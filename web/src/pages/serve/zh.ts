@@ -72,7 +72,7 @@ export const zh: Translated<typeof en> = {
     noRequests: '此时间范围内没有请求。',
     batches: '批处理',
     models: '多路复用模型',
-    autoscaler: '{{name}} 的自动伸缩',
+    autoscaler: '{{name}} 的自动扩缩容',
     limits: '副本数 {{min}} 到 {{max}}，每个副本的目标处理中请求数 {{ongoing}}',
     someReplicas: '{{n}}/{{all}}',
     noReplicas: '没有副本记录。',
