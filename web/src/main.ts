@@ -13,7 +13,7 @@ import { SESSIONS_LIMIT } from './api/path';
 import { prefetch } from './api/prefetch';
 import { firstLanguage, loadTexts } from './base/i18n/language';
 import { parseUrl } from './base/url';
-import { PAGES, prefetchCode } from './loaders';
+import { PAGE_CODE, prefetchCode } from './loaders';
 
 // This entry point is small so that it runs at once and requests everything that the page needs in parallel.
 const url = parseUrl(window.location.pathname, window.location.search);
@@ -24,7 +24,7 @@ if (url.page === 'session') {
   const { session, view } = url;
   prefetchCode(view);
   prefetch('/summary', { session });
-  PAGES[view].prefetch?.(session);
+  PAGE_CODE[view].prefetch?.(session);
 }
 const root = document.getElementById('root');
 if (root !== null) void parts.then(([{ start }, texts]) => start(root, language, texts));

@@ -3,7 +3,7 @@ import { createRoot } from 'react-dom/client';
 import type { Language, Texts } from './base/i18n/language';
 import { VIEWS } from './base/url';
 import { LINKS } from './links';
-import { PAGES as CODE, prefetchCode } from './loaders';
+import { PAGE_CODE, prefetchCode } from './loaders';
 import { SessionsPage } from './pages/sessions/SessionsPage';
 import { App } from './shell/App';
 import { initI18n } from './shell/i18n';
@@ -11,7 +11,7 @@ import { type Pages, PagesProvider } from './shell/pages';
 
 const PAGES: Pages = {
   Sessions: SessionsPage,
-  views: Object.fromEntries(VIEWS.map((view) => [view, lazy(CODE[view].load)])) as unknown as Pages['views'],
+  views: Object.fromEntries(VIEWS.map((view) => [view, lazy(PAGE_CODE[view].load)])) as unknown as Pages['views'],
   links: LINKS,
   prefetch: prefetchCode,
   TaskDrawer: lazy(() => import('./pages/tasks/TaskDrawer').then((found) => ({ default: found.TaskDrawer }))),

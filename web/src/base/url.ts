@@ -3,18 +3,18 @@
 interface ViewTraits {
   /** Where the navigation shows it: execution views share their filters and selection; libraries appear if used. */
   group: 'work' | 'execution' | 'libraries' | 'cluster';
-  /** Lists a kind of entity that Ray lists. */
+  /** Its list shows entities that Ray reports. */
   isEntity?: true;
   /** Ignores the range of time: its content has no begin and end, or it has its own range. */
-  hasNoRange?: true;
-  /** It can leave out code that is not the user's: only on request, or unless that code is requested. */
+  ignoresRange?: true;
+  /** Whether code of libraries can be left out: shown until hidden, or collapsed until expanded. */
   origin?: 'shown' | 'collapsed';
 }
 
 /** The views, in the order of the navigation. The rest of a page is in its folder. */
 const TRAITS = {
   overview: { group: 'work' },
-  insights: { group: 'work', hasNoRange: true, origin: 'shown' },
+  insights: { group: 'work', ignoresRange: true, origin: 'shown' },
   tasks: { group: 'work' },
   functions: { group: 'work', origin: 'shown' },
   failures: { group: 'work' },
@@ -27,17 +27,17 @@ const TRAITS = {
   workers: { group: 'cluster', isEntity: true },
   nodes: { group: 'cluster', isEntity: true },
   jobs: { group: 'cluster', isEntity: true },
-  'placement-groups': { group: 'cluster', isEntity: true, hasNoRange: true },
-  memory: { group: 'cluster', hasNoRange: true },
-  data: { group: 'libraries', hasNoRange: true },
-  serve: { group: 'libraries', hasNoRange: true },
-  train: { group: 'libraries', hasNoRange: true },
-  tune: { group: 'libraries', hasNoRange: true },
+  'placement-groups': { group: 'cluster', isEntity: true, ignoresRange: true },
+  memory: { group: 'cluster', ignoresRange: true },
+  data: { group: 'libraries', ignoresRange: true },
+  serve: { group: 'libraries', ignoresRange: true },
+  train: { group: 'libraries', ignoresRange: true },
+  tune: { group: 'libraries', ignoresRange: true },
   events: { group: 'cluster' },
   logs: { group: 'cluster' },
   metrics: { group: 'cluster' },
-  alerts: { group: 'cluster', hasNoRange: true },
-  sql: { group: 'cluster', hasNoRange: true },
+  alerts: { group: 'cluster', ignoresRange: true },
+  sql: { group: 'cluster', ignoresRange: true },
 } as const satisfies Record<string, ViewTraits>;
 export type View = keyof typeof TRAITS;
 export const VIEWS = Object.keys(TRAITS) as View[];
@@ -80,7 +80,7 @@ export type FilterName = (typeof FILTERS)[number];
 export type Filters = Partial<Record<FilterName, string>>;
 export const NO_FILTERS: Filters = {};
 
-/** The filters that tasks have, too. The others belong to entities, failures and events. */
+/** The filters of tasks. The others apply only to entities, failures, and events. */
 export const taskFilters = ({ class_name, outcome, severity, kind, ...others }: Filters) => others;
 
 /** Settings of the execution views, one query parameter each. */
@@ -243,7 +243,7 @@ export function rangeIn({ since_ns, until_ns }: Filters): { from: string; to: st
 }
 
 /** Whether a page applies the range of time. */
-export const appliesRange = (view: View) => !traits(view).hasNoRange;
+export const appliesRange = (view: View) => !traits(view).ignoresRange;
 
 /** The same page with a range of time, or without one if `range` is null. */
 export function withRange(url: SessionUrl, range: { from: string; to: string } | null): SessionUrl {
