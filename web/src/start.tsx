@@ -11,7 +11,9 @@ import { type Pages, PagesProvider } from './shell/pages';
 
 const PAGES: Pages = {
   Sessions: SessionsPage,
-  views: Object.fromEntries(VIEWS.map((view) => [view, lazy(PAGE_CODE[view].load)])) as unknown as Pages['views'],
+  views: Object.fromEntries(
+    VIEWS.map((view) => [view, lazy(PAGE_CODE[view].load)]),
+  ) as unknown as Pages['views'],
   links: LINKS,
   prefetch: prefetchCode,
   TaskDrawer: lazy(() => import('./pages/tasks/TaskDrawer').then((found) => ({ default: found.TaskDrawer }))),
