@@ -1,6 +1,6 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { get } from './client';
+import { answerTo } from './queries';
 import type { FoundGroup, FoundItem } from './schema';
 
 export type { FoundGroup, FoundItem };
@@ -15,8 +15,7 @@ const PAUSE = 150;
 export function useFind(session: string | undefined, text: string) {
   const [query] = useDebouncedValue(text.trim(), PAUSE);
   const found = useQuery({
-    queryKey: ['find', session, query],
-    queryFn: ({ signal }) => get('/find', { session, q: query }, signal),
+    ...answerTo('/find', { session, q: query }),
     enabled: session !== undefined && query !== '',
     placeholderData: keepPreviousData,
     refetchInterval: false,

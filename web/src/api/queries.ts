@@ -1,11 +1,17 @@
-import { keepPreviousData, QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import {
+  keepPreviousData,
+  QueryClient,
+  queryOptions,
+  type UseQueryOptions,
+  useQuery,
+} from '@tanstack/react-query';
 import { programName } from '../base/format';
 import { nodeTitle } from '../base/nodeTitle';
 import { type Filters, taskFilters } from '../base/url';
 import { get, isMissing } from './client';
 import { refreshEnded, refreshInterval, refreshLive } from './connection';
-import { SESSIONS_LIMIT } from './path';
-import type { JobPage, NodePage, SessionPage } from './schema';
+import { type ParamsOf, SESSIONS_LIMIT } from './path';
+import type { JobPage, NodePage, Paths, SessionPage } from './schema';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -19,6 +25,13 @@ export const queryClient = new QueryClient({
     },
   },
 });
+
+/** The key and the request of a query. */
+export const answerTo = <P extends keyof Paths>(path: P, params: ParamsOf<P>) =>
+  queryOptions<Paths[P]['answer']>({
+    queryKey: [path, params],
+    queryFn: ({ signal }) => get(path, params as object, signal),
+  });
 
 const sessionsWith = (q?: string) =>
   queryOptions({
@@ -46,23 +59,15 @@ export function useSummary(session: string | undefined) {
 
 export function useScheduling(session: string, { since_ns, until_ns }: Filters) {
   const params = { session, since_ns, until_ns, limit: 1000 };
-  return useQuery({
-    queryKey: ['scheduling', params],
-    queryFn: ({ signal }) => get('/scheduling', params, signal),
-    refetchInterval: refreshEnded,
-  });
+  return useQuery({ ...answerTo('/scheduling', params), refetchInterval: refreshEnded });
 }
 
 /** Functions by the time of their attempts within a range. The summary covers the whole session. */
 export function useFunctions(session: string, { since_ns, until_ns }: Filters, only: 'mine' | undefined) {
-  const interval = useSessionInterval(session);
   const params = { session, since_ns, until_ns, only };
-  return useQuery({
-    queryKey: ['functions', params],
-    queryFn: ({ signal }) => get('/functions', params, signal),
+  return useAnswer('/functions', params, {
     enabled: since_ns !== undefined || until_ns !== undefined || only !== undefined,
     placeholderData: keepPreviousData,
-    refetchInterval: interval,
   });
 }
 
@@ -70,15 +75,9 @@ export function useFunctions(session: string, { since_ns, until_ns }: Filters, o
  * Failures by signature that match the filters. `stopped` selects attempts that libraries stopped on purpose.
  */
 export function useFailures(session: string, filters: Filters, stopped = false) {
-  const interval = useSessionInterval(session);
   const { outcome } = filters;
   const params = { ...taskFilters(filters), outcome, session, ...(stopped && { stopped: 'true' }) };
-  return useQuery({
-    queryKey: ['failures', params],
-    queryFn: ({ signal }) => get('/failures', params, signal),
-    placeholderData: keepPreviousData,
-    refetchInterval: interval,
-  });
+  return useAnswer('/failures', params, { placeholderData: keepPreviousData });
 }
 
 /** Whether a session has ended; undefined until the sessions are loaded. */
@@ -90,6 +89,19 @@ export function useHasEnded(session: string): boolean | undefined {
 /** Refetch interval of a session's pages, longer for ended sessions and while the server is away. */
 export function useSessionInterval(session: string): () => number {
   return useHasEnded(session) ? refreshEnded : refreshLive;
+}
+
+/** An answer about a session, refetched at its interval. */
+export function useAnswer<P extends keyof Paths>(
+  path: P,
+  params: ParamsOf<P> & { session: string },
+  options?: Pick<
+    UseQueryOptions<Paths[P]['answer']>,
+    'enabled' | 'placeholderData' | 'refetchInterval' | 'retry'
+  >,
+) {
+  const refetchInterval = useSessionInterval(params.session);
+  return useQuery({ ...answerTo(path, params), refetchInterval, ...options });
 }
 
 export function useTask(session: string, taskId: string | undefined) {

@@ -1,10 +1,9 @@
 import { Loader } from '@mantine/core';
 import type { Icon } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { get } from '../api/client';
-import { useSessionInterval } from '../api/queries';
+import { useAnswer } from '../api/queries';
 import type { Paths } from '../api/schema';
 import type { LibraryView } from '../base/url';
 import { EmptyState } from './EmptyState';
@@ -25,14 +24,13 @@ export function LibraryPage<V extends LibraryView>(props: {
   const view: LibraryView = props.view;
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const interval = useSessionInterval(url.session);
-  const { data, error, refetch } = useQuery({
-    queryKey: ['library', view, url.session],
-    queryFn: ({ signal }) =>
-      get(`/${view}`, { session: url.session, limit: 1000 }, signal) as Promise<Answer<V>>,
-    placeholderData: keepPreviousData,
-    refetchInterval: interval,
-  });
+  const answer = useAnswer(
+    `/${view}`,
+    { session: url.session, limit: 1000 },
+    { placeholderData: keepPreviousData },
+  );
+  const { error, refetch } = answer;
+  const data = answer.data as Answer<V> | undefined;
   if (data === undefined)
     return error === null ? (
       <Loader size="sm" m="md" aria-label={t(`nav.${view}`)} />

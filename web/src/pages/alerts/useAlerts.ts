@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useCallback, useEffect } from 'react';
 import { get } from '../../api/client';
 import { refreshEnded, refreshInterval } from '../../api/connection';
+import { answerTo } from '../../api/queries';
 import { type AlertsTopic, useTopic } from '../../api/realtime';
 
 /** Current alerts, refetched as soon as the pushed topic changes. */
@@ -52,8 +53,7 @@ export function useChannels() {
 /** The last hour of a rule's expression: the five series with the greatest values. */
 export function useAlertSeries(session: string, expr: string) {
   return useQuery({
-    queryKey: ['alert-series', session, expr],
-    queryFn: ({ signal }) => get('/metrics/query', { session, expr, limit: 5 }, signal),
+    ...answerTo('/metrics/query', { session, expr, limit: 5 }),
     placeholderData: keepPreviousData,
     refetchInterval: () => refreshInterval(15_000),
   });

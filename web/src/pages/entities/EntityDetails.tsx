@@ -1,8 +1,6 @@
 import { Box } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { get } from '../../api/client';
-import { useSessionInterval } from '../../api/queries';
+import { useAnswer } from '../../api/queries';
 import type { Item, Ns } from '../../api/types';
 import { headline } from '../../base/format';
 import { Section } from '../../ui/Drawer';
@@ -35,12 +33,7 @@ const reasonOf = (step: StateChange) => step.death_reason ?? step.death_message 
 function History({ id }: { id: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const interval = useSessionInterval(url.session);
-  const item = useQuery({
-    queryKey: ['item', '/actors', url.session, id],
-    queryFn: ({ signal }) => get('/actors/{actor_id}', { actor_id: id, session: url.session }, signal),
-    refetchInterval: interval,
-  });
+  const item = useAnswer('/actors/{actor_id}', { actor_id: id, session: url.session });
   if (item.data === undefined) return null;
   const history = item.data.history as StateChange[];
   return (

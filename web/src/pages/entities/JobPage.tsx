@@ -1,10 +1,9 @@
 import { Alert } from '@mantine/core';
 import { IconArrowLeft, IconBriefcaseOff } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
-import { get, isMissing } from '../../api/client';
-import { useSessionInterval } from '../../api/queries';
+import { isMissing } from '../../api/client';
+import { useAnswer } from '../../api/queries';
 import type { JobDetail } from '../../api/schema';
 import { programName } from '../../base/format';
 import { FLOW_VIEWS, toView } from '../../base/url';
@@ -36,12 +35,7 @@ import { ProgressCount, ProgressTable, useEntityProgress } from './ProgressTable
 export function JobPage({ id }: { id: string }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
-  const interval = useSessionInterval(url.session);
-  const { data: job, error } = useQuery({
-    queryKey: ['item', '/jobs', url.session, id],
-    queryFn: ({ signal }) => get('/jobs/{job_id}', { job_id: id, session: url.session }, signal),
-    refetchInterval: interval,
-  });
+  const { data: job, error } = useAnswer('/jobs/{job_id}', { job_id: id, session: url.session });
   // A submission gets a job id once its driver runs.
   const known = job === undefined ? undefined : (job.alias_of ?? job.job_id);
   useEffect(() => {

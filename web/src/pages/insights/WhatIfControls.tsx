@@ -2,8 +2,8 @@ import { NumberInput, Select, Slider, Switch } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { get } from '../../api/client';
 import type { Change, Insights } from '../../api/insights';
+import { answerTo } from '../../api/queries';
 import { useSessionUrl } from '../../ui/useUrl';
 import { amountOf, changeOf, partsOfChange, withChange, withoutChange } from './changes';
 import css from './WhatIfControls.module.css';
@@ -223,8 +223,7 @@ function ActorControls({ job, changes, set }: { job: string; changes: Change[]; 
 function useActorClasses(job: string): string[] {
   const [url] = useSessionUrl();
   const { data } = useQuery({
-    queryKey: ['actor-classes', url.session, job],
-    queryFn: ({ signal }) => get('/actors', { session: url.session, job_id: job, limit: 1000 }, signal),
+    ...answerTo('/actors', { session: url.session, job_id: job, limit: 1000 }),
     placeholderData: keepPreviousData,
     refetchInterval: false,
     staleTime: 30_000,

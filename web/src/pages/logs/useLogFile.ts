@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { get } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
+import { answerTo } from '../../api/queries';
 import type { Filters } from '../../base/url';
 import { type Loaded, started, withAfter, withBefore } from '../../ui/logs/lines';
 
@@ -140,8 +141,7 @@ export function useLogFile(look: Look, follow: boolean) {
 export function useLogFiles(session: string, hidesEmpty: boolean, node?: string, q?: string) {
   const params = { session, node_id: node, q, hide_empty: hidesEmpty ? 1 : undefined };
   return useQuery({
-    queryKey: ['logs', params],
-    queryFn: ({ signal }) => get('/logs', params, signal),
+    ...answerTo('/logs', params),
     placeholderData: (before) => before,
     refetchInterval: () => refreshInterval(8_000),
   });
@@ -156,8 +156,7 @@ export function useLogSearch(
 ) {
   const params = { session, q, regex: regex ? 1 : undefined, level, since_ns, until_ns, limit: 500 };
   return useQuery({
-    queryKey: ['log-search', params],
-    queryFn: ({ signal }) => get('/logs/search', params, signal),
+    ...answerTo('/logs/search', params),
     enabled: q !== undefined && q !== '',
     refetchInterval: false,
     staleTime: 30_000,

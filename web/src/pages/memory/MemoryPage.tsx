@@ -2,8 +2,8 @@ import { Box, Loader, SegmentedControl, Select } from '@mantine/core';
 import { IconMoodEmpty } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { get } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
+import { answerTo } from '../../api/queries';
 import type { StoreOfNode } from '../../api/schema';
 import { bytes, count, time } from '../../base/format';
 import { withFilter, withSettings } from '../../base/url';
@@ -35,8 +35,7 @@ export default function MemoryPage() {
   const { type, node_id, job_id } = url.filters;
   const params = { session: url.session, by, type, node_id, job_id, older_than_s: age };
   const memory = useQuery({
-    queryKey: ['memory', params],
-    queryFn: ({ signal }) => get('/memory', params, signal),
+    ...answerTo('/memory', params),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) => refreshInterval(state.data?.state === 'being_read' ? 1_500 : 10_000),
   });

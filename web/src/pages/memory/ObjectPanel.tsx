@@ -1,8 +1,8 @@
 import { Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { get } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
+import { answerTo } from '../../api/queries';
 import type { HeldObject } from '../../api/schema';
 import { bytes, shortId } from '../../base/format';
 import { CopyId } from '../../ui/CopyId';
@@ -58,9 +58,7 @@ function Copies({ id }: { id: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const { data, error, refetch } = useQuery({
-    queryKey: ['copies', url.session, id],
-    queryFn: ({ signal }) =>
-      get('/memory/objects/{object_id}', { object_id: id, session: url.session }, signal),
+    ...answerTo('/memory/objects/{object_id}', { object_id: id, session: url.session }),
     refetchInterval: () => refreshInterval(10_000),
   });
   if (data === undefined)

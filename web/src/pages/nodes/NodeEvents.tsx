@@ -1,7 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { get } from '../../api/client';
-import { useSessionInterval } from '../../api/queries';
+import { useAnswer } from '../../api/queries';
 import type { NodeDetail } from '../../api/schema';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
@@ -22,13 +20,7 @@ const SHOWN = 50;
 export function NodeEvents({ node }: { node: NodeDetail }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const interval = useSessionInterval(url.session);
-  const query = useQuery({
-    queryKey: ['node-events', url.session, node.node_id],
-    queryFn: ({ signal }) =>
-      get('/events', { session: url.session, node_id: node.node_id, limit: SHOWN }, signal),
-    refetchInterval: interval,
-  });
+  const query = useAnswer('/events', { session: url.session, node_id: node.node_id, limit: SHOWN });
   const name = useEventName();
   if (query.error !== null && query.data === undefined) return <ErrorPanel error={query.error} />;
   return (

@@ -1,14 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { get, isMissing } from '../../api/client';
+import { isMissing } from '../../api/client';
 import { refreshEnded } from '../../api/connection';
-import { useSessionInterval } from '../../api/queries';
+import { answerTo, useAnswer, useSessionInterval } from '../../api/queries';
 
 /** A node in full. */
 export function useNodeDetail(session: string, id: string | undefined) {
   const interval = useSessionInterval(session);
   return useQuery({
-    queryKey: ['node-detail', session, id],
-    queryFn: ({ signal }) => get('/nodes/{node_id}', { node_id: id, session }, signal),
+    ...answerTo('/nodes/{node_id}', { node_id: id, session }),
     enabled: id !== undefined,
     placeholderData: (before) => (before?.node_id === id ? before : undefined),
     refetchInterval: (query) => (isMissing(query.state.error) ? refreshEnded() : interval()),
@@ -17,11 +16,9 @@ export function useNodeDetail(session: string, id: string | undefined) {
 
 /** All nodes and workers in compact form. */
 export function useCells(session: string) {
-  const interval = useSessionInterval(session);
-  return useQuery({
-    queryKey: ['node-cells', session],
-    queryFn: ({ signal }) => get('/nodes/cells', { session }, signal),
-    placeholderData: (before) => (before?.session === session ? before : undefined),
-    refetchInterval: interval,
-  });
+  return useAnswer(
+    '/nodes/cells',
+    { session },
+    { placeholderData: (before) => (before?.session === session ? before : undefined) },
+  );
 }

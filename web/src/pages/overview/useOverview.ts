@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import { refreshEnded, refreshLive } from '../../api/connection';
+import { answerTo } from '../../api/queries';
 import { type AlertsTopic, useTopic } from '../../api/realtime';
 import type { AlertInfo, CrashesAnswer, Progress } from '../../api/schema';
 import { nanos, stepOf } from '../../ui/charts/timeRange';
@@ -11,8 +12,7 @@ const every = (live: boolean) => (live ? refreshLive : refreshEnded);
 export function useJobs(session: string, live: boolean) {
   const state = live ? 'RUNNING,PENDING' : undefined;
   return useQuery({
-    queryKey: ['overview-jobs', session, state],
-    queryFn: ({ signal }) => get('/jobs', { session, state, sort: '-start_ns', limit: 8 }, signal),
+    ...answerTo('/jobs', { session, state, sort: '-start_ns', limit: 8 }),
     placeholderData: keepPreviousData,
     refetchInterval: every(live),
   });
@@ -20,8 +20,7 @@ export function useJobs(session: string, live: boolean) {
 
 export function useFailedJobs(session: string, live: boolean) {
   return useQuery({
-    queryKey: ['overview-jobs-failed', session],
-    queryFn: ({ signal }) => get('/jobs', { session, state: 'FAILED', limit: 1 }, signal),
+    ...answerTo('/jobs', { session, state: 'FAILED', limit: 1 }),
     enabled: !live,
     refetchInterval: every(live),
   });
@@ -33,8 +32,7 @@ export function useProgress(session: string, jobId: string): Omit<Progress, 'id'
 
 export function useDeadNodes(session: string, dead: number) {
   return useQuery({
-    queryKey: ['overview-dead', session, dead],
-    queryFn: ({ signal }) => get('/nodes', { session, state: 'DEAD', limit: 200 }, signal),
+    ...answerTo('/nodes', { session, state: 'DEAD', limit: 200 }),
     enabled: dead > 0,
     refetchInterval: false,
   });
@@ -43,19 +41,14 @@ export function useDeadNodes(session: string, dead: number) {
 /** Crashed workers. */
 export function useCrashes(session: string, live: boolean): CrashesAnswer | undefined {
   return useQuery({
-    queryKey: ['overview-crashes', session],
-    queryFn: ({ signal }) => get('/crashes', { session, limit: 8 }, signal),
+    ...answerTo('/crashes', { session, limit: 8 }),
     placeholderData: keepPreviousData,
     refetchInterval: every(live),
   }).data;
 }
 
 export function useEvents(session: string, live: boolean) {
-  return useQuery({
-    queryKey: ['overview-events', session],
-    queryFn: ({ signal }) => get('/events', { session, limit: 8 }, signal),
-    refetchInterval: every(live),
-  });
+  return useQuery({ ...answerTo('/events', { session, limit: 8 }), refetchInterval: every(live) });
 }
 
 /** Firing and pending alerts, or those at the end of the session. */

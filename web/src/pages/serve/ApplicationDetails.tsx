@@ -1,7 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { get } from '../../api/client';
-import { useSessionInterval } from '../../api/queries';
+import { useAnswer } from '../../api/queries';
 import type { ServeApplicationAnswer } from '../../api/schema';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
@@ -27,12 +25,7 @@ import css from './serve.module.css';
 export function ApplicationDetails({ name }: { name: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const interval = useSessionInterval(url.session);
-  const { data, error } = useQuery({
-    queryKey: ['serve-application', url.session, name],
-    queryFn: ({ signal }) => get('/serve/{application}', { application: name, session: url.session }, signal),
-    refetchInterval: interval,
-  });
+  const { data, error } = useAnswer('/serve/{application}', { application: name, session: url.session });
   if (data === undefined) return error === null ? null : <ErrorPanel error={error} />;
   return (
     <div data-testid="application-details">

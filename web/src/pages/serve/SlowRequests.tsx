@@ -1,10 +1,9 @@
 import { SegmentedControl } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData } from '@tanstack/react-query';
 import { Fragment, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { get } from '../../api/client';
-import { useSessionInterval } from '../../api/queries';
+import { useAnswer } from '../../api/queries';
 import type { ServeRequest } from '../../api/schema';
 import { count, duration, percent } from '../../base/format';
 import { CopyId } from '../../ui/CopyId';
@@ -27,18 +26,11 @@ export function SlowRequests({ application }: { application: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const [order, setOrder] = useState<(typeof ORDERS)[number]>('slowest');
-  const interval = useSessionInterval(url.session);
-  const { data, error } = useQuery({
-    queryKey: ['serve-requests', url.session, application, order],
-    queryFn: ({ signal }) =>
-      get(
-        '/serve-requests/{application}',
-        { application, session: url.session, order, limit: MAX_REQUESTS },
-        signal,
-      ),
-    placeholderData: keepPreviousData,
-    refetchInterval: interval,
-  });
+  const { data, error } = useAnswer(
+    '/serve-requests/{application}',
+    { application, session: url.session, order, limit: MAX_REQUESTS },
+    { placeholderData: keepPreviousData },
+  );
   if (data === undefined) return error === null ? null : <ErrorPanel error={error} />;
   const { items, total, left_out: leftOut } = data;
   return (

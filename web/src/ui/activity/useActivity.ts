@@ -1,13 +1,11 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { get } from '../../api/client';
 import { refreshEnded } from '../../api/connection';
+import { answerTo } from '../../api/queries';
 import { type Filters, taskFilters } from '../../base/url';
 
 export function useActivity(session: string, filters: Filters) {
   return useQuery({
-    queryKey: ['activity', session, filters],
-    queryFn: ({ signal }) =>
-      get('/flow/activity', { session, buckets: 400, ...taskFilters(filters) }, signal),
+    ...answerTo('/flow/activity', { session, buckets: 400, ...taskFilters(filters) }),
     placeholderData: keepPreviousData,
     refetchInterval: refreshEnded,
   });

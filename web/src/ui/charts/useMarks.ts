@@ -3,6 +3,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { get } from '../../api/client';
 import { refreshEnded } from '../../api/connection';
+import { answerTo } from '../../api/queries';
 import { programName } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 
@@ -18,8 +19,7 @@ export interface Mark {
 export function useMarks(session: string): Mark[] {
   const { t } = useTranslation();
   const events = useQuery({
-    queryKey: ['marks', 'events', session],
-    queryFn: ({ signal }) => get('/events', { session, kind: 'job,node', limit: 500 }, signal),
+    ...answerTo('/events', { session, kind: 'job,node', limit: 500 }),
     refetchInterval: refreshEnded,
   }).data;
   const alerts = useQuery({

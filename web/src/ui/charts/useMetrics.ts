@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { get } from '../../api/client';
 import { refreshEnded, refreshInterval } from '../../api/connection';
-import { queryClient } from '../../api/queries';
+import { answerTo, queryClient } from '../../api/queries';
 import { type ClusterTopic, useTopic } from '../../api/realtime';
 import type { CatalogueChart, Dashboard } from './boards';
 
@@ -10,8 +10,7 @@ export type { NameItem as MetricName } from '../../api/schema';
 
 export function useLatest(session: string, name: string, enabled = true) {
   return useQuery({
-    queryKey: ['metrics-latest', session, name],
-    queryFn: ({ signal }) => get('/metrics', { session, name, limit: 1000 }, signal),
+    ...answerTo('/metrics', { session, name, limit: 1000 }),
     enabled,
     placeholderData: keepPreviousData,
     refetchInterval: refreshEnded,
@@ -20,8 +19,7 @@ export function useLatest(session: string, name: string, enabled = true) {
 
 export function useMetricNames(session: string, q: string) {
   return useQuery({
-    queryKey: ['metric-names', session, q],
-    queryFn: ({ signal }) => get('/metrics/names', { session, q }, signal),
+    ...answerTo('/metrics/names', { session, q }),
     placeholderData: keepPreviousData,
     refetchInterval: false,
     staleTime: 30_000,

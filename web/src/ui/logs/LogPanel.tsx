@@ -2,8 +2,9 @@ import { IconDownload, IconFileText } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { apiPath, get } from '../../api/client';
+import { apiPath } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
+import { answerTo } from '../../api/queries';
 import type { LogPart } from '../../api/schema';
 import { count } from '../../base/format';
 import { toView, withSettings } from '../../base/url';
@@ -39,8 +40,7 @@ export function LogPanel({ of }: { of: LogOwner }) {
   const { t } = useTranslation();
   const [all, setAll] = useState(false);
   const logQuery = useQuery({
-    queryKey: ['logs-of', url.session, of],
-    queryFn: ({ signal }) => get('/logs/of', { session: url.session, ...of, limit: 200 }, signal),
+    ...answerTo('/logs/of', { session: url.session, ...of, limit: 200 }),
     placeholderData: keepPreviousData,
     refetchInterval: (query) =>
       query.state.data?.live ? refreshInterval(4_000) : query.state.error !== null && refreshInterval(10_000),

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import { refreshEnded } from '../../api/connection';
-import { useSessionInterval } from '../../api/queries';
+import { answerTo, useSessionInterval } from '../../api/queries';
 import { type Filters, taskFilters } from '../../base/url';
 import { unpack } from './physical';
 
@@ -39,9 +39,7 @@ export function usePhysical(
 export function useNode(session: string, at: string | undefined, id: string | undefined, filters: Filters) {
   const interval = useSessionInterval(session);
   return useQuery({
-    queryKey: ['physical-node', session, at ?? 'now', id, filters],
-    queryFn: ({ signal }) =>
-      get('/flow/physical/node', { session, at_ns: at, on_node: id, ...taskFilters(filters) }, signal),
+    ...answerTo('/flow/physical/node', { session, at_ns: at, on_node: id, ...taskFilters(filters) }),
     enabled: id !== undefined,
     retry: false,
     placeholderData: (before) => (before?.node.node_id === id ? before : undefined),
@@ -52,8 +50,7 @@ export function useNode(session: string, at: string | undefined, id: string | un
 /** The transfers between nodes until `at` (ns) or now: in the last `span` (ns), or since the beginning. */
 export function useTransfers(session: string, at: string | undefined, span: number | undefined) {
   return useQuery({
-    queryKey: ['transfers', session, at ?? 'now', span],
-    queryFn: ({ signal }) => get('/flow/transfers', { session, until_ns: at, span_ns: span }, signal),
+    ...answerTo('/flow/transfers', { session, until_ns: at, span_ns: span }),
     placeholderData: (before) => (before?.session === session ? before : undefined),
     refetchInterval: refreshEnded,
   });
