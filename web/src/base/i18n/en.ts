@@ -699,6 +699,16 @@ export const shared = {
   library: {
     problem: 'The newest state is missing',
   },
+  libraryItem: {
+    state: 'State',
+    job: 'Job',
+    started: 'Started',
+    took: 'Duration',
+    endKnownBy: {
+      job: 'ended with its job',
+      session: 'cut off when its cluster ended',
+    },
+  },
   charts: {
     range: 'Time range',
     number: 'Number',

@@ -671,6 +671,16 @@ const shared: Translated<typeof english> = {
   library: {
     problem: '未能读取最新状态',
   },
+  libraryItem: {
+    state: '状态',
+    job: '作业',
+    started: '开始时间',
+    took: '耗时',
+    endKnownBy: {
+      job: '随作业结束',
+      session: '因集群结束而中断',
+    },
+  },
   charts: {
     range: '时间范围',
     number: '数量',

@@ -1,7 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { get } from '../../api/client';
-import { useSessionInterval } from '../../api/queries';
+import { useAnswer } from '../../api/queries';
 import type { DatasetAnswer } from '../../api/schema';
 import { count, duration, percent } from '../../base/format';
 import { toView } from '../../base/url';
@@ -24,12 +22,7 @@ import { Warnings } from './Warnings';
 export function DatasetDetails({ id }: { id: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const interval = useSessionInterval(url.session);
-  const { data, error } = useQuery({
-    queryKey: ['dataset', url.session, id],
-    queryFn: ({ signal }) => get('/data/{dataset_id}', { dataset_id: id, session: url.session }, signal),
-    refetchInterval: interval,
-  });
+  const { data, error } = useAnswer('/data/{dataset_id}', { dataset_id: id, session: url.session });
   if (data === undefined) return error === null ? null : <ErrorPanel error={error} />;
   return (
     <div data-testid="dataset-details">
@@ -66,7 +59,7 @@ function Head({ dataset }: { dataset: DatasetAnswer }) {
       </h2>
       <ItemState state={dataset.state} />
       {dataset.end_known_by !== null && (
-        <span className={words.dim}>{t(`data.endKnownBy.${dataset.end_known_by}`)}</span>
+        <span className={words.dim}>{t(`libraryItem.endKnownBy.${dataset.end_known_by}`)}</span>
       )}
       {left !== null && <span className={words.dim}>{t('data.left', { time: duration(left) })}</span>}
       {dataset.job_id !== null && (

@@ -1,8 +1,7 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { get } from '../../api/client';
-import { useSessionInterval } from '../../api/queries';
+import { useAnswer } from '../../api/queries';
 import type { TrainRunAnswer } from '../../api/schema';
 import { count, duration } from '../../base/format';
 import { toItem, toView, withSettings } from '../../base/url';
@@ -26,13 +25,11 @@ export function RunDetails({ id }: { id: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const [attempt, setAttempt] = useState<string>();
-  const interval = useSessionInterval(url.session);
-  const { data, error } = useQuery({
-    queryKey: ['train-run', url.session, id, attempt],
-    queryFn: ({ signal }) => get('/train/{run_id}', { run_id: id, session: url.session, attempt }, signal),
-    placeholderData: keepPreviousData,
-    refetchInterval: interval,
-  });
+  const { data, error } = useAnswer(
+    '/train/{run_id}',
+    { run_id: id, session: url.session, attempt },
+    { placeholderData: keepPreviousData },
+  );
   if (data === undefined) return error === null ? null : <ErrorPanel error={error} />;
   const at = data.attempts.findIndex((one) => one.attempt_id === data.attempt_id);
   return (
@@ -87,7 +84,7 @@ function Head({ run }: { run: TrainRunAnswer }) {
         </h2>
         <ItemState state={run.state} />
         {run.end_known_by !== null && (
-          <span className={words.dim}>{t(`train.endKnownBy.${run.end_known_by}`)}</span>
+          <span className={words.dim}>{t(`libraryItem.endKnownBy.${run.end_known_by}`)}</span>
         )}
         <span className={library.ways}>
           {run.controller_actor_id !== null && (

@@ -22,7 +22,7 @@ export function WorkerTable({ run }: { run: TrainRunAnswer }) {
         <thead>
           <tr>
             <th data-number>{t('train.rank')}</th>
-            <th>{t('train.state')}</th>
+            <th>{t('libraryItem.state')}</th>
             {isReporting && <th>{t('train.now')}</th>}
             <th data-number title={t('train.part.own')}>
               {t('train.median')}

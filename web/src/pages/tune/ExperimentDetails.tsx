@@ -1,9 +1,8 @@
 import { NativeSelect, SegmentedControl } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { get } from '../../api/client';
-import { useSessionInterval } from '../../api/queries';
+import { useAnswer } from '../../api/queries';
 import type { TuneExperimentAnswer } from '../../api/schema';
 import { count, short } from '../../base/format';
 import { toView, withSettings } from '../../base/url';
@@ -29,24 +28,17 @@ export function ExperimentDetails({ id, trialId }: { id: string; trialId: string
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const [hovered, setHovered] = useState<string>();
-  const interval = useSessionInterval(url.session);
   const { by: metric, mode } = url.settings ?? {};
-  const { data, error } = useQuery({
-    queryKey: ['tune-experiment', url.session, id, metric, mode],
-    queryFn: ({ signal }) =>
-      get(
-        '/tune/{experiment_id}',
-        {
-          experiment_id: id,
-          session: url.session,
-          metric,
-          mode: mode === 'min' || mode === 'max' ? mode : undefined,
-        },
-        signal,
-      ),
-    placeholderData: keepPreviousData,
-    refetchInterval: interval,
-  });
+  const { data, error } = useAnswer(
+    '/tune/{experiment_id}',
+    {
+      experiment_id: id,
+      session: url.session,
+      metric,
+      mode: mode === 'min' || mode === 'max' ? mode : undefined,
+    },
+    { placeholderData: keepPreviousData },
+  );
   if (data === undefined) return error === null ? null : <ErrorPanel error={error} />;
   const choose = (chosen: string) =>
     change((before) => ({ ...before, item: chosen === '' ? id : `${id}/${chosen}` }));
@@ -82,7 +74,7 @@ function Head({ experiment }: { experiment: TuneExperimentAnswer }) {
       </h2>
       <ItemState state={experiment.state} />
       {experiment.end_known_by !== null && (
-        <span className={words.dim}>{t(`tune.endKnownBy.${experiment.end_known_by}`)}</span>
+        <span className={words.dim}>{t(`libraryItem.endKnownBy.${experiment.end_known_by}`)}</span>
       )}
       {experiment.is_restored &&
         (experiment.restored_from === null ? (

@@ -95,10 +95,10 @@ export function TrialDrawer(props: {
               {t(`tune.reason.${trial.end_reason}`)}
             </Field>
           )}
-          <Field name={t('tune.started')} hint="start_ns">
+          <Field name={t('libraryItem.started')} hint="start_ns">
             <Time ns={trial.start_ns} full />
           </Field>
-          <Field name={t('tune.took')} hint="end_ns">
+          <Field name={t('libraryItem.took')} hint="end_ns">
             {duration(elapsedNs(trial))}
           </Field>
           <Field name={t('tune.trained')} hint="time_total_s">

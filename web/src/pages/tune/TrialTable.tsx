@@ -56,12 +56,12 @@ export function TrialTable({ experiment, ...pointing }: { experiment: TuneExperi
         <thead>
           <tr>
             {column('trial', t('tune.trial'))}
-            {column('state', t('tune.state'))}
+            {column('state', t('libraryItem.state'))}
             {parameters.map(({ name, is_number }) => column(OF_PARAMETER + name, name, is_number))}
             {column('iterations', t('tune.iterations'), true)}
             {metric !== null && column('value', metric, true, t('tune.lastValue'))}
             {mode !== null && column('best', t('tune.bestValue'), true, t('tune.bestValueHint'))}
-            {column('duration', t('tune.took'), true)}
+            {column('duration', t('libraryItem.took'), true)}
             <th>{t('tune.actor')}</th>
           </tr>
         </thead>
