@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  alerts: {
-    load: () => import('./AlertsPage'),
-  },
-};
+export const page: PageCode = { alerts: { load: () => import('./AlertsPage') } };

@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  data: {
-    load: () => import('./DataPage'),
-  },
-};
+export const page: PageCode = { data: { load: () => import('./DataPage') } };

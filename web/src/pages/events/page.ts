@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  events: {
-    load: () => import('./EventsPage'),
-  },
-};
+export const page: PageCode = { events: { load: () => import('./EventsPage') } };

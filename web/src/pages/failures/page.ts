@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  failures: {
-    load: () => import('./FailuresPage'),
-  },
-};
+export const page: PageCode = { failures: { load: () => import('./FailuresPage') } };

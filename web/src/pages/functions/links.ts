@@ -1,9 +1,4 @@
 import { IconFunction } from '@tabler/icons-react';
 import type { PageLinks } from '../../shell/pages';
 
-export const links: PageLinks = {
-  functions: {
-    icon: IconFunction,
-    docs: 'reference/ui.md',
-  },
-};
+export const links: PageLinks = { functions: { icon: IconFunction, docs: 'reference/ui.md' } };

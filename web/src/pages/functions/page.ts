@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  functions: {
-    load: () => import('./FunctionsView'),
-  },
-};
+export const page: PageCode = { functions: { load: () => import('./FunctionsView') } };

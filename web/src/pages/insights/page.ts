@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  insights: {
-    load: () => import('./InsightsPage'),
-  },
-};
+export const page: PageCode = { insights: { load: () => import('./InsightsPage') } };

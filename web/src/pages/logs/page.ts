@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  logs: {
-    load: () => import('./LogsPage'),
-  },
-};
+export const page: PageCode = { logs: { load: () => import('./LogsPage') } };

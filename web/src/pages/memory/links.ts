@@ -1,9 +1,4 @@
 import { IconDatabase } from '@tabler/icons-react';
 import type { PageLinks } from '../../shell/pages';
 
-export const links: PageLinks = {
-  memory: {
-    icon: IconDatabase,
-    docs: 'reference/memory.md',
-  },
-};
+export const links: PageLinks = { memory: { icon: IconDatabase, docs: 'reference/memory.md' } };

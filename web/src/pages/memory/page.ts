@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  memory: {
-    load: () => import('./MemoryPage'),
-  },
-};
+export const page: PageCode = { memory: { load: () => import('./MemoryPage') } };

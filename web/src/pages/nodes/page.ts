@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  nodes: {
-    load: () => import('./NodesPage'),
-  },
-};
+export const page: PageCode = { nodes: { load: () => import('./NodesPage') } };

@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  serve: {
-    load: () => import('./ServePage'),
-  },
-};
+export const page: PageCode = { serve: { load: () => import('./ServePage') } };

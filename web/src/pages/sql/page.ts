@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  sql: {
-    load: () => import('./SqlPage'),
-  },
-};
+export const page: PageCode = { sql: { load: () => import('./SqlPage') } };

@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  tasks: {
-    load: () => import('./TasksView'),
-  },
-};
+export const page: PageCode = { tasks: { load: () => import('./TasksView') } };

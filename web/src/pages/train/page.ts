@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  train: {
-    load: () => import('./TrainPage'),
-  },
-};
+export const page: PageCode = { train: { load: () => import('./TrainPage') } };

@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  tune: {
-    load: () => import('./TunePage'),
-  },
-};
+export const page: PageCode = { tune: { load: () => import('./TunePage') } };

@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  flame: {
-    load: () => import('./FlameView'),
-  },
-};
+export const page: PageCode = { flame: { load: () => import('./FlameView') } };

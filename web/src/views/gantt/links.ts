@@ -1,9 +1,4 @@
 import { IconChartBar } from '@tabler/icons-react';
 import type { PageLinks } from '../../shell/pages';
 
-export const links: PageLinks = {
-  gantt: {
-    icon: IconChartBar,
-    docs: 'reference/ui.md#gantt',
-  },
-};
+export const links: PageLinks = { gantt: { icon: IconChartBar, docs: 'reference/ui.md#gantt' } };

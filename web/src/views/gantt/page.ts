@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  gantt: {
-    load: () => import('./GanttView'),
-  },
-};
+export const page: PageCode = { gantt: { load: () => import('./GanttView') } };

@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  logical: {
-    load: () => import('./LogicalView'),
-  },
-};
+export const page: PageCode = { logical: { load: () => import('./LogicalView') } };

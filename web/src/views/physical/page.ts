@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  physical: {
-    load: () => import('./PhysicalView'),
-  },
-};
+export const page: PageCode = { physical: { load: () => import('./PhysicalView') } };

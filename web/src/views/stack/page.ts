@@ -1,7 +1,3 @@
 import type { PageCode } from '../../shell/pages';
 
-export const page: PageCode = {
-  stack: {
-    load: () => import('./StackView'),
-  },
-};
+export const page: PageCode = { stack: { load: () => import('./StackView') } };
