@@ -9,6 +9,7 @@ import { Section } from './Drawer';
 import { Link } from './Link';
 import { MiniList } from './MiniList';
 import { Time } from './Time';
+import layout from './theme/layout.module.css';
 import words from './theme/words.module.css';
 import { useReasonText, useRemedyText } from './useReasonText';
 import { useSessionUrl } from './useUrl';
@@ -65,7 +66,7 @@ function Holders({ pending }: { pending: PendingItem }) {
           <Link
             key={`${one.kind} ${one.id} ${one.attempt}`}
             to={holderLink(url, one)}
-            className={css.holder}
+            className={`${layout.row} ${css.holder}`}
             testId="pending-holder"
           >
             <span className={words.ellipsis} title={one.name || one.id}>

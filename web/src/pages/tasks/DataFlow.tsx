@@ -5,6 +5,7 @@ import { Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { MiniList } from '../../ui/MiniList';
 import { isDriver } from '../../ui/taskColumns';
+import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './tasks.module.css';
@@ -80,11 +81,15 @@ function Objects(props: {
           );
           const key = `${edge.object_id}:${edge.kind}:${id}`;
           return id === null ? (
-            <span key={key} className={shared.miniRow}>
+            <span key={key} className={`${layout.row} ${shared.miniRow}`}>
               {row}
             </span>
           ) : (
-            <Link key={key} to={{ ...url, task: id, attempt: undefined }} className={shared.miniRow}>
+            <Link
+              key={key}
+              to={{ ...url, task: id, attempt: undefined }}
+              className={`${layout.row} ${shared.miniRow}`}
+            >
               {row}
             </Link>
           );

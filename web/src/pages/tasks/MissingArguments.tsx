@@ -4,6 +4,7 @@ import { shortId } from '../../base/format';
 import { Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { MiniList } from '../../ui/MiniList';
+import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useStateName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -23,7 +24,7 @@ export function MissingArguments({ task }: { task: TaskDetail }) {
           <Link
             key={one.task_id}
             to={{ ...url, task: one.task_id, attempt: undefined }}
-            className={shared.miniRow}
+            className={`${layout.row} ${shared.miniRow}`}
           >
             <span className={words.ellipsis}>{one.name ?? shortId(one.task_id)}</span>
             <span className={words.dim}>{stateName(one.state)}</span>

@@ -7,6 +7,7 @@ import { Duration } from '../../ui/Duration';
 import { Link } from '../../ui/Link';
 import { MiniList } from '../../ui/MiniList';
 import { TaskState } from '../../ui/TaskState';
+import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './tasks.module.css';
@@ -39,7 +40,7 @@ export function TaskChildren({ task }: { task: TaskDetail }) {
           <Link
             key={`${child.task_id}:${child.attempt}`}
             to={{ ...url, task: child.task_id, attempt: child.attempt }}
-            className={shared.miniRow}
+            className={`${layout.row} ${shared.miniRow}`}
           >
             <TaskState state={child.state} />
             <span className={words.ellipsis} title={child.name ?? child.task_id}>

@@ -101,7 +101,7 @@ export default function PhysicalView({ summary }: { summary: Summary | undefined
               />
             </div>
             <aside
-              className={shared.right}
+              className={`${panels.side} ${shared.right}`}
               data-under-drawer
               aria-label={t('common.details')}
               onKeyDown={(event) => {

@@ -178,7 +178,7 @@ export default function StackView({ summary }: { summary: Summary | undefined })
                 />
               )}
             </div>
-            <div className={css.right} data-under-drawer>
+            <div className={`${panels.side} ${css.right}`} data-under-drawer>
               {selected !== undefined && atNs !== null ? (
                 <NodeDetail
                   node={selected}

@@ -1,3 +1,0 @@
-import type { LogLine } from './schema';
-
-export type Level = NonNullable<LogLine['level']>;
