@@ -1,12 +1,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from './client';
-import type { CriticalPathAnswer, PathLink } from './schema';
 import { useAdaptiveRefetch } from './useAdaptiveRefetch';
 
-export type { PathLink };
 /** The chain of work and waits that determined how long a job took. */
-export type CriticalPath = CriticalPathAnswer;
-
 export function useCriticalPath(session: string, job: string | undefined, enabled: boolean) {
   const calm = useAdaptiveRefetch(session);
   return useQuery({

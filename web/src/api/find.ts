@@ -1,9 +1,7 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { answerTo } from './queries';
-import type { FoundGroup, FoundItem } from './schema';
-
-export type { FoundGroup, FoundItem };
+import type { FoundGroup } from './schema';
 
 /** Delay between the last keystroke and the request, ms. */
 const PAUSE = 150;

@@ -1,15 +1,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get, isBusy, post } from './client';
 import { refreshInterval } from './connection';
-import type { ExplainedCause, FindingItem, InsightsAnswer, WhatIfAnswer, WhatIfBody } from './schema';
+import type { InsightsAnswer, WhatIfAnswer, WhatIfBody } from './schema';
 import { useAdaptiveRefetch } from './useAdaptiveRefetch';
 
-/** Findings, causes and possible savings of a job. */
-export type Insights = InsightsAnswer;
-export type Finding = FindingItem;
-export type Cause = ExplainedCause;
-/** The predicted duration of a job with changes. */
-export type WhatIf = WhatIfAnswer;
 export type Change = WhatIfBody['changes'][number];
 
 /** Minimum interval between requests for findings shown next to other content, ms. */
@@ -42,7 +36,7 @@ export function useInsights(
 }
 
 /** Insights including replays that take a minute or more; undefined until they are available. */
-export function useLongInsights(session: string, job: string, enabled: boolean): Insights | undefined {
+export function useLongInsights(session: string, job: string, enabled: boolean): InsightsAnswer | undefined {
   return useQuery({
     queryKey: ['insights', session, job, 'long'],
     queryFn: ({ signal }) => get('/insights', { session, job_id: job, long: 'true' }, signal),
@@ -70,7 +64,7 @@ export function useWhatIf(session: string, job: string, changes: Change[]) {
   return useQuery({
     queryKey: ['whatif', session, job, changes],
     queryFn: ({ signal }) =>
-      post<WhatIf>('/what-if', { session, job_id: job, changes }, undefined, { signal }),
+      post<WhatIfAnswer>('/what-if', { session, job_id: job, changes }, undefined, { signal }),
     enabled: changes.length > 0,
     ...RETRY_WHILE_BUSY,
     placeholderData: keepPreviousData,

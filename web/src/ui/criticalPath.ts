@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { CriticalPath } from '../api/criticalPath';
+import type { CriticalPathAnswer } from '../api/schema';
 
 const SHOWN = 60;
 
@@ -15,7 +15,7 @@ export function usePathPhase(): (phase: string) => string {
 }
 
 /** The largest parts of a path by function and phase. The driver has no `without`, as it always takes time. */
-export function pathParts(path: Pick<CriticalPath, 'functions'>) {
+export function pathParts(path: Pick<CriticalPathAnswer, 'functions'>) {
   return path.functions
     .flatMap(({ name, is_driver, by_phase, without_ns }) =>
       Object.entries(by_phase).map(([phase, total]) => ({

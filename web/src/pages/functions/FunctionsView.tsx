@@ -2,9 +2,9 @@ import { Group } from '@mantine/core';
 import { IconFunction } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type CriticalPath, useCriticalPath } from '../../api/criticalPath';
+import { useCriticalPath } from '../../api/criticalPath';
 import { useFunctions, useScheduling } from '../../api/queries';
-import type { FunctionItem, FunctionSchedulingItem, Summary } from '../../api/schema';
+import type { CriticalPathAnswer, FunctionItem, FunctionSchedulingItem, Summary } from '../../api/schema';
 import { count } from '../../base/format';
 import { TIME_PARTS, type TimePart } from '../../base/scheduling';
 import { onlyMineOf, slowestOf } from '../../base/url';
@@ -255,7 +255,7 @@ function percent(share: number): string {
 function withScheduling(
   functions: FunctionItem[] = [],
   found: FunctionSchedulingItem[] = [],
-  path?: CriticalPath,
+  path?: CriticalPathAnswer,
 ): Row[] {
   const onPath = new Map(path?.functions.map((one) => [one.is_driver ? '' : one.name, one.total_ns]));
   const byName = new Map(found.map((item) => [item.func_name, item]));

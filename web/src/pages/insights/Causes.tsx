@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { Cause, Insights } from '../../api/insights';
+import type { ExplainedCause, InsightsAnswer } from '../../api/schema';
 import { duration, percent } from '../../base/format';
 import { PHASE_STATES, type SchedulingPhase } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
@@ -19,7 +19,7 @@ const PARTS = 9;
 const MIN_LABEL_SHARE = 0.12;
 
 /** A job's total time by cause. */
-export function Causes({ insights }: { insights: Insights }) {
+export function Causes({ insights }: { insights: InsightsAnswer }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const nameOf = usePartName();
@@ -91,7 +91,7 @@ const keyOf = ({ cause }: Part) =>
   cause === null ? 'other' : `${cause.phase} ${cause.is_driver} ${cause.name}`;
 
 /** Explains a major cause. */
-function useExplanation(): (cause: Cause) => string {
+function useExplanation(): (cause: ExplainedCause) => string {
   const { t } = useTranslation();
   return ({ phase, name, is_driver: isDriver, total_ns: total }) => {
     const code = phase === 'executing' && isDriver ? 'driver' : phase;
@@ -103,7 +103,7 @@ function useExplanation(): (cause: Cause) => string {
 }
 
 /** The name of a part, and additional information in muted text. */
-function usePartName(): (cause: Cause | null) => { name: string; detail: string } {
+function usePartName(): (cause: ExplainedCause | null) => { name: string; detail: string } {
   const { t } = useTranslation();
   const phaseName = usePathPhase();
   return (cause) => {
@@ -129,7 +129,7 @@ const shadedColor = (parts: readonly Part[], part: Part) =>
  * A function that executed or awaited links to its slowest attempts, all other causes to the path on the
  * Gantt chart.
  */
-function placeOf(url: SessionUrl, job: string, cause: Cause): SessionUrl {
+function placeOf(url: SessionUrl, job: string, cause: ExplainedCause): SessionUrl {
   if (!['executing', 'awaiting'].includes(cause.phase) || cause.is_driver || cause.name === '')
     return withSettings(toView(url, 'gantt', { job_id: job }), { path: '1' });
   return withFilter(slowestOf(url, { func_name: cause.name, type: null }), 'job_id', job);

@@ -1,7 +1,7 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Finding } from '../../api/insights';
+import type { FindingItem } from '../../api/schema';
 import { toView, withSettings } from '../../base/url';
 import { Severity } from '../../ui/alerts/Severity';
 import { severityTone } from '../../ui/alerts/severity';
@@ -15,7 +15,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './FindingCard.module.css';
 
 interface Props {
-  finding: Finding;
+  finding: FindingItem;
   job: string;
   /** The URL names this finding, so it is opened and scrolled into view. */
   isWanted: boolean;
@@ -68,7 +68,7 @@ export function FindingCard({ finding, job, isWanted, isFirst }: Props) {
   );
 }
 
-function Evidence({ finding }: { finding: Finding }) {
+function Evidence({ finding }: { finding: FindingItem }) {
   const { t } = useTranslation();
   const texts = useFindingTexts();
   return (
@@ -106,7 +106,7 @@ function Sketch({ code }: { code: string }) {
 }
 
 /** Links to views that show the finding. */
-function FindingLinks({ finding, job }: { finding: Finding; job: string }) {
+function FindingLinks({ finding, job }: { finding: FindingItem; job: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const filters = filtersOf(finding);

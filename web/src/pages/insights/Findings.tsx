@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Insights } from '../../api/insights';
+import type { InsightsAnswer } from '../../api/schema';
 import { count } from '../../base/format';
 import { findingKey } from '../../ui/insights/findings';
 import { useFindingTexts } from '../../ui/insights/useFindingTexts';
@@ -14,7 +14,7 @@ import css from './Findings.module.css';
 const SHOWN = 10;
 
 /** Findings by saving, largest first, followed by the checks that could not run. */
-export function Findings({ insights }: { insights: Insights }) {
+export function Findings({ insights }: { insights: InsightsAnswer }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const [all, setAll] = useState(false);
@@ -52,7 +52,7 @@ export function Findings({ insights }: { insights: Insights }) {
   );
 }
 
-function SkippedChecks({ silent }: Pick<Insights, 'silent'>) {
+function SkippedChecks({ silent }: Pick<InsightsAnswer, 'silent'>) {
   const { t } = useTranslation();
   const texts = useFindingTexts();
   return (

@@ -1,8 +1,9 @@
 import { Group } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Change, Insights } from '../../api/insights';
+import type { Change } from '../../api/insights';
 import { useNodeChoices } from '../../api/queries';
+import type { InsightsAnswer } from '../../api/schema';
 import { count, duration, percent } from '../../base/format';
 import { onlyMineOf } from '../../base/url';
 import { OnlyMineSwitch, useLibraryTexts } from '../../ui/insights/OnlyMine';
@@ -27,7 +28,7 @@ const TRIED_SPEEDUP = 2;
 type Try = (change: Change) => void;
 
 /** Possible savings per function and by other changes, largest first. */
-export function Gains({ insights, onTry }: { insights: Insights; onTry: Try }) {
+export function Gains({ insights, onTry }: { insights: InsightsAnswer; onTry: Try }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const libraryTexts = useLibraryTexts();
@@ -59,7 +60,7 @@ export function Gains({ insights, onTry }: { insights: Insights; onTry: Try }) {
 }
 
 /** Number of functions and attempts per library. */
-function byLibrary(functions: Insights['functions']) {
+function byLibrary(functions: InsightsAnswer['functions']) {
   const found = new Map<string, { library: string; functions: number; attempts: number }>();
   for (const { origin, attempts } of functions) {
     if (origin === null || isOwn(origin)) continue;
@@ -70,7 +71,7 @@ function byLibrary(functions: Insights['functions']) {
 }
 
 function FunctionTable(props: {
-  functions: Insights['functions'];
+  functions: InsightsAnswer['functions'];
   /** Number of functions that the server lists, including those of libraries. */
   listed: number;
   total: number;
@@ -136,7 +137,7 @@ function FunctionTable(props: {
   );
 }
 
-function OptionTable(props: { options: Insights['options']; most: number; onTry: Try }) {
+function OptionTable(props: { options: InsightsAnswer['options']; most: number; onTry: Try }) {
   const { t } = useTranslation();
   const cpus = useCpus();
   const { options, most, onTry } = props;
@@ -225,7 +226,10 @@ function SavingHead() {
   );
 }
 
-type Gain = Pick<Insights['options'][number], 'saving_ns' | 'saving_low_ns' | 'saving_high_ns' | 'share'>;
+type Gain = Pick<
+  InsightsAnswer['options'][number],
+  'saving_ns' | 'saving_low_ns' | 'saving_high_ns' | 'share'
+>;
 
 function Saving({ gain, most }: { gain: Gain; most: number }) {
   const range = useRange();

@@ -3,8 +3,9 @@ import { IconStethoscope } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
-import { type Change, type Insights, useInsights, useLongInsights } from '../../api/insights';
+import { type Change, useInsights, useLongInsights } from '../../api/insights';
 import { useJobChoices } from '../../api/queries';
+import type { InsightsAnswer } from '../../api/schema';
 import { withFilter, withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
@@ -48,7 +49,7 @@ export default function InsightsPage() {
 }
 
 /** `soon` is the answer without long replays. Those start when the job has ended. */
-function Answer({ soon }: { soon: Insights }) {
+function Answer({ soon }: { soon: InsightsAnswer }) {
   const takesLong = soon.withheld?.code === 'takes_long' && !soon.so_far;
   const insights = useLongInsights(soon.session, soon.job_id, takesLong) ?? soon;
   const [, setChanges] = useChanges();

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { WhatIf } from '../../api/insights';
+import type { WhatIfAnswer } from '../../api/schema';
 import { duration, percent } from '../../base/format';
 import { usePalette } from '../../ui/canvas';
 import { Link } from '../../ui/Link';
@@ -14,7 +14,7 @@ const SHOWN = 8;
 const TICKS = 4;
 
 /** The critical path of the replay: its stretches in order of time, and by function. */
-export function NewPath({ answer }: { answer: WhatIf }) {
+export function NewPath({ answer }: { answer: WhatIfAnswer }) {
   const { t } = useTranslation();
   const look = usePalette();
   const [url] = useSessionUrl();

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type Insights, useLongProgress } from '../../api/insights';
+import { useLongProgress } from '../../api/insights';
+import type { InsightsAnswer } from '../../api/schema';
 import { clockTime, count, duration } from '../../base/format';
 import { useVerdict } from '../../ui/insights/useVerdict';
 import { VerdictActor } from '../../ui/insights/VerdictActor';
@@ -11,7 +12,7 @@ import { useWithheld } from './useWithheld';
 import css from './VerdictHead.module.css';
 
 /** A sentence about what bound the job, key figures, and why nothing is predicted where that is so. */
-export function VerdictHead({ insights }: { insights: Insights }) {
+export function VerdictHead({ insights }: { insights: InsightsAnswer }) {
   const { t } = useTranslation();
   const verdict = useVerdict(insights);
   const withheld = useWithheld(insights);
@@ -73,7 +74,7 @@ export function VerdictHead({ insights }: { insights: Insights }) {
 }
 
 /** Progress of long replays. */
-function Replaying({ insights }: { insights: Insights }) {
+function Replaying({ insights }: { insights: InsightsAnswer }) {
   const { t } = useTranslation();
   const share = useLongProgress(insights.session, insights.job_id);
   return (

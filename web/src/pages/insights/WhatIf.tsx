@@ -1,7 +1,8 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { type Change, type Insights, useWhatIf } from '../../api/insights';
+import { type Change, useWhatIf } from '../../api/insights';
+import type { InsightsAnswer } from '../../api/schema';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Prose } from '../../ui/Prose';
 import { Panel, PanelText } from '../../ui/panels/Panel';
@@ -19,7 +20,7 @@ import { WhatIfResult } from './WhatIfResult';
 const PAUSE = 250;
 
 /** Predicts the duration of the job with chosen changes. */
-export function WhatIf({ insights }: { insights: Insights }) {
+export function WhatIf({ insights }: { insights: InsightsAnswer }) {
   const { t } = useTranslation();
   const [changes, setChanges] = useChanges();
   const withheld = useWithheld(insights);
@@ -50,7 +51,7 @@ export function WhatIf({ insights }: { insights: Insights }) {
   );
 }
 
-function Answer({ insights, changes }: { insights: Insights; changes: Change[] }) {
+function Answer({ insights, changes }: { insights: InsightsAnswer; changes: Change[] }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const [question] = useDebouncedValue(changes, PAUSE);

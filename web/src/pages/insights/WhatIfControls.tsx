@@ -2,8 +2,9 @@ import { NumberInput, Select, Slider, Switch } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Change, Insights } from '../../api/insights';
+import type { Change } from '../../api/insights';
 import { answerTo } from '../../api/queries';
+import type { InsightsAnswer } from '../../api/schema';
 import { useSessionUrl } from '../../ui/useUrl';
 import { amountOf, changeOf, partsOfChange, withChange, withoutChange } from './changes';
 import css from './WhatIfControls.module.css';
@@ -17,7 +18,7 @@ const MARKS = [0.25, 1, 2, 4, 10].map((times) => ({
 const OPTIONS = ['no_startup', 'no_stragglers', 'no_retries', 'no_transfer'] as const;
 
 interface Props {
-  insights: Insights;
+  insights: InsightsAnswer;
   changes: Change[];
   setChanges: (next: (before: Change[]) => Change[]) => void;
 }
@@ -82,7 +83,7 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 
 const OF_FUNCTIONS: ReadonlySet<string> = new Set(['speed', 'num_cpus', 'batch', 'one_get']);
 
-function FunctionControls(props: { insights: Insights; changes: Change[]; set: SetAmount }) {
+function FunctionControls(props: { insights: InsightsAnswer; changes: Change[]; set: SetAmount }) {
   const { t } = useTranslation();
   const { changes, set } = props;
   const functions = props.insights.functions;

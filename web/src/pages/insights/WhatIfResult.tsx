@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { WhatIf } from '../../api/insights';
+import type { WhatIfAnswer } from '../../api/schema';
 import { duration, percent } from '../../base/format';
 import { useRange } from '../../ui/insights/useRange';
 import { ShareBar } from '../../ui/ShareBar';
@@ -11,7 +11,7 @@ import css from './WhatIfResult.module.css';
 const MIN_SAVING = 0.001;
 
 /** The predicted duration with the changes, next to the recorded one. */
-export function WhatIfResult({ answer, outdated }: { answer: WhatIf; outdated: boolean }) {
+export function WhatIfResult({ answer, outdated }: { answer: WhatIfAnswer; outdated: boolean }) {
   const { t } = useTranslation();
   const range = useRange();
   const { baseline_ns: before, predicted_ns, saving_ns, speedup, utilisation, utilisation_before } = answer;

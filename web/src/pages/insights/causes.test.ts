@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { Cause } from '../../api/insights';
+import type { ExplainedCause } from '../../api/schema';
 import { partsOf, shadeOf } from './causes';
 
-const cause = (name: string, share: number, phase = 'executing'): Cause => ({
+const cause = (name: string, share: number, phase = 'executing'): ExplainedCause => ({
   phase,
   name,
   is_driver: false,

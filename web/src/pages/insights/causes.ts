@@ -1,8 +1,8 @@
-import type { Cause } from '../../api/insights';
+import type { ExplainedCause } from '../../api/schema';
 
 /** A part of the bar; one without a cause stands for the rest. */
 export interface Part {
-  cause: Cause | null;
+  cause: ExplainedCause | null;
   total_ns: number;
   share: number;
 }
@@ -11,7 +11,7 @@ export interface Part {
 const MIN_SHARE = 0.0005;
 
 /** Parts of the bar: the `most` largest causes, and the rest to make them add up to 1. */
-export function partsOf(causes: readonly Cause[], whole: number, most: number): Part[] {
+export function partsOf(causes: readonly ExplainedCause[], whole: number, most: number): Part[] {
   const shown = causes.slice(0, most).filter(({ share }) => share > MIN_SHARE);
   const rest = 1 - shown.reduce((sum, { share }) => sum + share, 0);
   const parts: Part[] = shown.map((cause) => ({ cause, total_ns: cause.total_ns, share: cause.share }));

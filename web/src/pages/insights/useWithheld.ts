@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { Insights } from '../../api/insights';
+import type { InsightsAnswer } from '../../api/schema';
 import { count, duration } from '../../base/format';
 
 /** Why nothing is predicted, in the user's language; null if there is a prediction. */
@@ -7,7 +7,7 @@ export function useWithheld({
   withheld,
   calibration,
   attempts,
-}: Pick<Insights, 'withheld' | 'calibration' | 'attempts'>): string | null {
+}: Pick<InsightsAnswer, 'withheld' | 'calibration' | 'attempts'>): string | null {
   const { t } = useTranslation();
   if (withheld === null) return null;
   return t(`insights.withheld.${withheld.code}`, {

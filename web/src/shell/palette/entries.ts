@@ -1,4 +1,4 @@
-import type { FoundGroup, FoundItem } from '../../api/find';
+import type { FoundGroup, FoundItem } from '../../api/schema';
 import { shortId } from '../../base/format';
 import { type SessionUrl, toItem, toView, type Url, type View, withSettings } from '../../base/url';
 

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { AlertState } from '../../api/alerts';
+import type { RuleInfo } from '../../api/schema';
 
 export type SeverityTone = 'bad' | 'waiting' | 'quiet';
 
@@ -12,12 +12,12 @@ export function severityTone(severity: string): SeverityTone {
 /**
  * Firing alerts have the colour of their severity, even after their cluster ended. Pending ones are neutral.
  */
-export function alertTone(alert: { state: AlertState; severity: string }): SeverityTone {
+export function alertTone(alert: { state: RuleInfo['state']; severity: string }): SeverityTone {
   return alert.state === 'firing' || alert.state === 'ended' ? severityTone(alert.severity) : 'quiet';
 }
 
 /** The tone of the most severe firing alert. */
-export function worstTone(alerts: readonly { state: AlertState; severity: string }[]): SeverityTone {
+export function worstTone(alerts: readonly { state: RuleInfo['state']; severity: string }[]): SeverityTone {
   const tones = new Set(alerts.map(alertTone));
   return (['bad', 'waiting'] as const).find((tone) => tones.has(tone)) ?? 'quiet';
 }

@@ -1,6 +1,6 @@
 import { IconAlertTriangle, IconInfoCircle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { Finding } from '../../api/insights';
+import type { FindingItem } from '../../api/schema';
 import { severityTone, useSeverityName } from '../alerts/severity';
 import { Link } from '../Link';
 import { useSessionUrl } from '../useUrl';
@@ -9,7 +9,7 @@ import { toFinding } from './findings';
 import { useFindingTexts } from './useFindingTexts';
 
 /** A badge next to a function or class with a finding. It shows the severity and links to the finding. */
-export function FindingBadge({ finding, job }: { finding: Finding | undefined; job: string }) {
+export function FindingBadge({ finding, job }: { finding: FindingItem | undefined; job: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const texts = useFindingTexts();

@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
-import { type Insights, useInsights } from '../../api/insights';
+import { useInsights } from '../../api/insights';
+import type { InsightsAnswer } from '../../api/schema';
 import { clockTime } from '../../base/format';
 import { toView } from '../../base/url';
 import { Severity } from '../alerts/Severity';
@@ -39,7 +40,7 @@ export function InsightsPanel({ job }: { job?: string }) {
   );
 }
 
-function Summary({ insights }: { insights: Insights }) {
+function Summary({ insights }: { insights: InsightsAnswer }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const verdict = useVerdict(insights);

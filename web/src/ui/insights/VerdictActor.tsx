@@ -1,11 +1,11 @@
 import { useTranslation } from 'react-i18next';
-import type { Insights } from '../../api/insights';
+import type { InsightsAnswer } from '../../api/schema';
 import { toItem } from '../../base/url';
 import { Link } from '../Link';
 import { useSessionUrl } from '../useUrl';
 
 /** Links to the actor that the verdict names. */
-export function VerdictActor({ insights }: { insights: Insights }) {
+export function VerdictActor({ insights }: { insights: InsightsAnswer }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const actor = insights.verdict?.actor ?? null;

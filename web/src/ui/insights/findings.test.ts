@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import type { Finding } from '../../api/insights';
+import type { FindingItem } from '../../api/schema';
 import { zhKinds } from '../../base/i18n/zh.insights';
 import { filtersOf, findingKey, numberText, plainName } from './findings';
 import { findingOf } from './useFindings';
 
-const FINDING: Finding = {
+const FINDING: FindingItem = {
   kind: 'get_in_loop',
   title: 'ray.get in a loop',
   severity: 'critical',

@@ -1,18 +1,18 @@
-import type { Finding } from '../../api/insights';
+import type { FindingItem } from '../../api/schema';
 import { bytes, count, duration } from '../../base/format';
 import { FILTERS, type Filters, type SessionUrl, toView, withSettings } from '../../base/url';
 
 /** A finding's key in the URL: its kind and place. */
-export const findingKey = ({ kind, function: name, actor_class, caller }: Finding) =>
+export const findingKey = ({ kind, function: name, actor_class, caller }: FindingItem) =>
   [kind, name ?? actor_class ?? '', caller ?? ''].join(':').replace(/:+$/, '');
 
 /** The page of a job's findings, with one of them opened. */
-export function toFinding(url: SessionUrl, job: string, finding: Finding): SessionUrl {
+export function toFinding(url: SessionUrl, job: string, finding: FindingItem): SessionUrl {
   return withSettings(toView(url, 'insights', { job_id: job }), { finding: findingKey(finding) });
 }
 
 /** The filters of a finding that lists support. */
-export const filtersOf = (finding: Finding): Filters =>
+export const filtersOf = (finding: FindingItem): Filters =>
   Object.fromEntries(
     FILTERS.flatMap((name) => (finding.filters[name] ? [[name, finding.filters[name]]] : [])),
   );

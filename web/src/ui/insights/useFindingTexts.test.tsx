@@ -1,16 +1,16 @@
 import { screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
-import type { Finding } from '../../api/insights';
+import type { FindingItem } from '../../api/schema';
 import type { Language } from '../../base/i18n/language';
 import { render } from '../../testing/render';
 import { useFindingTexts } from './useFindingTexts';
 
-function Gain({ finding }: { finding: Finding }) {
+function Gain({ finding }: { finding: FindingItem }) {
   return <p data-testid="gain">{useFindingTexts().gain(finding)}</p>;
 }
 
-async function gain(finding: Partial<Finding>, language: Language = 'en'): Promise<string | null> {
-  const { unmount } = await render(<Gain finding={finding as Finding} />, { language });
+async function gain(finding: Partial<FindingItem>, language: Language = 'en'): Promise<string | null> {
+  const { unmount } = await render(<Gain finding={finding as FindingItem} />, { language });
   const text = screen.getByTestId('gain').textContent;
   unmount();
   return text;

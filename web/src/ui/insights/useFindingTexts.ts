@@ -1,6 +1,6 @@
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
-import type { Finding } from '../../api/insights';
+import type { FindingItem } from '../../api/schema';
 import { duration, percent } from '../../base/format';
 import { numberText, plainName } from './findings';
 import { useRange } from './useRange';
@@ -19,12 +19,12 @@ export function useFindingTexts() {
       ? translate(`insights.kinds.${kind}.title`, {})
       : (english ?? plainName(kind));
   /** The function or class of a finding; empty if it concerns the whole job. */
-  const place = (finding: Pick<Finding, 'function' | 'actor_class'>) =>
+  const place = (finding: Pick<FindingItem, 'function' | 'actor_class'>) =>
     finding.function ?? finding.actor_class ?? '';
   return {
     title,
     place,
-    advice: (finding: Finding) => {
+    advice: (finding: FindingItem) => {
       const key = `kinds.${finding.kind}.advice`;
       if (!hasText(key)) return finding.advice;
       const { function: name, actor_class, caller, origin } = finding;
@@ -39,7 +39,7 @@ export function useFindingTexts() {
     },
     number: (name: string) =>
       hasText(`numbers.${name}`) ? translate(`insights.numbers.${name}`, {}) : plainName(name),
-    gain: ({ is_risk, on_path_ns, saving_low_ns: low, saving_high_ns: high, cost_ns, share }: Finding) =>
+    gain: ({ is_risk, on_path_ns, saving_low_ns: low, saving_high_ns: high, cost_ns, share }: FindingItem) =>
       is_risk
         ? t(on_path_ns === 0 ? 'insights.findings.free' : 'insights.findings.risk')
         : low === null || high === null

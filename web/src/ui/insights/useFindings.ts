@@ -1,19 +1,20 @@
 import { useMemo } from 'react';
-import { type Finding, useInsights } from '../../api/insights';
+import { useInsights } from '../../api/insights';
+import type { FindingItem } from '../../api/schema';
 
 /** Findings that are known so far, by place. */
 export interface Findings {
   /** The most severe finding of a function or an actor class, or of one actor of that class. */
-  of: (name: string | null | undefined, actorId?: string | null) => Finding | undefined;
+  of: (name: string | null | undefined, actorId?: string | null) => FindingItem | undefined;
   /** The most severe finding of the driver itself. */
-  driver: Finding | undefined;
+  driver: FindingItem | undefined;
   job: string;
 }
 
 const NONE: Findings = { of: () => undefined, driver: undefined, job: '' };
 
 /** The names under which a finding is shown. A class has its own name and the prefix of its methods. */
-function namesOf({ function: name, actor_class, filters }: Finding): string[] {
+function namesOf({ function: name, actor_class, filters }: FindingItem): string[] {
   if (name !== null) return [name];
   if (actor_class === null) return [];
   const short = actor_class.split('.').at(-1) ?? actor_class;
@@ -25,10 +26,10 @@ function namesOf({ function: name, actor_class, filters }: Finding): string[] {
  * to places that show all actors of the class together.
  */
 export function findingOf(
-  findings: readonly Finding[],
+  findings: readonly FindingItem[],
   name: string,
   actorId?: string | null,
-): Finding | undefined {
+): FindingItem | undefined {
   return findings.find((finding) => {
     const { actor_id } = finding.filters;
     return namesOf(finding).includes(name) && (!actorId || !actor_id || actor_id === actorId);

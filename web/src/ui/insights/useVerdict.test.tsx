@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
-import type { Insights } from '../../api/insights';
+import type { InsightsAnswer } from '../../api/schema';
 import { enInsights } from '../../base/i18n/en.insights';
 import type { Language } from '../../base/i18n/language';
 import { render } from '../../testing/render';
 import { useVerdict } from './useVerdict';
 
-type Verdict = NonNullable<Insights['verdict']>;
+type Verdict = NonNullable<InsightsAnswer['verdict']>;
 
 const VERDICT: Verdict = {
   code: 'actor',
@@ -29,16 +29,16 @@ const FINDING = {
   title: 'An actor is the bottleneck',
   function: null,
   actor_class: 'Board',
-} as Insights['findings'][number];
+} as InsightsAnswer['findings'][number];
 
-function Sentence({ insights }: { insights: Insights }) {
+function Sentence({ insights }: { insights: InsightsAnswer }) {
   const verdict = useVerdict(insights);
   return <p data-testid="said">{verdict === null ? 'nothing' : `${verdict.bound} ${verdict.remedy}`}</p>;
 }
 
 async function sentence(
   verdict: Partial<Verdict> | null,
-  findings: Insights['findings'] = [FINDING],
+  findings: InsightsAnswer['findings'] = [FINDING],
   language: Language = 'en',
 ): Promise<string | null> {
   const insights = {
@@ -46,7 +46,7 @@ async function sentence(
     calibration: { recorded_ns: 1e10, replayed_ns: 1e10, error: 0 },
     findings,
     functions: [{ function: 'driver', is_driver: true }],
-  } as Insights;
+  } as InsightsAnswer;
   const { unmount } = await render(<Sentence insights={insights} />, { language });
   const text = screen.getByTestId('said').textContent;
   unmount();

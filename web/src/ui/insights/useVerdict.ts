@@ -1,10 +1,10 @@
 import { useTranslation } from 'react-i18next';
-import type { Insights } from '../../api/insights';
+import type { InsightsAnswer } from '../../api/schema';
 import { duration, percent, shortId } from '../../base/format';
 import { useFindingTexts } from './useFindingTexts';
 import { useRange } from './useRange';
 
-type Actor = NonNullable<NonNullable<Insights['verdict']>['actor']>;
+type Actor = NonNullable<NonNullable<InsightsAnswer['verdict']>['actor']>;
 
 /** `pid 123 @ host`, or the ID. */
 function placeOf(actor: Actor): string {
@@ -13,7 +13,7 @@ function placeOf(actor: Actor): string {
 }
 
 /** A sentence on what bound a job and one on the best remedy; null for a job without duration. */
-export function useVerdict(insights: Insights): { bound: string; remedy: string | null } | null {
+export function useVerdict(insights: InsightsAnswer): { bound: string; remedy: string | null } | null {
   const { t } = useTranslation();
   const texts = useFindingTexts();
   const range = useRange();

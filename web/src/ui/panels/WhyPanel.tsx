@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { type CriticalPath, useCriticalPath } from '../../api/criticalPath';
+import { useCriticalPath } from '../../api/criticalPath';
+import type { CriticalPathAnswer } from '../../api/schema';
 import { duration, percent } from '../../base/format';
 import { PHASE_STATES, type SchedulingPhase } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
@@ -44,7 +45,7 @@ export function WhyPanel({ job: of }: { job?: string }) {
   );
 }
 
-function Parts({ path }: { path: CriticalPath }) {
+function Parts({ path }: { path: CriticalPathAnswer }) {
   const { t } = useTranslation();
   const causes = path.causes.slice(0, BARS);
   const whole = Math.max(1, path.duration_ns);
@@ -77,7 +78,7 @@ function Part({
   whole,
   job,
 }: {
-  cause: CriticalPath['causes'][number];
+  cause: CriticalPathAnswer['causes'][number];
   whole: number;
   job: string | null;
 }) {

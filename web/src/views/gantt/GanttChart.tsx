@@ -1,7 +1,6 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { CriticalPath } from '../../api/criticalPath';
-import type { GanttAnswer, GanttLane } from '../../api/schema';
+import type { CriticalPathAnswer, GanttAnswer, GanttLane } from '../../api/schema';
 import { count } from '../../base/format';
 import { toFinding } from '../../ui/insights/findings';
 import layout from '../../ui/theme/layout.module.css';
@@ -31,7 +30,7 @@ export function GanttChart(props: {
    */
   shift: number;
   window: Span;
-  path: CriticalPath | undefined;
+  path: CriticalPathAnswer | undefined;
   pathShift: number;
   canvas: React.RefObject<HTMLCanvasElement | null>;
   /** The chosen range of time, and a previous one that was kept for comparison. */

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { CriticalPath } from '../../api/criticalPath';
+import type { CriticalPathAnswer } from '../../api/schema';
 import { count, duration, percent } from '../../base/format';
 import { usePalette } from '../../ui/canvas';
 import { pathParts, usePathPhase } from '../../ui/criticalPath';
@@ -14,7 +14,7 @@ const HELD_SHARE = 0.05;
 
 /** The parts of the critical path, largest first. */
 export function GanttPath(props: {
-  path: CriticalPath | undefined;
+  path: CriticalPathAnswer | undefined;
   error: Error | null;
   onShow: (name: string, phase: string, isDriver: boolean) => void;
 }) {

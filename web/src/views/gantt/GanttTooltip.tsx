@@ -1,6 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { Finding } from '../../api/insights';
-import type { GanttAnswer, GanttLane } from '../../api/schema';
+import type { FindingItem, GanttAnswer, GanttLane } from '../../api/schema';
 import { count, duration, shortId } from '../../base/format';
 import { Severity } from '../../ui/alerts/Severity';
 import type { Size } from '../../ui/canvas';
@@ -104,7 +103,7 @@ function BarTooltip({ data, bar, detail }: { data: GanttAnswer; bar: number; det
 function LaneTooltip(props: {
   lane: GanttLane;
   label?: { text: string; detail: string };
-  finding: Finding | undefined;
+  finding: FindingItem | undefined;
 }) {
   const { lane, label, finding } = props;
   const { t } = useTranslation();

@@ -6,9 +6,8 @@
 import type { TFunction } from 'i18next';
 import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Finding } from '../../api/insights';
 import { useTask } from '../../api/queries';
-import type { GanttAnswer, GanttLane, RangeLane } from '../../api/schema';
+import type { FindingItem, GanttAnswer, GanttLane, RangeLane } from '../../api/schema';
 import { count, shortId } from '../../base/format';
 import { workerName } from '../../base/workerName';
 import { severityTone } from '../../ui/alerts/severity';
@@ -46,7 +45,7 @@ export function useRowLabels(
   lanes: ReadonlyMap<number, GanttLane>,
   profile: Scene['profile'],
   nodeProfile: Scene['nodeProfile'],
-  findingOf: (lane: GanttLane) => Finding | undefined,
+  findingOf: (lane: GanttLane) => FindingItem | undefined,
 ): Scene['labels'] {
   const { t } = useTranslation();
   return useCallback(
@@ -81,7 +80,7 @@ export function useRowLabels(
 }
 
 /** The finding about the function or class of a lane. */
-export function findingOfLane(findings: Findings, lane: GanttLane): Finding | undefined {
+export function findingOfLane(findings: Findings, lane: GanttLane): FindingItem | undefined {
   if (lane.kind === 'function') return findings.of(lane.id);
   if (lane.kind === 'path') return findings.of(lane.label);
   return lane.kind === 'actor' || lane.kind === 'worker'

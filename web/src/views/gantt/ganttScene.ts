@@ -1,7 +1,6 @@
 /** The content of the Gantt chart and its layout. */
 
-import type { PathLink } from '../../api/criticalPath';
-import type { GanttAnswer } from '../../api/schema';
+import type { GanttAnswer, PathLink } from '../../api/schema';
 import type { SeverityTone } from '../../ui/alerts/severity';
 import type { Size } from '../../ui/canvas';
 import type { Span } from '../shared/span';

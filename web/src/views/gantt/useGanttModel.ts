@@ -1,8 +1,6 @@
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { CriticalPath } from '../../api/criticalPath';
-import type { Finding } from '../../api/insights';
-import type { GanttAnswer, GanttLane } from '../../api/schema';
+import type { CriticalPathAnswer, FindingItem, GanttAnswer, GanttLane } from '../../api/schema';
 import { useFindings } from '../../ui/insights/useFindings';
 import { useSessionUrl } from '../../ui/useUrl';
 import {
@@ -27,7 +25,7 @@ export interface GanttModel {
   lanes: ReadonlyMap<number, GanttLane>;
   labels: Scene['labels'];
   /** The finding about a lane. */
-  findingOf: (lane: GanttLane) => Finding | undefined;
+  findingOf: (lane: GanttLane) => FindingItem | undefined;
   findingsJob: string;
   layout: Layout;
   /** How many attempts of a lane, or of its node, ran at once. */
@@ -45,7 +43,7 @@ export function useGanttModel(
   data: GanttAnswer | undefined,
   nodes: GanttAnswer | undefined,
   folding: GanttFolding,
-  path: CriticalPath | undefined,
+  path: CriticalPathAnswer | undefined,
   pathShift: number,
 ): GanttModel {
   const [url] = useSessionUrl();

@@ -1,3 +1,0 @@
-import type { RuleInfo } from './schema';
-
-export type AlertState = RuleInfo['state'];
