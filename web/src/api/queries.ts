@@ -1,5 +1,6 @@
 import {
   keepPreviousData,
+  type Query,
   QueryClient,
   queryOptions,
   type UseQueryOptions,
@@ -33,6 +34,12 @@ export const answerTo = <P extends keyof Paths>(path: P, params: ParamsOf<P>) =>
     queryFn: ({ signal }) => get(path, params as object, signal),
   });
 
+/** Selects the queries of a path and of the paths below it. */
+export const isOf =
+  (path: string) =>
+  ({ queryKey }: Pick<Query, 'queryKey'>) =>
+    String(queryKey[0]).startsWith(path);
+
 const sessionsWith = (q?: string) =>
   queryOptions({
     queryKey: q === undefined ? ['sessions'] : ['sessions', q],
@@ -51,8 +58,7 @@ export function useFoundSessions(q: string) {
 
 export function useSummary(session: string | undefined) {
   return useQuery({
-    queryKey: ['summary', session],
-    queryFn: ({ signal }) => get('/summary', { session }, signal),
+    ...answerTo('/summary', { session }),
     enabled: session !== undefined,
   });
 }
@@ -106,26 +112,21 @@ export function useAnswer<P extends keyof Paths>(
 
 export function useTask(session: string, taskId: string | undefined) {
   return useQuery({
-    queryKey: ['task', session, taskId],
-    queryFn: ({ signal }) => get('/tasks/{task_id}', { task_id: taskId, session }, signal),
+    ...answerTo('/tasks/{task_id}', { task_id: taskId, session }),
     enabled: taskId !== undefined,
     refetchInterval: (query) => (isMissing(query.state.error) ? refreshEnded() : refreshLive()),
   });
 }
 
-const nodesOf = (session: string) =>
-  queryOptions({
-    queryKey: ['choices', '/nodes', session],
-    queryFn: ({ signal }) => get('/nodes', { session, limit: 1000 }, signal),
-    placeholderData: keepPreviousData,
-  });
+const nodesOf = (session: string) => ({
+  ...answerTo('/nodes', { session, limit: 1000 }),
+  placeholderData: keepPreviousData,
+});
 
-const jobsOf = (session: string) =>
-  queryOptions({
-    queryKey: ['choices', '/jobs', session],
-    queryFn: ({ signal }) => get('/jobs', { session, limit: 1000 }, signal),
-    placeholderData: keepPreviousData,
-  });
+const jobsOf = (session: string) => ({
+  ...answerTo('/jobs', { session, limit: 1000 }),
+  placeholderData: keepPreviousData,
+});
 
 /** Options of a filter: all nodes (the first 1000). */
 export function useNodeChoices(session: string) {

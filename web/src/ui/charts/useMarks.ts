@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { get } from '../../api/client';
 import { refreshEnded } from '../../api/connection';
 import { answerTo } from '../../api/queries';
 import { programName } from '../../base/format';
@@ -23,8 +22,7 @@ export function useMarks(session: string): Mark[] {
     refetchInterval: refreshEnded,
   }).data;
   const alerts = useQuery({
-    queryKey: ['alerts', 'marks', session],
-    queryFn: ({ signal }) => get('/alerts/history', { session, limit: 200 }, signal),
+    ...answerTo('/alerts/history', { session, limit: 200 }),
     refetchInterval: refreshEnded,
   }).data;
   return useMemo(() => {

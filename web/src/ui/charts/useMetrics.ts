@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { get } from '../../api/client';
 import { refreshEnded, refreshInterval } from '../../api/connection';
-import { answerTo, queryClient } from '../../api/queries';
+import { answerTo, isOf, queryClient } from '../../api/queries';
 import { type ClusterTopic, useTopic } from '../../api/realtime';
 import type { CatalogueChart, Dashboard } from './boards';
 
@@ -29,8 +29,7 @@ export function useMetricNames(session: string, q: string) {
 /** The chart catalogue, which is the same for all sessions. */
 export function useCatalogue() {
   return useQuery({
-    queryKey: ['metric-charts'],
-    queryFn: ({ signal }) => get('/metrics/charts', {}, signal),
+    ...answerTo('/metrics/charts', {}),
     refetchInterval: false,
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -45,12 +44,9 @@ export function useCatalogueCharts(session: string, page: string): CatalogueChar
   return useMemo(() => (charts ?? []).filter(({ key }) => hasGpu || !key.includes('Gpu')), [charts, hasGpu]);
 }
 
-const DASHBOARDS = ['dashboards'];
-
 export function useDashboards() {
   return useQuery({
-    queryKey: DASHBOARDS,
-    queryFn: ({ signal }) => get('/dashboards', {}, signal),
+    ...answerTo('/dashboards', {}),
     refetchInterval: () => refreshInterval(30_000),
   });
 }
@@ -61,7 +57,7 @@ export const getDashboard = (name: string, signal?: AbortSignal) =>
 /** A dashboard in full. */
 export function useDashboard(name: string | undefined) {
   return useQuery({
-    queryKey: [...DASHBOARDS, name],
+    queryKey: ['/dashboards/{name}', { name }],
     queryFn: ({ signal }) => getDashboard(name ?? '', signal),
     enabled: name !== undefined,
     refetchInterval: () => refreshInterval(30_000),
@@ -70,5 +66,5 @@ export function useDashboard(name: string | undefined) {
 
 /** Refetches the dashboards after one was saved or deleted. */
 export function dashboardsChanged(): Promise<void> {
-  return queryClient.invalidateQueries({ queryKey: DASHBOARDS });
+  return queryClient.invalidateQueries({ predicate: isOf('/dashboards') });
 }
