@@ -1,10 +1,6 @@
 export const en = {
-  nav: {
-    alerts: 'Alerts',
-  },
-  intro: {
-    alerts: 'What is wrong right now, what was, and who is notified.',
-  },
+  nav: { alerts: 'Alerts' },
+  intro: { alerts: 'What is wrong right now, what was, and who is notified.' },
   alerts: {
     title: '{{firing}} firing, {{pending}} pending',
     loading: 'Alerts',

@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    alerts: '告警',
-  },
-  intro: {
-    alerts: '现在有什么问题、过去有过什么，以及会通知谁。',
-  },
+  nav: { alerts: '告警' },
+  intro: { alerts: '现在有什么问题、过去有过什么，以及会通知谁。' },
   alerts: {
     title: '{{firing}} 条触发中，{{pending}} 条待触发',
     loading: '告警',

@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    data: 'Data',
-  },
+  nav: { data: 'Data' },
   intro: {
     data: 'The datasets of Ray Data: how far they are, and which operator holds up which.',
   },

@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    data: 'Data',
-  },
-  intro: {
-    data: 'Ray Data 的数据集：进行到哪一步，哪个算子拖慢了哪个算子。',
-  },
+  nav: { data: 'Data' },
+  intro: { data: 'Ray Data 的数据集：进行到哪一步，哪个算子拖慢了哪个算子。' },
   data: {
     none: '尚无数据集记录',
     noneText: 'Ray Data 开始执行某个数据集（例如遍历它）后，就会显示在这里。',

@@ -1,10 +1,6 @@
 export const en = {
-  nav: {
-    events: 'Events',
-  },
-  intro: {
-    events: 'What happened to nodes, workers, actors, jobs, and tasks, in order.',
-  },
+  nav: { events: 'Events' },
+  intro: { events: 'What happened to nodes, workers, actors, jobs, and tasks, in order.' },
   events: {
     time: 'Time',
     what: 'Event',

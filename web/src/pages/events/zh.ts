@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    events: '事件',
-  },
-  intro: {
-    events: '节点、Worker、Actor、作业和任务按时间发生了什么。',
-  },
+  nav: { events: '事件' },
+  intro: { events: '节点、Worker、Actor、作业和任务按时间发生了什么。' },
   events: {
     time: '时间',
     what: '事件',

@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    failures: 'Failures',
-  },
+  nav: { failures: 'Failures' },
   intro: {
     failures: 'Failures grouped by error and source line, those that no retry recovered first.',
   },

@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    failures: '失败',
-  },
-  intro: {
-    failures: '按错误和源码行归类的失败，未能由重试恢复的排在前面。',
-  },
+  nav: { failures: '失败' },
+  intro: { failures: '按错误和源码行归类的失败，未能由重试恢复的排在前面。' },
   failures: {
     empty: '没有失败',
     emptyText: '此会话中没有失败的尝试。',

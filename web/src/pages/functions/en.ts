@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    functions: 'Functions',
-  },
+  nav: { functions: 'Functions' },
   intro: {
     functions: 'Where the time went, by function: click one to see its calls, slowest first.',
   },

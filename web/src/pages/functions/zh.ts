@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    functions: '函数',
-  },
-  intro: {
-    functions: '按函数统计时间花在哪里，点击函数可查看其各次调用，最慢的在前。',
-  },
+  nav: { functions: '函数' },
+  intro: { functions: '按函数统计时间花在哪里，点击函数可查看其各次调用，最慢的在前。' },
   functions: {
     shareOfPath: '占关键路径的比例：作业耗时由它决定',
     shareOfExecuting: '占所列全部函数执行时间的比例',

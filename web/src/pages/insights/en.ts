@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    insights: 'Insights',
-  },
+  nav: { insights: 'Insights' },
   intro: {
     insights: 'What slowed a job down, what would help, and how much time that would save.',
   },

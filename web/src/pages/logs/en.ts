@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    logs: 'Logs',
-  },
+  nav: { logs: 'Logs' },
   intro: {
     logs: 'The log files of all nodes, dead ones included, with one search across all of them.',
   },

@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    logs: '日志',
-  },
-  intro: {
-    logs: '所有节点（包括已失效的）的日志文件，可一次全部搜索。',
-  },
+  nav: { logs: '日志' },
+  intro: { logs: '所有节点（包括已失效的）的日志文件，可一次全部搜索。' },
   logs: {
     searchAll: '搜索所有日志文件（回车）',
     regex: '正则',

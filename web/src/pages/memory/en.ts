@@ -1,10 +1,6 @@
 export const en = {
-  nav: {
-    memory: 'Objects and memory',
-  },
-  intro: {
-    memory: 'What holds objects in memory, and what may never be released.',
-  },
+  nav: { memory: 'Objects and memory' },
+  intro: { memory: 'What holds objects in memory, and what may never be released.' },
   memory: {
     explain:
       "Worker heap is the memory that each worker process has for itself. The object store is memory that all workers of a node share for tasks' results and ray.put. When it is full, Ray spills objects to disk and restores them when they are needed.",

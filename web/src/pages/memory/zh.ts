@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    memory: '对象与内存',
-  },
-  intro: {
-    memory: '谁占着内存中的对象，哪些可能永远不会释放。',
-  },
+  nav: { memory: '对象与内存' },
+  intro: { memory: '谁占着内存中的对象，哪些可能永远不会释放。' },
   memory: {
     explain:
       'Worker 堆内存是各 Worker 进程自己的内存。对象存储是同一节点上所有 Worker 共享的内存，存放任务结果和 ray.put 的对象；写满后 Ray 会把对象溢写到磁盘，需要时再恢复。',

@@ -1,10 +1,6 @@
 export const en = {
-  nav: {
-    metrics: 'Metrics',
-  },
-  intro: {
-    metrics: 'Charts of everything measured, and an explorer that takes PromQL.',
-  },
+  nav: { metrics: 'Metrics' },
+  intro: { metrics: 'Charts of everything measured, and an explorer that takes PromQL.' },
   metricsPage: {
     collectors: 'Collectors',
     neverLooked: 'Not collected yet',

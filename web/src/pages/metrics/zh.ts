@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    metrics: '指标',
-  },
-  intro: {
-    metrics: '所有监测数据的图表，以及支持 PromQL 的查询工具。',
-  },
+  nav: { metrics: '指标' },
+  intro: { metrics: '所有监测数据的图表，以及支持 PromQL 的查询工具。' },
   metricsPage: {
     collectors: '采集器',
     neverLooked: '尚未采集',

@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    nodes: 'Nodes',
-  },
+  nav: { nodes: 'Nodes' },
   intro: {
     nodes: 'The machines of the cluster: how busy they are, and what is waiting for resources.',
   },

@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    nodes: '节点',
-  },
-  intro: {
-    nodes: '集群的机器：有多忙，哪些请求在等待资源。',
-  },
+  nav: { nodes: '节点' },
+  intro: { nodes: '集群的机器：有多忙，哪些请求在等待资源。' },
   nodes: {
     modes: { label: '视图', table: '表格', cards: '卡片', machine: '机器视图', resources: '资源' },
     all: '全部状态',

@@ -1,10 +1,6 @@
 export const en = {
-  nav: {
-    overview: 'Overview',
-  },
-  intro: {
-    overview: 'The state of this session, what it spent its time on, and what failed.',
-  },
+  nav: { overview: 'Overview' },
+  intro: { overview: 'The state of this session, what it spent its time on, and what failed.' },
   overview: {
     all: 'View all',
     loading: 'Loading',

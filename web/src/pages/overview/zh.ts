@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    overview: '概览',
-  },
-  intro: {
-    overview: '本次会话的状态、时间花在哪里、哪些失败了。',
-  },
+  nav: { overview: '概览' },
+  intro: { overview: '本次会话的状态、时间花在哪里、哪些失败了。' },
   overview: {
     all: '查看全部',
     loading: '正在加载',

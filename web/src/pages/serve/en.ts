@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    serve: 'Serve',
-  },
+  nav: { serve: 'Serve' },
   intro: {
     serve:
       'The applications of Ray Serve: whether their deployments are healthy, fast, and of the right size.',

@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    serve: 'Serve',
-  },
-  intro: {
-    serve: 'Ray Serve 的应用：各 Deployment 是否健康、延迟如何、副本数是否合适。',
-  },
+  nav: { serve: 'Serve' },
+  intro: { serve: 'Ray Serve 的应用：各 Deployment 是否健康、延迟如何、副本数是否合适。' },
   serve: {
     none: '尚无应用记录',
     noneText: 'Ray Serve 部署应用（例如调用 serve.run）后，就会显示在这里。',

@@ -1,10 +1,6 @@
 export const en = {
-  nav: {
-    sql: 'SQL',
-  },
-  intro: {
-    sql: 'Everything recorded, as tables that you can query.',
-  },
+  nav: { sql: 'SQL' },
+  intro: { sql: 'Everything recorded, as tables that you can query.' },
   sql: {
     query: 'Query',
     placeholder: 'SELECT … FROM tasks',

@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    sql: 'SQL',
-  },
-  intro: {
-    sql: '全部记录以表的形式呈现，可用 SQL 查询。',
-  },
+  nav: { sql: 'SQL' },
+  intro: { sql: '全部记录以表的形式呈现，可用 SQL 查询。' },
   sql: {
     query: '查询',
     placeholder: 'SELECT … FROM tasks',

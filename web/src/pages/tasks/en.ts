@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    tasks: 'Tasks',
-  },
+  nav: { tasks: 'Tasks' },
   intro: {
     tasks: 'Every attempt of every task and actor call, with what it waited for and how long it took.',
   },

@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    train: 'Train',
-  },
+  nav: { train: 'Train' },
   intro: {
     train:
       'The runs of Ray Train: their attempts and workers, what these reported, and which rank holds up the others.',

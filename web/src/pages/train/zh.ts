@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    train: 'Train',
-  },
-  intro: {
-    train: 'Ray Train 的训练：各次尝试和 Worker、上报的指标，以及哪个 rank 拖慢了其他 rank。',
-  },
+  nav: { train: 'Train' },
+  intro: { train: 'Ray Train 的训练：各次尝试和 Worker、上报的指标，以及哪个 rank 拖慢了其他 rank。' },
   train: {
     none: '尚无训练记录',
     noneText: 'Ray Train 的 Trainer 调用 fit() 开始训练后，就会显示在这里。',

@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    tune: 'Tune',
-  },
+  nav: { tune: 'Tune' },
   intro: {
     tune: 'The experiments of Ray Tune: their trials, what these reported, and which parameters do best.',
   },

@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    tune: 'Tune',
-  },
-  intro: {
-    tune: 'Ray Tune 的实验：各个 Trial、上报的指标，以及哪些参数效果最好。',
-  },
+  nav: { tune: 'Tune' },
+  intro: { tune: 'Ray Tune 的实验：各个 Trial、上报的指标，以及哪些参数效果最好。' },
   tune: {
     none: '尚无实验记录',
     noneText: '调用 Tuner.fit() 或 tune.run() 开始实验后，就会显示在这里。',

@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    flame: 'Flame graph',
-  },
+  nav: { flame: 'Flame graph' },
   intro: {
     flame:
       'Time by call path across the cluster: the wider a frame, the more time was spent in it and below.',

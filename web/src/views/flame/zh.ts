@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    flame: '火焰图',
-  },
-  intro: {
-    flame: '整个集群按调用路径统计的时间：帧越宽，它及其下层花费的时间越多。',
-  },
+  nav: { flame: '火焰图' },
+  intro: { flame: '整个集群按调用路径统计的时间：帧越宽，它及其下层花费的时间越多。' },
   flame: {
     label: '火焰图：方向键移动，回车放大，Esc 缩小',
     summary: '{{name}}：{{value}}；{{n}} 个帧',

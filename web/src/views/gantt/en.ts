@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    gantt: 'Gantt',
-  },
+  nav: { gantt: 'Gantt' },
   intro: {
     gantt:
       'What ran where and when, one lane per worker; the critical path shows what determined the total time.',

@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    gantt: '甘特图',
-  },
-  intro: {
-    gantt: '什么在何时何处运行，每个 Worker 一条泳道；关键路径显示是什么决定了总耗时。',
-  },
+  nav: { gantt: '甘特图' },
+  intro: { gantt: '什么在何时何处运行，每个 Worker 一条泳道；关键路径显示是什么决定了总耗时。' },
   gantt: {
     by: '泳道',
     kind: { worker: 'Worker', node: '节点', actor: 'Actor', function: '函数', path: '调用树' },

@@ -1,10 +1,6 @@
 export const en = {
-  nav: {
-    logical: 'Logical graph',
-  },
-  intro: {
-    logical: 'Your program as a graph: which function calls which, and where data flows.',
-  },
+  nav: { logical: 'Logical graph' },
+  intro: { logical: 'Your program as a graph: which function calls which, and where data flows.' },
   logical: {
     find: 'Find a node',
     found: '{{n}} found',

@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    logical: '逻辑图',
-  },
-  intro: {
-    logical: '以图展示程序：谁调用谁，数据流向哪里。',
-  },
+  nav: { logical: '逻辑图' },
+  intro: { logical: '以图展示程序：谁调用谁，数据流向哪里。' },
   logical: {
     find: '查找节点',
     found: '找到 {{n}} 个',

@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    physical: 'Physical',
-  },
+  nav: { physical: 'Physical' },
   intro: {
     physical: 'What each node and worker was doing at one moment, and which resources were reserved.',
   },

@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    physical: '物理视图',
-  },
-  intro: {
-    physical: '某一时刻每个节点和 Worker 在做什么，预留了哪些资源。',
-  },
+  nav: { physical: '物理视图' },
+  intro: { physical: '某一时刻每个节点和 Worker 在做什么，预留了哪些资源。' },
   physical: {
     loading: '正在加载…',
     count: '此刻有 {{nodes}} 个节点、{{workers}} 个 Worker',

@@ -1,7 +1,5 @@
 export const en = {
-  nav: {
-    stack: 'Stack',
-  },
+  nav: { stack: 'Stack' },
   intro: {
     stack: 'What was in flight at one moment, from the driver down, and what each call was waiting for.',
   },

@@ -2,12 +2,8 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: {
-    stack: '调用栈',
-  },
-  intro: {
-    stack: '某一时刻从 Driver 往下有哪些调用在进行，各自在等什么。',
-  },
+  nav: { stack: '调用栈' },
+  intro: { stack: '某一时刻从 Driver 往下有哪些调用在进行，各自在等什么。' },
   stack: {
     tree: '进行中的尝试：上下键移动，左右键折叠和展开',
     time: '显示的时刻：方向键移动',
