@@ -48,7 +48,7 @@ const sessionsWith = (q?: string) =>
 
 /** All sessions, or the part that `select` picks. The component renders again only when that part changes. */
 export function useSessions<T = SessionPage>(select?: (page: SessionPage) => T) {
-  return useQuery({ ...sessionsWith(), select });
+  return useQuery({ ...sessionsWith(), select, refetchInterval: refreshEnded });
 }
 
 /** Sessions whose name contains a text, newest first; all sessions if the text is empty. */
@@ -60,6 +60,7 @@ export function useSummary(session: string | undefined) {
   return useQuery({
     ...answerTo('/summary', { session }),
     enabled: session !== undefined,
+    refetchInterval: refreshEnded,
   });
 }
 

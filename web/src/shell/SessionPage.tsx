@@ -26,7 +26,7 @@ import { useTitle } from './useTitle';
 export function SessionPage() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const summary = useSummary(url.session);
+  const summary = useLiveSummary(url.session);
   const session = useSession(url.session);
   const { name } = useSessionTexts();
   useTitle(t(`nav.${url.view}`), session === undefined ? url.session : name(session));
@@ -79,6 +79,16 @@ export function SessionPage() {
       )}
     </div>
   );
+}
+
+/** The summary of a session, with the counts of its attempts as they are pushed. */
+function useLiveSummary(session: string) {
+  const summary = useSummary(session);
+  const cluster = useTopic<ClusterTopic>('cluster', { session });
+  const { data } = summary;
+  if (data === undefined || cluster === undefined) return summary;
+  const { attempts, states, stopped_by_libraries } = cluster;
+  return { ...summary, data: { ...data, attempts, states, stopped_by_libraries } };
 }
 
 function Nav() {
