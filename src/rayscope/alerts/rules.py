@@ -127,8 +127,6 @@ class RuleSet(NamedTuple):
 
 def duration_ns(text: Any) -> int:
     """Convert a duration such as ``1m30s`` to ns. Raises BadQuery."""
-    if re.fullmatch(r"0+(ms|s|m|h|d|w|y)?", str(text).strip()):
-        return 0
     plain = re.fullmatch(r"\d{1,12}(?:\.\d{1,9})?", str(text))  # a number is in seconds
     try:
         seconds = float(plain[0]) if plain else duration_s(str(text))

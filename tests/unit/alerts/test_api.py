@@ -180,6 +180,10 @@ def test_the_command_lists_tests_exports_and_notifies(
     assert "rayscope alerts test Lonely" in run(*added)
     alerting.server.services.alerts.turn(time.time_ns() + 30 * S)
     assert "No series has this name yet: no_such_metric." in run("list")
+    for wait in ((), ("--for", "0"), ("--for", "0s"), ("--for", "0h0m")):
+        run("add", "AtOnce", "no_such_metric > 5", *wait, "--data-dir", str(alerting.folder))
+        (at_once,) = (r for r in alerting.get("/api/v1/alerts/rules")["items"] if r["name"] == "AtOnce")
+        assert at_once["for_s"] == 0
     assert "not a duration" in run("add", "Lonely", "m > 5", "--for", "soon", code=1)
     assert "not found" in run("notify", "none", "--data-dir", str(alerting.folder), code=1)
     hostile, now_ns = "\x1b]0;owned\x07[red]q\u202e\x9b[/red]", time.time_ns()

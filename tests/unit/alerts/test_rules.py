@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rayscope.alerts.durations import duration_s
 from rayscope.alerts.rules import export, load_rules, named, parse_rules
 from rayscope.alerts.templates import Template
 from rayscope.storage.errors import BadQuery
@@ -194,6 +195,13 @@ def test_a_rule_of_the_simple_form_is_refused_with_one_to_copy(fields: str, expr
     (made,) = parse_rules(refused.value.remedy.partition("\n")[2], "mine.yml").rules
     assert (made.name, made.for_ns, made.severity) == ("高使用率", 60 * 10**9, "warning")
     assert made.expr.startswith(expr)
+
+
+@pytest.mark.parametrize("text", ["0", "0s", "0m", "0h0m", "00s", "0ms"])
+def test_zero_is_a_duration(text: str) -> None:
+    assert duration_s(text) == 0
+    (found,) = parse_rules(rule(f"{{alert: A, expr: a, for: {text}, keep_firing_for: {text}}}"), "f").rules
+    assert (found.for_ns, found.keep_firing_ns) == (0, 0)
 
 
 def test_of_a_file_a_rule_of_the_simple_form_is_refused_alone(tmp_path: Path) -> None:
