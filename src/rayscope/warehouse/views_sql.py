@@ -277,11 +277,13 @@ def _of_internal_job(job: str) -> str:
 
 
 _INTERNAL_ACTOR = f"({_NAMESPACE} OR {_of_internal_job('job_id')})"
+_JOB_OF_WORKER = "coalesce(job_id, if(worker_type = 'DRIVER', substring(id, 1, 8), NULL))"
 _IS_INTERNAL: dict[Kind, str] = {
     "job": f"(ifNull(is_internal, false) OR {_of_internal_job('id')})",
     "actor": _INTERNAL_ACTOR,
-    "worker": f"({_of_internal_job('job_id')} OR (session, id) IN (SELECT session, assumeNotNull(worker_id) "
-    f"FROM actor_rows WHERE worker_id IS NOT NULL AND {_INTERNAL_ACTOR}))",
+    "worker": f"({_of_internal_job(_JOB_OF_WORKER)} OR (session, id) IN ("
+    "SELECT session, assumeNotNull(worker_id) FROM actor_rows "
+    f"WHERE worker_id IS NOT NULL AND {_INTERNAL_ACTOR}))",
 }
 
 

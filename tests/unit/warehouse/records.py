@@ -80,6 +80,8 @@ def fill(db: duckdb.DuckDBPyConnection, rng: random.Random, tasks: int) -> None:
         Entity("actor", "supervisor", {"ray_namespace": "SUPERVISOR_ACTOR_RAY_NAMESPACE", "worker_id": "w"}),
         Entity("actor", "of-internal", {"job_id": "internal", "class_name": "C"}),
         Entity("worker", "w", {"job_id": "01000000"}),
+        Entity("job", "09000000", {"is_internal": True}),
+        Entity("worker", "09000000" + "f" * 48, {"worker_type": "DRIVER"}),
     ]
     for kind in ENTITY_COLUMNS:
         db.register("fresh", rows.entity_table(kind, [one for one in entities if one.kind == kind]))

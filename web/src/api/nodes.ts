@@ -26,3 +26,12 @@ export const MEASURES = [
 
 export const MODES = ['table', 'cards', 'machine', 'resources'] as const;
 export type Mode = (typeof MODES)[number];
+
+/** A node's workers and their number, without Ray's own processes. */
+export function usersWorkers<W extends { is_internal: boolean }>(node: {
+  workers: readonly W[];
+  workers_total: number;
+}): { workers: W[]; total: number } {
+  const workers = node.workers.filter((worker) => !worker.is_internal);
+  return { workers, total: node.workers_total - (node.workers.length - workers.length) };
+}

@@ -86,7 +86,7 @@ class RecordedNode(TypedDict):
 
 
 class Node(RecordedNode, NodeUsage):
-    """A node, and the number of its living workers."""
+    """A node, and the number of its living workers and drivers, without Ray's own."""
 
     workers: int | None
 

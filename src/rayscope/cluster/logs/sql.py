@@ -137,7 +137,7 @@ def job_of_driver(file: SessionFile, worker_id: str) -> str | None:
     """The job of a driver's worker ID; None if the worker is no driver, or the job is unknown."""
     with file.reader() as reader:
         row = reader.execute(
-            "SELECT j.id FROM worker_rows w JOIN job_rows j ON j.id = w.job_id "
+            "SELECT j.id FROM worker_rows w JOIN job_rows j ON j.id = coalesce(w.job_id, w.id[:8]) "
             "WHERE w.id = ? AND w.worker_type = 'DRIVER'",
             [worker_id],
         ).fetchone()

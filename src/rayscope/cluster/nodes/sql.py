@@ -19,6 +19,7 @@ from rayscope.storage.sql.execution import (
     TASK_ID,
     function_name,
 )
+from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import Row, rows_of
 
@@ -28,9 +29,9 @@ _MAX_DEAD = 500
 #: Maximum number of holders of one resource that are considered.
 _MAX_HOLDERS = 10_000
 
-_ALIVE = """
+_ALIVE = f"""
 SELECT node_id, count(*)::BIGINT FROM worker_rows
-WHERE node_id IS NOT NULL AND state IS DISTINCT FROM 'DEAD' AND coalesce(worker_type, 'WORKER') <> 'DRIVER'
+WHERE node_id IS NOT NULL AND state IS DISTINCT FROM 'DEAD' AND NOT {IS_INTERNAL["worker"]}
     AND node_id NOT IN (SELECT id FROM node_rows WHERE state = 'DEAD')
 GROUP BY node_id
 """
@@ -121,7 +122,7 @@ class Pending(NamedTuple):
 
 
 def workers_alive(file: SessionFile) -> dict[str, int]:
-    """The number of living workers of each node, without drivers."""
+    """The number of living workers and drivers of each node, without Ray's own."""
     with file.reader() as reader:
         return dict(reader.execute(_ALIVE).fetchall())
 

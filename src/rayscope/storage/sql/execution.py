@@ -370,7 +370,7 @@ IS_OPEN = f"(starts_with(b.kind, 'blocked:') OR b.kind = '{AWAITING}') AND {_HAS
 #: Whether the tracer ran in the driver of $job, whose task is $high and $low: it reported that, or a wait.
 IS_DRIVER_TRACED = f"""
 (EXISTS (SELECT 1 FROM worker_rows
-    WHERE worker_type = 'DRIVER' AND job_id = $job AND starts_with(tracer, 'on'))
+    WHERE worker_type = 'DRIVER' AND coalesce(job_id, id[:8]) = $job AND starts_with(tracer, 'on'))
 OR EXISTS (SELECT 1 FROM span_rows WHERE task_hi = $high AND task_lo = $low AND {WAITS})
 OR EXISTS (SELECT 1 FROM edge_rows
     WHERE task_hi = $high AND task_lo = $low AND starts_with(kind, 'blocked:')))

@@ -22,6 +22,14 @@ def is_rays_namespace(starts_with: str) -> str:
     )
 
 
+def job_of_driver(row: str = "") -> str:
+    """SQL for the job of a row of ``worker_rows`` that is a driver: its ID begins with that of the job.
+
+    ``row``: name of the row with a dot. Null for other workers.
+    """
+    return f"CASE WHEN {row}worker_type = 'DRIVER' THEN {row}id[:8] END"
+
+
 _NAMESPACE = is_rays_namespace("starts_with")
 #: A job is recognized by its namespace, which the GCS reports, or by an actor in one of Ray's.
 _JOBS = (
@@ -33,6 +41,6 @@ _ACTOR = f"coalesce({_NAMESPACE} OR job_id IN ({_JOBS}), false)"
 IS_INTERNAL: dict[Kind, str] = {
     "job": f"coalesce(is_internal OR id IN ({_JOBS}), false)",
     "actor": _ACTOR,
-    "worker": f"(coalesce(job_id IN ({_JOBS}), false) "
+    "worker": f"(coalesce(coalesce(job_id, {job_of_driver()}) IN ({_JOBS}), false) "
     f"OR id IN (SELECT worker_id FROM actor_rows WHERE worker_id IS NOT NULL AND {_ACTOR}))",
 }

@@ -9,14 +9,14 @@ import duckdb
 
 from rayscope.model.program import script_name
 from rayscope.storage.sql.execution import NOT_DRIVER, START
+from rayscope.storage.sql.internal import job_of_driver
 from rayscope.storage.sql.lanes import NAME
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Number of functions in a worker's name: the first that it ran, so that the name is stable.
 NAMED_FUNCTIONS = 3
 
-#: SQL for the job of a row ``r`` of ``worker_rows`` that is a driver: its ID begins with that of the job.
-DRIVERS_JOB = "CASE WHEN r.worker_type = 'DRIVER' THEN r.id[:8] END"
+DRIVERS_JOB = job_of_driver("r.")
 #: SQL for the job of any row ``r``. Ray itself reports the jobs of few workers.
 JOB_OF_WORKER = f"""coalesce(r.job_id, {DRIVERS_JOB},
     (SELECT max(a.job_id) FROM actor_rows a WHERE a.worker_id = r.id),

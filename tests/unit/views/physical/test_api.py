@@ -327,12 +327,15 @@ def test_the_snapshot_of_now_is_made_once_and_equals_the_single_answers(
     assert shared["workers"]["pid"] == [1, 2]
 
 
-def test_rays_own_tasks_are_told_apart_and_not_counted(fresh: Any) -> None:
+@pytest.mark.parametrize("reported", [True, False], ids=["job reported", "job not reported"])
+def test_rays_own_tasks_are_told_apart_and_not_counted(fresh: Any, reported: bool) -> None:
     story = _story()
     own, agent = "09000000", "f4" * 28
     supervisor = "cd" * 12 + own
     # Ray's dashboard is a driver of its own, and each submitted job has an actor of that job.
-    story.entity("worker", own + "f" * 48, 20, node_id=HEAD, worker_type="DRIVER", pid=7, job_id=own)
+    driver = {"job_id": own} if reported else {}
+    story.entity("job", own, 20, is_internal=True)
+    story.entity("worker", own + "f" * 48, 20, node_id=HEAD, worker_type="DRIVER", pid=7, **driver)
     story.entity("worker", agent, 30, node_id=HEAD, worker_type="WORKER", pid=8)
     story.entity(
         "actor",
@@ -360,6 +363,12 @@ def test_rays_own_tasks_are_told_apart_and_not_counted(fresh: Any) -> None:
 
     cells = fresh.get("/api/v1/nodes/cells")["nodes"]
     assert (cells["workers"][0], cells["internal"][0]) == (2, 2)
+
+    nodes = {node["node_id"]: node["workers"] for node in fresh.get("/api/v1/nodes")["items"]}
+    assert nodes[HEAD] == 2
+    detail = fresh.get(f"/api/v1/nodes/{HEAD}")
+    assert (detail["workers_total"], sum(not one["is_internal"] for one in detail["workers"])) == (4, 2)
+    assert sum(fresh.get("/api/v1/cluster")["workers"].values()) == 4
 
     for path, kind, mine, theirs in (("actors", "actor", 1, 1), ("workers", "worker", 4, 2)):
         plain = fresh.get(f"/api/v1/{path}")

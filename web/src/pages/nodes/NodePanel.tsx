@@ -1,6 +1,6 @@
 import { Tabs } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { missingOf } from '../../api/nodes';
+import { missingOf, usersWorkers } from '../../api/nodes';
 import { type AlertsTopic, useTopic } from '../../api/realtime';
 import type { NodeDetail } from '../../api/schema';
 import { count, time } from '../../base/format';
@@ -89,7 +89,7 @@ export function NodePanel({ id, onClose }: { id: string; onClose: () => void }) 
                 <Tabs.Tab key={one} value={one} data-testid={`node-tab-${one}`}>
                   {t(`nodes.tabs.${one}`)}
                   {one === 'workers' && (
-                    <span className={`${words.num} ${words.dim}`}> {count(data.workers_total)}</span>
+                    <span className={`${words.num} ${words.dim}`}> {count(usersWorkers(data).total)}</span>
                   )}
                   {one === 'gpus' && data.gpus.length > 0 && (
                     <span className={`${words.num} ${words.dim}`}> {count(data.gpus.length)}</span>

@@ -1,6 +1,7 @@
 import { IconFileText, IconServer2, IconStack2 } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { usersWorkers } from '../../api/nodes';
 import type { MeasuredWorker, NodeDetail } from '../../api/schema';
 import { bytes, count, shapeText, time } from '../../base/format';
 import { sizes } from '../../base/tokens';
@@ -147,7 +148,8 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
     [t, i18n, url, gpus],
   );
   const visibility = useMemo(() => Object.fromEntries(columns.map((column) => [column.id, true])), [columns]);
-  if (node.workers.length === 0)
+  const { workers, total } = useMemo(() => usersWorkers(node), [node]);
+  if (workers.length === 0)
     return (
       <div className={shared.empty}>
         <EmptyState icon={<IconServer2 size={24} />} title={t('nodes.noWorkers')}>
@@ -157,7 +159,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
         </EmptyState>
       </div>
     );
-  const height = Math.min(MAX_ROWS, node.workers.length) * sizes.rowHeight + sizes.tableHeadHeight + 16;
+  const height = Math.min(MAX_ROWS, workers.length) * sizes.rowHeight + sizes.tableHeadHeight + 16;
   return (
     <>
       {isDead && (
@@ -170,15 +172,15 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
           label={t('nodes.workers')}
           columns={columns}
           visibility={visibility}
-          rows={node.workers}
+          rows={workers}
           keyOf={keyOf}
           empty={null}
         />
       </div>
-      {node.workers_total > node.workers.length && (
+      {total > workers.length && (
         <p className={css.note}>
           <Link to={toView(url, 'workers', { node_id: node.node_id })}>
-            {t('nodes.workersLeftOut', { n: count(node.workers_total - node.workers.length) })}
+            {t('nodes.workersLeftOut', { n: count(total - workers.length) })}
           </Link>
         </p>
       )}

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import { usersWorkers } from '../../api/nodes';
 import type { NodeAnswer } from '../../api/schema';
 import { count, shortId } from '../../base/format';
 import { toFlow, toItem, withFilter } from '../../base/url';
@@ -31,6 +32,10 @@ export function NodeDetail(props: {
   const { node } = answer;
   const [url] = useSessionUrl();
   const { t } = useTranslation();
+  const { workers, total } =
+    url.settings?.internal === 'show'
+      ? { workers: answer.workers, total: answer.workers_total }
+      : usersWorkers(answer);
   const labels = labelsOf(answer.labels);
   const idle = t(Object.keys(url.filters).length > 0 ? 'physical.noMatch' : 'physical.idle');
   return (
@@ -83,10 +88,10 @@ export function NodeDetail(props: {
           </ul>
         </Section>
       )}
-      <Section title={t('physical.workersOf', { n: count(answer.workers_total) })}>
+      <Section title={t('physical.workersOf', { n: count(total) })}>
         {props.gone && <p className={words.dim}>{t('physical.workerGone')}</p>}
         <ul>
-          {answer.workers.slice(0, MAX_LISTED).map((worker) => (
+          {workers.slice(0, MAX_LISTED).map((worker) => (
             <li key={worker.worker_id}>
               <button
                 type="button"
@@ -105,10 +110,8 @@ export function NodeDetail(props: {
             </li>
           ))}
         </ul>
-        {answer.workers_total > MAX_LISTED && (
-          <p className={words.dim}>
-            {t('physical.moreWorkers', { n: count(answer.workers_total - MAX_LISTED) })}
-          </p>
+        {total > MAX_LISTED && (
+          <p className={words.dim}>{t('physical.moreWorkers', { n: count(total - MAX_LISTED) })}</p>
         )}
       </Section>
     </>
