@@ -69,6 +69,9 @@ _LOCATIONS = (
     ("WORKER_HEAP", "worker heap"),
     ("SPILLED", "spilled"),
 )
+#: Pattern of the actor that Ray starts for each submitted job and of its methods, which are no users' code.
+_SUPERVISOR = "(.*:)?JobSupervisor([.].*)?"
+_USERS = f'Name!~"{_SUPERVISOR}"'
 _SPILLING = (("PendingSpill", "being spilled"), ("PendingRestore", "being restored"))
 _TRANSFERS = (
     ("PushedFromLocalPlasma", "sent from memory"),
@@ -194,13 +197,13 @@ _CLUSTER = (
         "clusterTasksEnded",
         "Tasks ended per second",
         "count/s",
-        ('sum by (State) (rate(ray_tasks{State=~"FINISHED|FAILED"}[1m]))', "{{State}}"),
+        (f'sum by (State) (rate(ray_tasks{{State=~"FINISHED|FAILED",{_USERS}}}[1m]))', "{{State}}"),
     ),
     _chart(
         "clusterActors",
         "Actors by state",
         "count",
-        ('sum by (State) (ray_actors{Source="gcs"})', "{{State}}"),
+        (f'sum by (State) (ray_actors{{Source="gcs",{_USERS}}})', "{{State}}"),
         stacked=True,
     ),
     *_capacity(),
@@ -209,14 +212,14 @@ _CLUSTER = (
         "clusterTasks",
         "Tasks by state",
         "count",
-        ('clamp_min(sum by (State) (ray_tasks{State!~"FINISHED|FAILED"}), 0)', "{{State}}"),
+        (f'clamp_min(sum by (State) (ray_tasks{{State!~"FINISHED|FAILED",{_USERS}}}), 0)', "{{State}}"),
         stacked=True,
     ),
     _chart(
         "clusterRunning",
         "Running tasks by function",
         "count",
-        ('clamp_min(sum by (Name) (ray_tasks{State=~"RUNNING.*"}), 0)', "{{Name}}"),
+        (f'clamp_min(sum by (Name) (ray_tasks{{State=~"RUNNING.*",{_USERS}}}), 0)', "{{Name}}"),
         stacked=True,
     ),
     _chart(
@@ -246,7 +249,7 @@ _CLUSTER = (
         "bytes",
         *_by_component(
             "ray_component_uss_bytes",
-            'Component=~"ray::.*",Component!~"ray::(DashboardAgent|RuntimeEnvAgent)"',
+            f'Component=~"ray::.*",Component!~"ray::(DashboardAgent|RuntimeEnvAgent|{_SUPERVISOR})"',
         ),
         stacked=True,
     ),

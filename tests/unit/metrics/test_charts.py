@@ -62,6 +62,30 @@ def test_a_chart_shows_the_metrics_of_ray(store: SeriesStore, chart: Chart) -> N
             assert all(labels.get(label) for labels, _ in found), (label, found)
 
 
+def test_the_supervisors_of_submitted_jobs_are_not_counted() -> None:
+    """Ray runs one actor for each submitted job, which all lists of actors and tasks leave out."""
+    names = ("JobSupervisor", "JobSupervisor.run", "_ray_internal_job_actor_r_1:JobSupervisor.__init__")
+    samples = [
+        Sample(metric, (("Name", name), ("Source", "gcs"), ("State", state)), 1.0)
+        for metric in ("ray_actors", "ray_tasks")
+        for name in (*names, "JobSupervisors", "Mine")
+        for state in ("ALIVE", "RUNNING", "FINISHED")
+    ]
+    samples += [
+        Sample("ray_component_uss_bytes", (("Component", f"ray::{name}"),), 1.0) for name in (*names, "Mine")
+    ]
+    store = SeriesStore()
+    for at, factor in ((240, 1), (295, 2)):
+        store.append(at * S, [each._replace(value=factor * each.value) for each in samples])
+    charts = {chart.key: chart.queries[0].expr for chart in CHARTS}
+    for key in ("clusterActors", "clusterTasks", "clusterRunning", "clusterTasksEnded", "clusterHeap"):
+        found = evaluate(store, charts[key], 295 * S, 295 * S, 0).series
+        assert found, key
+        assert not [labels for labels, _ in found if "JobSupervisor" in labels.values()], key
+        expected = {"clusterTasksEnded": 2 / 55, "clusterHeap": 2, "clusterRunning": 2}.get(key, 4)
+        assert [values for _, values in found] == [[pytest.approx(expected)]] * len(found), key
+
+
 def _labels(store: SeriesStore, name: str) -> list[dict[str, str]]:
     return [labels for labels, _ in evaluate(store, name, 295 * S, 295 * S, 0).series]
 

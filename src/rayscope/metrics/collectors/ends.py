@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import FUNCTION, NOT_DRIVER
+from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.library_stops import count_stopped
 
 
@@ -51,7 +52,7 @@ def class_restarts(file: SessionFile, limit: int) -> tuple[list[ClassRestarts], 
         found = reader.execute(
             f"""
             SELECT class_name, sum(coalesce(num_restarts, 0))::BIGINT AS restarts, count(*) OVER ()
-            FROM actor_rows WHERE class_name IS NOT NULL
+            FROM actor_rows WHERE class_name IS NOT NULL AND NOT {IS_INTERNAL["actor"]}
             GROUP BY class_name ORDER BY restarts DESC, class_name LIMIT {int(limit)}
             """
         ).fetchall()
