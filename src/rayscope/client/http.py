@@ -49,7 +49,7 @@ class _Http(Api):
         operator_token: str | None = None,
         session: str | None = None,
         *,
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         timeout_s: float = 30,
     ) -> None:
         """``url``: of the server; by default RAYSCOPE_URL, or the server of the data directory.
@@ -60,7 +60,7 @@ class _Http(Api):
         RAYSCOPE_DATA_DIR or ~/.rayscope. ``timeout_s``: of requests without a longer time-out. Raises
         RayscopeError.
         """
-        self._folder = data_dir() if folder is None else folder
+        self._folder = data_dir() if folder is None else Path(folder)
         self.url = server_url(url, self._folder)
         self.session = session
         self._operator = operator_token
