@@ -354,15 +354,18 @@ class Api(LogsApi):
         until: Time | None = None,
         step_s: float | None = None,
         limit: int | None = None,
+        cursor: str | None = None,
         session: str | None = None,
     ) -> Call[t.QueryAnswer]:
-        """A PromQL expression, or all series of a collector, over a range (by default, the last hour).
+        """A PromQL expression, or the series of a collector, over a range (by default, the last hour).
 
-        ``limit``: maximum number of series.
+        ``limit``: maximum number of series (20 of an expression, 500 of a collector). ``left_out`` is the
+        number of others. ``cursor``: ``next`` of the previous page of a collector's series.
         """
         step_ns = None if step_s is None else int(step_s * 1e9)
         more: dict[str, Any] = {"since_ns": since, "until_ns": until, "step_ns": step_ns, "limit": limit}
-        asked_for = params(session=self._of(session), expr=expr, collector=collector, **more)
+        more |= {"collector": collector, "cursor": cursor}
+        asked_for = params(session=self._of(session), expr=expr, **more)
         return Call("GET", "/api/v1/metrics/query", asked_for)
 
     @request

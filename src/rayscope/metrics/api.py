@@ -20,6 +20,7 @@ from rayscope.metrics import schemas
 from rayscope.metrics.collectors.cluster import FIGURES
 from rayscope.metrics.service import CurrentMetrics, Metrics
 from rayscope.metrics.tsdb.store import SeriesStore
+from rayscope.model.metric import Labels
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.sql.pages import decode_cursor, encode_cursor
@@ -61,7 +62,7 @@ def latest(
     if collector:
         of_collector = collected(store, collector)
         names = of_collector if names is None else sorted(set(names) & set(of_collector))
-    found, total = store.newest(names, limit + 1, wanted, _place(cursor) if cursor else None)
+    found, total = store.newest(names, limit + 1, wanted, place_of(cursor, _ORDER) if cursor else None)
     following = None
     if len(found) > limit:
         found.pop()
@@ -170,11 +171,11 @@ def collected(store: SeriesStore, collector: str) -> list[str]:
     return names
 
 
-def _place(cursor: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The series at which the previous page ended. Raises BadQuery."""
-    _, name, labels = decode_cursor(cursor, _ORDER, [str, list])
+def place_of(cursor: str, order: str) -> tuple[str, Labels]:
+    """The series at which the previous page ended. ``order``: of the list. Raises BadQuery."""
+    _, name, labels = decode_cursor(cursor, order, [str, list])
     try:
-        return name, msgspec.convert(labels, tuple[tuple[str, str], ...])
+        return name, msgspec.convert(labels, Labels)
     except msgspec.ValidationError as error:
         raise BadQuery("Invalid cursor.", "Use `next` of the previous page, unchanged.") from error
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import Path, Query
 from fastapi.responses import Response
 
-from rayscope.api.parameters import CurrentRecords, CurrentSettings, Nanoseconds, Session, Text
+from rayscope.api.parameters import CurrentRecords, CurrentSettings, Cursor, Nanoseconds, Session, Text
 from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.metrics import query_schemas
-from rayscope.metrics.api import collected
+from rayscope.metrics.api import collected, place_of
 from rayscope.metrics.charts import PAGES
 from rayscope.metrics.dashboards import (
     NAME,
@@ -26,16 +27,24 @@ from rayscope.metrics.dashboards import (
 from rayscope.metrics.prometheus_api import PromqlError, query_range
 from rayscope.metrics.promql.evaluate import MAX_EXPR_CHARS, MAX_STEPS, Result, check, evaluate, parsed
 from rayscope.metrics.promql.units import unit_of
+from rayscope.metrics.promql.values import NAME as METRIC
 from rayscope.metrics.service import CurrentMetrics, Metrics
+from rayscope.model.metric import Labels
 from rayscope.records.reader import SessionReader
 from rayscope.settings import Settings
 from rayscope.storage.errors import BadQuery
+from rayscope.storage.sql.pages import encode_cursor
 
 _HOUR_NS = 3600 * 10**9
 _DAY_NS = 24 * _HOUR_NS
 #: Steps to choose from, s, so that a chart has about 300 points.
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 _POINTS = 300
+#: Default number of series of an expression, and the maximum of any answer.
+_LIMIT = 20
+_MAX_LIMIT = 500
+#: The sort order of a collector's series, for cursors.
+_ORDER = "series"
 
 Expr = Annotated[
     str, Query(min_length=1, max_length=MAX_EXPR_CHARS, description="PromQL: see docs/reference/promql.md")
@@ -58,23 +67,35 @@ def query(
     since_ns: Nanoseconds = None,
     until_ns: Nanoseconds = None,
     step_ns: Step = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 20,
+    limit: Annotated[int | None, Query(ge=1, le=_MAX_LIMIT)] = None,
+    cursor: Cursor = None,
 ) -> Json[query_schemas.QueryAnswer]:
     """The values of an expression over time, for the ``limit`` series with the highest average.
 
-    ``collector`` instead of ``expr``: all series of one collector.
+    ``collector`` instead of ``expr``: all series of one collector, by name and labels, in pages.
     """
     chosen = records.resolve(session)
     if (expr is None) == (collector is None):
         raise BadQuery("Give either expr or collector.", "Use expr=PROMQL, or collector=NAME such as tasks.")
+    if expr is not None and cursor is not None:
+        raise BadQuery(
+            "Only the series of a collector have pages.", "Leave cursor out, or use a larger limit."
+        )
     if expr is not None:
         parsed(expr)
     times = _times(settings, records, chosen, since_ns, until_ns, step_ns)
+    following = None
     if expr is not None:
+        limit = limit or _LIMIT
         source, result = _evaluate(settings, metrics, chosen, expr, times, limit)
+        series, left_out = greatest(result.series, limit)
     else:
-        source, result = "record", _collected(metrics, chosen, collector or "", times, limit)
-    series, left_out = greatest(result.series, limit)
+        source, limit = "record", limit or _MAX_LIMIT
+        after = place_of(cursor, _ORDER) if cursor else None
+        result = _collected(metrics, chosen, collector or "", times, limit, after)
+        series, left_out = result.series, 0
+        if result.others and series:
+            following = encode_cursor([_ORDER, *_key(series[-1][0])])
     return answer(
         {
             "session": chosen,
@@ -85,6 +106,7 @@ def query(
             "times_ms": [time_ns // 1_000_000 for time_ns in result.times_ns],
             "series": [{"labels": labels, "values": values} for labels, values in series],
             "left_out": left_out + result.others + result.left_out,
+            "next": following,
             "warnings": result.warnings,
             "source": source,
             "unit": unit_of(expr, metrics.store(chosen).families()) if expr else "",
@@ -225,17 +247,31 @@ def _evaluate(
     return "record", result
 
 
-def _collected(metrics: Metrics, session: str, collector: str, times: range, limit: int) -> Result:
-    """The raw values of all series of a collector."""
+def _collected(
+    metrics: Metrics, session: str, collector: str, times: range, limit: int, after: tuple[str, Labels] | None
+) -> Result:
+    """The raw values of a collector's series, ``limit`` of those that follow ``after`` by name and labels."""
     store = metrics.store(session)
-    whole = Result(list(times), [], 0, [])
-    for name in collected(store, collector):
-        part = evaluate(store, name, times[0], times[-1], times.step, limit)
-        whole.series += part.series
-        whole.others += part.others
-        whole.left_out += part.left_out
-        whole.warnings += part.warnings
-    return whole
+    page = Result(list(times), [], 0, [])
+    for name in sorted(collected(store, collector)):
+        if after is not None and name < after[0]:
+            continue
+        room = limit - len(page.series)
+        # Once the page is full, the other names' series are only counted.
+        part = evaluate(store, name, times[0], times[-1], times.step, None if room else 1)
+        found = sorted(part.series, key=lambda one: _key(one[0]))
+        if after is not None:
+            found = [one for one in found if _key(one[0]) > after]
+        page.series += found[:room]
+        page.others += len(found[room:]) + part.others
+        page.left_out += part.left_out
+        page.warnings += part.warnings
+    return page
+
+
+def _key(labels: Mapping[str, str]) -> tuple[str, Labels]:
+    """The place of a collector's series among the others: its name and all of its labels."""
+    return labels.get(METRIC, ""), tuple(sorted(labels.items()))
 
 
 def greatest(

@@ -21,7 +21,11 @@ Source = Literal["record", "prometheus"]
 
 
 class QueryAnswer(TypedDict):
-    """An expression's values from ``since_ns`` to ``until_ns``."""
+    """Values from ``since_ns`` to ``until_ns``.
+
+    ``left_out``: number of series that are not in this answer; of a collector, those that follow it.
+    ``next``: cursor of the next page of a collector's series.
+    """
 
     session: str
     expr: str
@@ -31,6 +35,7 @@ class QueryAnswer(TypedDict):
     times_ms: list[int]
     series: list[QueriedSeries]
     left_out: int
+    next: str | None
     warnings: list[str]
     source: Source
     unit: str

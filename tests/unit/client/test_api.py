@@ -92,6 +92,27 @@ def test_every_request_is_one_that_the_api_knows(described: dict[str, Any], name
         assert sent - {"session"} == parameters - {"session"}
 
 
+def test_the_documented_signatures_are_the_clients() -> None:
+    """Optional parameters are documented by name; required ones may have any name there."""
+    calls = re.findall(r"`(\w+)\(([^`()]+)\)`", DOC.read_text())
+    checked = 0
+    for name, arguments in calls:
+        method = rayscope.Client if name == "Client" else getattr(rayscope.Client, name, None)
+        if method is None:  # a function of Python's
+            continue
+        parameters = [one for one in inspect.signature(method).parameters.values() if one.name != "self"]
+        names = [one.name for one in parameters]
+        required = sum(one.default is one.empty for one in parameters if one.kind is not one.VAR_KEYWORD)
+        for place, argument in enumerate(map(str.strip, arguments.split(","))):
+            keyword, equals, value = argument.partition("=")
+            if equals or place >= required:
+                assert keyword in names, (name, argument)
+            if equals and value != "…" and name == "Client":
+                assert str(parameters[names.index(keyword)].default) == value
+            checked += 1
+    assert checked > 30
+
+
 def test_the_names_that_replace_those_of_rays_dashboard_exist(
     running: Running, client: rayscope.Client
 ) -> None:
@@ -307,6 +328,9 @@ def test_which_server_is_meant(running: Running, tmp_path: Path, monkeypatch: py
     with pytest.raises(rayscope.RayscopeError, match="rayscope serve") as missing:
         rayscope.Client()
     assert missing.value.code == "no_server"
+    for text in (str(running.folder), running.folder):
+        with rayscope.Client(folder=text) as found:
+            assert found.url == running.server.url
     monkeypatch.setenv("RAYSCOPE_URL", running.server.ingest_url)
     with rayscope.Client() as client:
         assert client.url == running.server.url

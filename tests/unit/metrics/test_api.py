@@ -17,6 +17,7 @@ from tests.running import Running, start
 from tests.story import Story
 from tests.waiting import TIMEOUT_S, wait_until
 
+import rayscope
 from rayscope.metrics.collector import Cluster
 from rayscope.metrics.service import Metrics
 from rayscope.metrics.tsdb.store import SeriesStore
@@ -94,6 +95,24 @@ def test_the_series_of_one_collector(measured: Running) -> None:
         ("some_number", "a"),
         ("some_number", "b"),
     }
+    whole = measured.get("/api/v1/metrics/query", collector="rayscope", since_ns=at, until_ns=at)
+    assert (whole["left_out"], whole["next"]) == (0, None)
+    assert len(whole["series"]) > 20
+    names = [one["labels"]["__name__"] for one in whole["series"]]
+    assert names == sorted(names)
+    paged: list[Any] = []
+    with rayscope.Client(measured.server.url) as client:
+        more = {"collector": "rayscope", "since": at, "until": at, "limit": 7}
+        page = client.metrics(**more)
+        while page["next"] is not None:
+            paged += page["series"]
+            assert page["left_out"] == len(names) - len(paged)
+            page = client.metrics(**more, cursor=page["next"])
+    assert paged + page["series"] == whole["series"]
+    assert page["left_out"] == 0
+    query = "/api/v1/metrics/query"
+    measured.error(measured.client.get(query, params={"collector": "rayscope", "cursor": "bm9uZQ"}), 400)
+    measured.error(measured.client.get(query, params={"expr": "some_number", "cursor": "bm9uZQ"}), 400)
     refused = measured.error(measured.client.get("/api/v1/metrics", params={"collector": "nobody"}), 400)
     assert "numbers" in refused["remedy"]
     measured.error(measured.client.get("/api/v1/metrics/query"), 400)

@@ -2101,7 +2101,7 @@ export interface NamesAnswer {
   items: NameItem[];
   total: number;
 }
-/** A node, and the number of its living workers. */
+/** A node, and the number of its living workers and drivers, without Ray's own. */
 export interface Node {
   node_id: string;
   state: string | null;
@@ -2628,7 +2628,7 @@ export interface QueriedSeries {
   };
   values: (number | null)[];
 }
-/** An expression's values from ``since_ns`` to ``until_ns``. */
+/** Values from ``since_ns`` to ``until_ns``. */
 export interface QueryAnswer {
   session: string;
   expr: string;
@@ -2638,6 +2638,7 @@ export interface QueryAnswer {
   times_ms: number[];
   series: QueriedSeries[];
   left_out: number;
+  next: string | null;
   warnings: string[];
   source: 'record' | 'prometheus';
   unit: string;
@@ -3939,7 +3940,7 @@ export interface Paths {
   '/metrics/names': { answer: NamesAnswer; params: 'q' | 'session' };
   '/metrics/query': {
     answer: QueryAnswer;
-    params: 'collector' | 'expr' | 'limit' | 'session' | 'since_ns' | 'step_ns' | 'until_ns';
+    params: 'collector' | 'cursor' | 'expr' | 'limit' | 'session' | 'since_ns' | 'step_ns' | 'until_ns';
   };
   '/nodes': { answer: NodePage; params: EntityFilterName };
   '/nodes/cells': { answer: CellsAnswer; params: 'session' };

@@ -31,7 +31,13 @@ export interface LiveList<T, P = Page<T>> {
 }
 
 /** The paths of lists that are paged by a cursor. */
-type ListPath = { [P in keyof Paths]: 'cursor' extends Paths[P]['params'] ? P : never }[keyof Paths];
+type ListPath = {
+  [P in keyof Paths]: 'cursor' extends Paths[P]['params']
+    ? Paths[P]['answer'] extends { items: unknown }
+      ? P
+      : never
+    : never;
+}[keyof Paths];
 
 type Row<L extends ListPath> = Paths[L]['answer']['items'][number];
 

@@ -117,6 +117,7 @@ const answer = (
   times_ms: times,
   series: series.map(([labels, values]) => ({ labels, values })),
   left_out: 0,
+  next: null,
   warnings: [],
   source: 'record',
   unit: '',
