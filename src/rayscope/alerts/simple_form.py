@@ -10,13 +10,16 @@ from typing import Any
 
 import yaml
 
-#: Expressions for the metrics in such rules. The last is the condition of ``TaskFailureRateHigh``.
-_METRICS = {
-    "cpu_usage": "avg(ray_node_cpu_utilization)",
-    "memory_usage": "avg(100 * ray_node_mem_used / ray_node_mem_total)",
+#: Expressions for the metrics in such rules: those of the built-in rules ``NodeCpuHigh``, ``NodeMemoryHigh``,
+#: and ``TaskFailureRateHigh``.
+METRICS = {
+    "cpu_usage": "ray_node_cpu_utilization",
+    "memory_usage": "100 * ray_node_mem_used / ray_node_mem_total",
     "task_failure_rate": (
-        "100 * increase(rayscope_task_attempts_failed_total[5m]) / "
-        "(increase(rayscope_task_attempts_failed_total[5m])"
+        "100 * (increase(rayscope_task_attempts_failed_total[5m])"
+        " - (increase(rayscope_task_attempts_stopped_by_libraries_total[5m])"
+        " or 0 * increase(rayscope_task_attempts_failed_total[5m])))"
+        " / (increase(rayscope_task_attempts_failed_total[5m])"
         " + increase(rayscope_task_attempts_finished_total[5m]))"
     ),
 }
@@ -28,7 +31,7 @@ def as_rule_file(body: Any) -> str | None:
     if not isinstance(body, Mapping) or not {"metric", "operator", "threshold"} <= set(body):
         return None
     metric, operator, threshold = (str(body[key])[:200] for key in ("metric", "operator", "threshold"))
-    compared = f"{_METRICS.get(metric, metric)} {operator} {threshold}"
+    compared = f"{METRICS.get(metric, metric)} {operator} {threshold}"
     rule: dict[str, Any] = {
         "alert": str(body.get("name") or body.get("id") or metric)[:200],
         "expr": _DEAD_NODE if metric == "node_status" else compared,

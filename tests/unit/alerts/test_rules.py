@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import promql_parser
 import pytest
 
 from rayscope.alerts.durations import duration_s
-from rayscope.alerts.rules import export, load_rules, named, parse_rules
+from rayscope.alerts.rules import SHIPPED, export, load_rules, named, parse_rules
+from rayscope.alerts.simple_form import METRICS
 from rayscope.alerts.templates import Template
 from rayscope.storage.errors import BadQuery
 
@@ -180,11 +183,14 @@ def test_errors_say_what_to_do(text: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "expr"),
     [
-        ("metric: cpu_usage, operator: '>', threshold: 80", "avg(ray_node_cpu_utilization) > 80"),
+        ("metric: cpu_usage, operator: '>', threshold: 80", "ray_node_cpu_utilization > 80"),
         ("metric: node_status, operator: ==, threshold: dead", "rayscope_node_up == 0"),
         ("metric: my_queue, operator: '<', threshold: 3", "my_queue < 3"),
-        ("metric: memory_usage, operator: '>', threshold: 85", "avg("),
-        ("metric: task_failure_rate, operator: '>', threshold: 10", "100 * increase("),
+        (
+            "metric: memory_usage, operator: '>', threshold: 85",
+            "100 * ray_node_mem_used / ray_node_mem_total > 85",
+        ),
+        ("metric: task_failure_rate, operator: '>', threshold: 10", "100 * (increase("),
     ],
 )
 @pytest.mark.parametrize("around", ["{%s}", "[{%s}]", "groups: [{name: g, rules: [{%s}]}]"])
@@ -202,6 +208,22 @@ def test_zero_is_a_duration(text: str) -> None:
     assert duration_s(text) == 0
     (found,) = parse_rules(rule(f"{{alert: A, expr: a, for: {text}, keep_firing_for: {text}}}"), "f").rules
     assert (found.for_ns, found.keep_firing_ns) == (0, 0)
+
+
+def test_the_metrics_of_the_simple_form_are_those_of_the_built_in_rules() -> None:
+    shipped = {each.name: each for each in parse_rules(SHIPPED.read_text(), "shipped").rules}
+    docs = Path(__file__).parents[3] / "docs"
+    pages = [docs / place / "coming-from-rays-dashboard.md" for place in ("how-to", "zh/how-to")]
+    for metric, name in (
+        ("cpu_usage", "NodeCpuHigh"),
+        ("memory_usage", "NodeMemoryHigh"),
+        ("task_failure_rate", "TaskFailureRateHigh"),
+    ):
+        built_in = shipped[name].value_expr
+        assert promql_parser.parse(METRICS[metric]).prettify() == built_in
+        for page in pages:
+            (row,) = re.findall(rf"^\| `{metric} > .*", page.read_text(), re.MULTILINE)
+            assert f"`{name}`" in row or f"`{METRICS[metric]} > " in row
 
 
 def test_of_a_file_a_rule_of_the_simple_form_is_refused_alone(tmp_path: Path) -> None:
