@@ -30,6 +30,7 @@ from rayscope.alerts.state import (
     Alert,
     Machine,
     State,
+    Transition,
     end_alerts,
     shift_pending,
 )
@@ -177,6 +178,7 @@ class AlertService:
                         changes = end_alerts(session.alerts.get(rule.name, {}), now_ns)
                         series = TransitionSeries(rule, self._store(name))
                         session.events.extend(event_of(rule, change, series) for change in changes)
+                        _log_changes(rule, changes)
                 if session.save() or session.is_removed:
                     session.results = {}
                     del self._saved_ns[name]
@@ -262,11 +264,7 @@ class AlertService:
             return False
         finally:
             session.cost_s[rule.name] = time.monotonic() - began
-        for change in changes:
-            if change.after in (State.FIRING, State.RESOLVED):
-                level = logging.WARNING if change.after is State.FIRING else logging.INFO
-                alert = change.alert
-                log.log(level, "%s is %s: %r", rule.name, change.after.value, summary(alert, "en")[:300])
+        _log_changes(rule, changes)
         with self._lock:
             session.events.extend(events)
         return bool(changes)
@@ -373,6 +371,15 @@ def _unknown_metrics(rule: Rule, session: Session, known: Collection[str]) -> li
     if rule.source == "shipped" or results is None or results.names is None:
         return []
     return sorted(results.names - set(known))
+
+
+def _log_changes(rule: Rule, changes: Iterable[Transition]) -> None:
+    """Log alerts that fire, are resolved, or end with their cluster. The server prints both levels."""
+    for change in changes:
+        if change.after in (State.FIRING, *OVER):
+            level = logging.WARNING if change.after is State.FIRING else logging.INFO
+            alert = change.alert
+            log.log(level, "%s is %s: %r", rule.name, change.after.value, summary(alert, "en")[:300])
 
 
 def _worst(alerts: Iterable[Alert]) -> State:

@@ -126,6 +126,7 @@ class Server:
             server_header=False,
         )
         logging.getLogger("uvicorn.error").addFilter(_is_news)
+        print_alerts_log()
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._serve, name="rayscope-http", daemon=True)
         self._thread.start()
@@ -243,6 +244,17 @@ def _is_news(record: logging.LogRecord) -> bool:
     """Filter out uvicorn's messages about requests that were cut off because the server stopped."""
     kind = record.exc_info[0] if record.exc_info else None
     return not (kind and issubclass(kind, asyncio.CancelledError))
+
+
+def print_alerts_log() -> None:
+    """Print what the alerts log at INFO, such as each notification, unless the process has its own logging.
+
+    Without a handler, Python prints only warnings.
+    """
+    alerts = logging.getLogger("rayscope.alerts")
+    if not alerts.hasHandlers():
+        alerts.addHandler(logging.StreamHandler())
+        alerts.setLevel(logging.INFO)
 
 
 def _tune_interpreter() -> None:

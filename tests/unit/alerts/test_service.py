@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -281,7 +283,28 @@ def test_a_damaged_file_is_set_aside(world: World) -> None:
     assert [path.read_bytes() for path in aside] == [damaged]
 
 
-def test_alerts_that_fire_at_the_end_of_the_cluster_are_not_resolved(world: World) -> None:
+def test_the_log_has_alerts_that_fire_and_end(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "rayscope.alerts")
+    world.pass_time(90, 95)
+    world.pass_time(60, 20)
+    said = [record.getMessage() for record in caplog.records if "Hot is" in record.getMessage()]
+    assert said == ["Hot is firing: 'Hot'", "Hot is resolved: 'Hot'"]
+
+
+def test_the_server_prints_the_log_of_alerts() -> None:
+    program = (
+        "import logging; from rayscope.server.runner import print_alerts_log; print_alerts_log()\n"
+        "print_alerts_log(); logging.getLogger('rayscope.alerts').info('Hot is resolved')\n"
+        "logging.getLogger('rayscope.server').info('quiet')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == "Hot is resolved\n"
+
+
+def test_alerts_that_fire_at_the_end_of_the_cluster_are_not_resolved(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "rayscope.alerts")
     notified: list[dict[str, list[tuple[str, State]]]] = []
     live, lost = ["s"], [False]
     world.service.stop()
@@ -305,6 +328,7 @@ def test_alerts_that_fire_at_the_end_of_the_cluster_are_not_resolved(world: Worl
     live.clear()
     world.pass_time(1, 20)
     assert world.states() == {"Hot": State.ENDED}
+    assert caplog.messages[-1] == "Hot is ended: 'Hot'"
     assert world.service.resolved("s") == []
     last = world.service.events("s")[-1]
     assert (last.before, last.after) == (State.FIRING, State.ENDED)
@@ -315,7 +339,7 @@ def test_alerts_that_fire_at_the_end_of_the_cluster_are_not_resolved(world: Worl
     assert ended.resolved_ns > ended.fired_ns
     for language, title, word in (
         ("en", "[CLUSTER ENDED] Hot", "Cluster ended: Hot"),
-        ("zh", "", "集群已结束：Hot"),
+        ("zh", "[集群已结束] Hot", "集群已结束：Hot"),
     ):
         text = Notification("s", {}, [], [ended], None, T0, language=language)  # type: ignore[arg-type]
         assert title in text.title
