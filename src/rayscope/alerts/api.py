@@ -60,12 +60,15 @@ def alerts(
 
 @router.get("/api/v1/alerts/rules")
 def rules(
-    records: CurrentRecords, alerts: CurrentAlerts, session: Session = None
+    catalog: CurrentCatalog, records: CurrentRecords, alerts: CurrentAlerts, session: Session = None
 ) -> Json[schemas.RulesAnswer]:
-    """Return all rules with their state in a session, and the files that are invalid."""
-    chosen = records.resolve(session)
+    """Return all rules with their state in a session, and the files that are invalid.
+
+    ``session`` is null before the first session is recorded.
+    """
+    chosen = records.resolve(session) if session or catalog.names() else None
     found = alerts.rules
-    states = alerts.about_rules(chosen)
+    states = alerts.about_rules(chosen) if chosen else {}
     return answer(
         {
             "session": chosen,

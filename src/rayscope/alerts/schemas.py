@@ -125,9 +125,9 @@ class FileProblem(TypedDict):
 
 
 class RulesAnswer(TypedDict):
-    """All rules, including those that are switched off."""
+    """All rules, including those that are switched off. ``session`` is null if nothing is recorded."""
 
-    session: str
+    session: str | None
     items: list[RuleInfo]
     problems: list[FileProblem]
     folder: str

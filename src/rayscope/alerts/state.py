@@ -14,6 +14,7 @@ from typing import NamedTuple, cast
 import msgspec
 
 from rayscope.alerts import schemas
+from rayscope.alerts.finding_titles import with_chinese_title
 from rayscope.alerts.rules import Rule
 from rayscope.alerts.templates import Template
 from rayscope.alerts.templating.evaluate import Rendering
@@ -196,7 +197,11 @@ class Machine:
                     f"Two series of {self.rule.name} produce the same alert: {labels}.",
                     "The rule's labels must not overwrite the labels that distinguish the series.",
                 )
-            texts = {name: fill(name, each, series, value) for name, each in self._annotations.items()}
+            chinese = with_chinese_title(series)
+            texts = {
+                name: fill(name, each, chinese if name.endswith("_zh") else series, value)
+                for name, each in self._annotations.items()
+            }
             alerts[key] = (labels, texts, value)
         return Rendered(alerts, problems[0] if problems else None)
 

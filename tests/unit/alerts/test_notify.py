@@ -171,7 +171,15 @@ def test_a_notification_is_in_the_configured_language() -> None:
     assert f"ID: {ill.fingerprint}" in english
     over = replace(ill, annotations={"summary": "ill", "summary_zh": "病了"}, resolved_ns=T0 + 60 * 10**9)
     chinese = Notification("s", {}, [], [over], None, T0, language="zh")
-    assert (chinese.title, chinese.body.splitlines()[0]) == ("[RESOLVED] 病了", "已恢复：病了")
+    assert (chinese.title, chinese.body.splitlines()[0]) == ("[已恢复] 病了", "已恢复：病了")
+    several = [ill, replace(ill, rule="Q", fingerprint="f")]
+    for resolved, is_test, title in (
+        (False, False, "[告警 2] Q、R"),
+        (False, True, "[测试 告警 2] Q、R"),
+        (True, False, "[已恢复 2] Q、R"),
+    ):
+        firing, over = ([], several) if resolved else (several, [])
+        assert Notification("s", {}, firing, over, None, T0, is_test, "zh").title == title
     assert any(line.startswith("结束时间：") for line in chinese.body.splitlines())
 
 

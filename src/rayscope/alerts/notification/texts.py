@@ -27,6 +27,11 @@ _WORDS: dict[Language, dict[str, str]] = {
         "session": "Session",
         "more": "more",
         "colon": ": ",
+        "comma": ", ",
+        "[firing]": "FIRING",
+        "[resolved]": "RESOLVED",
+        "[ended]": "CLUSTER ENDED",
+        "[test]": "TEST ",
     },
     "zh": {
         "firing": "告警",
@@ -43,21 +48,26 @@ _WORDS: dict[Language, dict[str, str]] = {
         "session": "会话",
         "more": "条未列出",
         "colon": "：",
+        "comma": "、",
+        "[firing]": "告警",
+        "[resolved]": "已恢复",
+        "[ended]": "集群已结束",
+        "[test]": "测试 ",
     },
 }
 
 
 def title(firing: Sequence[Alert], resolved: Sequence[Alert], language: Language, is_test: bool) -> str:
     """Return one line: the summary of a single alert, or the rules of several."""
-    alerts = firing or resolved
+    words, alerts = _WORDS[language], firing or resolved
     states = {alert.state for alert in alerts}
-    state = "FIRING" if firing else "CLUSTER ENDED" if states == {State.ENDED} else "RESOLVED"
+    state = words["[firing]" if firing else "[ended]" if states == {State.ENDED} else "[resolved]"]
     if len(alerts) == 1:
         what = " ".join(summary(alerts[0], language).split())
     else:
         state += f" {len(alerts)}"
-        what = ", ".join(sorted({alert.rule for alert in alerts}))
-    return f"[{'TEST ' if is_test else ''}{state}] {what}"[:200]
+        what = words["comma"].join(sorted({alert.rule for alert in alerts}))
+    return f"[{words['[test]'] if is_test else ''}{state}] {what}"[:200]
 
 
 def body(
