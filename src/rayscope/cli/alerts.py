@@ -37,6 +37,8 @@ app = typer.Typer(help="Alerts, rules, and notification channels.", no_args_is_h
 
 #: Exit status if the server refused the request or the notification could not be delivered.
 FAILED = 1
+#: Labels that say no more than the rule's name and severity.
+_OF_RULE = ("alertname", "severity")
 _STYLES = {"firing": "bold red", "pending": "yellow", "resolved": "green", "inactive": "dim"}
 
 
@@ -52,8 +54,9 @@ def list_alerts(
 ) -> None:
     """List firing and pending alerts, and every rule with its state."""
     with open_client(server, data_dir, token, status=FAILED) as api:
-        alerts = api.get("/api/v1/alerts", session=session)
         rules = api.get("/api/v1/alerts/rules", session=session)
+        nothing: dict[str, Any] = {"session": None, "firing": 0, "pending": 0, "items": []}
+        alerts = api.get("/api/v1/alerts", session=session) if rules["session"] else nothing
     if form is Format.json:
         print_json({**alerts, "rules": rules["items"], "problems": rules["problems"]})
         return
@@ -61,7 +64,8 @@ def list_alerts(
         print_rows(form, alerts["items"], ())
         return
     console = stdout()
-    console.print(f"{alerts['firing']} firing, {alerts['pending']} pending in {alerts['session']}")
+    where = f" in {alerts['session']}" if alerts["session"] else ": nothing is recorded yet"
+    console.print(f"{alerts['firing']} firing, {alerts['pending']} pending{where}")
     if alerts["items"]:
         console.print(_alerts(alerts["items"]))
     table = Table("rule", "state", "severity", "for", "expression", box=None, pad_edge=False)
@@ -79,6 +83,15 @@ def list_alerts(
         console.print(Text(f"{where}: {problem['message']} {problem['remedy']}", style="yellow"))
 
 
+def _summary(alert: Mapping[str, Any], condition: str) -> str:
+    """The summary of an alert or a transition. Without one: the condition, the value, and the labels."""
+    if summary := alert["annotations"].get("summary"):
+        return str(summary)
+    labels = [f"{name}={text}" for name, text in sorted(alert["labels"].items()) if name not in _OF_RULE]
+    value = "" if alert["value"] is None else f", value {alert['value']:.4g}"
+    return f"{condition}{value} ({', '.join(labels)})" if labels else condition + value
+
+
 def _alerts(items: list[Mapping[str, Any]]) -> Table:
     table = Table("state", "since", "rule", "summary", box=None, pad_edge=False)
     for alert in items:
@@ -87,7 +100,7 @@ def _alerts(items: list[Mapping[str, Any]]) -> Table:
             Text(alert["state"], style=_STYLES.get(alert["state"], "")),
             _clock(since_ns),
             alert["rule"],
-            Text(shown(alert["annotations"].get("summary") or str(alert["labels"]))),
+            Text(shown(_summary(alert, alert["condition"]))),
         )
     return table
 
@@ -140,7 +153,7 @@ def try_rule(
         table = Table("time", "from", "to", "value", "summary", box=None, pad_edge=False)
         for one in found["transitions"]:
             value = "" if one["value"] is None else f"{one['value']:.4g}"
-            summary = one["annotations"].get("summary") or str(one["labels"])
+            summary = _summary(one, " ".join(found["rule"]["expr"].split()))
             after = Text(one["after"], style=_STYLES.get(one["after"], ""))
             table.add_row(_clock(one["time_ns"]), one["before"], after, value, Text(shown(summary)))
         console.print(table)
