@@ -83,6 +83,8 @@ def rules(
                     "message": problem.message,
                     "remedy": problem.remedy,
                     "rule": problem.rule,
+                    "code": BadQuery.code,
+                    "params": dict(problem.params),
                 }
                 for problem in found.problems
             ],

@@ -91,13 +91,15 @@ class Rule(msgspec.Struct, frozen=True):
 class Problem(NamedTuple):
     """A problem in a file or one of its rules, and the remedy.
 
-    ``rule`` is the name of the rule, or "" for the whole file.
+    ``rule`` is the name of the rule, or "" for the whole file. The UI translates problems whose ``params``
+    say ``what`` they are about.
     """
 
     file: str
     message: str
     remedy: str
     rule: str = ""
+    params: Mapping[str, str | int] = {}
 
 
 class RuleFile(NamedTuple):
@@ -131,7 +133,10 @@ def duration_ns(text: Any) -> int:
     try:
         seconds = float(plain[0]) if plain else duration_s(str(text))
     except ValueError as error:
-        raise BadQuery(f"{str(text)[:50]!r} is not a duration.", "Use the form 30s, 5m, or 1h30m.") from error
+        said = str(text)[:50]
+        raise BadQuery(
+            f"{said!r} is not a duration.", "Use the form 30s, 5m, or 1h30m.", what="duration", text=said
+        ) from error
     if seconds > _LONGEST_S:
         raise BadQuery(f"{str(text)[:50]!r} is too long.", "The maximum is one year.")
     return round(seconds * 1000) * 10**6
@@ -153,14 +158,19 @@ def _read_document(text: str) -> _Document:
     try:
         document = parse_yaml(text)
     except BadYaml as error:
-        raise BadQuery(f"It is not valid YAML: {error}.", "Fix or remove it.") from error
+        raise BadQuery(
+            f"It is not valid YAML: {error}.", "Fix or remove it.", what="yaml", reason=str(error)
+        ) from error
     document = {} if document is None else document
     if isinstance(document, dict) and document.get("kind") == "PrometheusRule":
         document = document.get("spec")
     for part in document if isinstance(document, list) else (document,):
         _refuse_simple_form(part)
     if not isinstance(document, dict) or not set(document) <= set(_FILE_KEYS):
-        raise BadQuery(f"It must be a mapping with {', '.join(_FILE_KEYS)}.", "See docs/reference/alerts.md.")
+        keys = ", ".join(_FILE_KEYS)
+        raise BadQuery(
+            f"It must be a mapping with {keys}.", "See docs/reference/alerts.md.", what="rule_file", keys=keys
+        )
     groups, disable, enable = ([] if document.get(key) is None else document[key] for key in _FILE_KEYS)
     if not isinstance(groups, list) or not _are_texts(disable) or not _are_texts(enable):
         raise BadQuery(
@@ -198,7 +208,7 @@ def _rules(
                 keys = ("alert", "record", "name", "id") if isinstance(entry, dict) else ()
                 rule = str(next((entry[key] for key in keys if entry.get(key)), ""))[:_MAX_NAME]
                 message = problem.message.removeprefix(f"{rule}: ")
-                refused.append(Problem(source, message, problem.remedy, rule))
+                refused.append(Problem(source, message, problem.remedy, rule, problem.params))
             if len(rules) > _MAX_RULES:
                 raise BadQuery(f"There are more than {_MAX_RULES} rules.", "Remove some.")
     return rules
@@ -221,7 +231,10 @@ def _records(groups: list[Any]) -> dict[str, str]:
 def _refuse_simple_form(entry: Any) -> None:
     if (text := as_rule_file(entry)) is not None:
         raise BadQuery(
-            "A rule needs `expr`; this one has `metric`, `operator`, and `threshold`.", f"Write:\n{text}"
+            "A rule needs `expr`; this one has `metric`, `operator`, and `threshold`.",
+            f"Write:\n{text}",
+            what="simple_rule",
+            yaml=text,
         )
 
 
@@ -237,9 +250,13 @@ def _rule(entry: Any, group: str, source: str, interval_ns: int, records: Mappin
         raise BadQuery(f"The name {name[:60]!r}… is too long.", f"At most {_MAX_NAME} characters.")
     unknown = set(entry) - _RULE_KEYS
     if unknown:
+        keys, known = ", ".join(sorted(map(str, unknown)))[:100], ", ".join(sorted(_RULE_KEYS))
         raise BadQuery(
-            f"{name}: unknown keys: {', '.join(sorted(map(str, unknown)))[:100]}.",
-            f"Known keys: {', '.join(sorted(_RULE_KEYS))}.",
+            f"{name}: unknown keys: {keys}.",
+            f"Known keys: {known}.",
+            what="rule_keys",
+            keys=keys,
+            known=known,
         )
     labels, annotations = (_texts(name, key, entry.get(key)) for key in ("labels", "annotations"))
     try:
@@ -263,7 +280,9 @@ def _rule(entry: Any, group: str, source: str, interval_ns: int, records: Mappin
         )
         rule.templates()
     except BadQuery as problem:
-        raise BadQuery(f"{name}: {problem.message}", problem.remedy) from problem
+        refusal = BadQuery(f"{name}: {problem.message}", problem.remedy)
+        refusal.params = problem.params
+        raise refusal from problem
     return rule
 
 
@@ -275,6 +294,8 @@ def _comparison(entry: Mapping[str, Any], name: str) -> tuple[str | None, str | 
             raise BadQuery(
                 "A rule needs `expr`, or `metric`, `op`, and `threshold`.",
                 f"`metric` must be a selector, `op` one of {' '.join(_OPERATORS)}, and `threshold` a number.",
+                what="rule_condition",
+                operators=" ".join(_OPERATORS),
             )
         parsed(metric)
         try:
@@ -322,9 +343,10 @@ def load_rules(folder: Path) -> RuleSet:
         try:
             documents[path.name] = _read_document(read_text(path))
         except BadQuery as problem:
-            problems.append(Problem(path.name, problem.message, problem.remedy))
+            problems.append(Problem(path.name, problem.message, problem.remedy, params=problem.params))
         except (OSError, ValueError) as error:
-            problems.append(Problem(path.name, f"Could not read it: {error}", "Check that it is UTF-8 text."))
+            message, params = f"Could not read it: {error}", {"what": "rule_text", "reason": str(error)}
+            problems.append(Problem(path.name, message, "Check that it is UTF-8 text.", params=params))
     # A rule may use the recording rules of another file.
     records: dict[str, str] = {}
     for document in documents.values():
@@ -335,7 +357,7 @@ def load_rules(folder: Path) -> RuleSet:
             known = {**records, **_records(document.groups)}
             own = {rule.name: rule for rule in _rules(document.groups, name, known, refused)}
         except BadQuery as problem:
-            problems.append(Problem(name, problem.message, problem.remedy))
+            problems.append(Problem(name, problem.message, problem.remedy, params=problem.params))
             continue
         problems += refused
         rules |= own
@@ -344,7 +366,8 @@ def load_rules(folder: Path) -> RuleSet:
     problems.sort(key=lambda problem: problem.file)
     off = (set(shipped.disable) - enable) | disable
     for name in sorted((disable | enable) - set(rules)):
-        problems.append(Problem("", f"Rule {name!r} not found.", "See `rayscope alerts list`."))
+        message, params = f"Rule {name!r} not found.", {"what": "rule", "id": name}
+        problems.append(Problem("", message, "See `rayscope alerts list`.", params=params))
     return RuleSet(
         tuple(rule for name, rule in rules.items() if name not in off),
         tuple(rule for name, rule in rules.items() if name in off),

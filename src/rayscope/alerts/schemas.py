@@ -116,12 +116,17 @@ class RuleInfo(RuleDefinition, RuleStatus):
 
 
 class FileProblem(TypedDict):
-    """A rule file, or one of its rules (``rule``, else empty), that cannot be used."""
+    """A rule file, or one of its rules (``rule``, else empty), that cannot be used.
+
+    ``params``: ``what`` the message is about, and its values; empty for some messages.
+    """
 
     file: str
     rule: str
     message: str
     remedy: str
+    code: str
+    params: dict[str, str | int]
 
 
 class RulesAnswer(TypedDict):

@@ -66,6 +66,8 @@ def test_a_file_overrides_disables_and_adds(tmp_path: Path) -> None:
     assert named["NodeCpuHigh"].for_ns == 90 * S
     assert [each.name for each in found.disabled] == ["NodeMemoryHigh"]
     assert "NodeDead" in named
+    said = {problem.file: problem.params.get("what") for problem in found.problems}
+    assert (said["broken.yml"], said["latin.yml"], said[""]) == ("yaml", "rule_text", "rule")
     broken = ["broken.yml", "date.yml", "deep.yml", "folder.yml", "latin.yml", ""]
     assert [problem.file for problem in found.problems] == broken
 
@@ -233,6 +235,7 @@ def test_of_a_file_a_rule_of_the_simple_form_is_refused_alone(tmp_path: Path) ->
     )
     found = load_rules(tmp_path)
     assert [(problem.file, problem.rule) for problem in found.problems] == [("mine.yml", "High")]
+    assert found.problems[0].params["what"] == "simple_rule"
     assert "Fine" in {rule.name for rule in found.rules}
 
 

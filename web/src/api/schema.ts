@@ -981,6 +981,10 @@ export interface FileProblem {
   rule: string;
   message: string;
   remedy: string;
+  code: string;
+  params: {
+    [k: string]: string | number;
+  };
 }
 /** Hits by kind, without kinds that have none. */
 export interface FindAnswer {
@@ -2822,9 +2826,9 @@ export interface RuleInfo {
   cost_s: number | null;
   enabled: boolean;
 }
-/** All rules, including those that are switched off. */
+/** All rules, including those that are switched off. ``session`` is null if nothing is recorded. */
 export interface RulesAnswer {
-  session: string;
+  session: string | null;
   items: RuleInfo[];
   problems: FileProblem[];
   folder: string;

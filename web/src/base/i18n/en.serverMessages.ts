@@ -35,6 +35,29 @@ export const enServerMessages = {
         message: 'The node no longer has the log file {{id}}, and no copy was kept.',
         remedy: 'Choose another file. RAYSCOPE_KEEP_LOGS says which logs are kept.',
       },
+      bad_query_yaml: { message: 'It is not valid YAML: {{reason}}.', remedy: 'Fix or remove it.' },
+      bad_query_rule_file: {
+        message: 'It must be a mapping with {{keys}}.',
+        remedy: 'See docs/reference/alerts.md.',
+      },
+      bad_query_rule_text: {
+        message: 'Could not read it: {{reason}}',
+        remedy: 'Check that it is UTF-8 text.',
+      },
+      bad_query_rule: { message: 'Rule {{id}} not found.', remedy: 'See the list of rules.' },
+      bad_query_rule_keys: { message: 'Unknown keys: {{keys}}.', remedy: 'Known keys: {{known}}.' },
+      bad_query_rule_condition: {
+        message: 'A rule needs `expr`, or `metric`, `op`, and `threshold`.',
+        remedy: '`metric` must be a selector, `op` one of {{operators}}, and `threshold` a number.',
+      },
+      bad_query_simple_rule: {
+        message: 'A rule needs `expr`; this one has `metric`, `operator`, and `threshold`.',
+        remedy: 'Write:\n{{yaml}}',
+      },
+      bad_query_duration: {
+        message: '{{text}} is not a duration.',
+        remedy: 'Use the form 30s, 5m, or 1h30m.',
+      },
       session_live: {
         message: 'This session is still being recorded.',
         remedy: 'Stop its cluster and wait half a minute, or run `rayscope sessions delete SESSION --force`.',

@@ -27,6 +27,23 @@ export const zhServerMessages = {
         message: '节点上已没有日志文件 {{id}}，也未保留副本。',
         remedy: '请选择其他文件。保留哪些日志由 RAYSCOPE_KEEP_LOGS 决定。',
       },
+      bad_query_yaml: { message: '不是有效的 YAML：{{reason}}。', remedy: '请修正或删除它。' },
+      bad_query_rule_file: {
+        message: '它必须是含有 {{keys}} 的映射。',
+        remedy: '见 docs/reference/alerts.md。',
+      },
+      bad_query_rule_text: { message: '无法读取：{{reason}}', remedy: '请确认它是 UTF-8 文本。' },
+      bad_query_rule: { message: '规则 {{id}} 不存在。', remedy: '请查看规则列表。' },
+      bad_query_rule_keys: { message: '未知的键：{{keys}}。', remedy: '可用的键：{{known}}。' },
+      bad_query_rule_condition: {
+        message: '规则需要 `expr`，或者 `metric`、`op` 和 `threshold`。',
+        remedy: '`metric` 须为选择器，`op` 为 {{operators}} 之一，`threshold` 为数字。',
+      },
+      bad_query_simple_rule: {
+        message: '规则需要 `expr`，而这条规则写的是 `metric`、`operator` 和 `threshold`。',
+        remedy: '请写成：\n{{yaml}}',
+      },
+      bad_query_duration: { message: '{{text}} 不是时长。', remedy: '请写成 30s、5m 或 1h30m。' },
       session_live: {
         message: '该会话仍在记录中。',
         remedy: '请停止其集群并等待半分钟，或运行 `rayscope sessions delete SESSION --force`。',

@@ -4,6 +4,8 @@ import type { RuleInfo, RulesAnswer } from '../../api/schema';
 import { click, render } from '../../testing/render';
 import { RuleProblems } from './RuleProblems';
 
+const PLAIN = { code: 'bad_query', params: {} };
+
 function rules(problems: RulesAnswer['problems'], items: Partial<RuleInfo>[] = []): RulesAnswer {
   return { session: 's', folder: '/alerts', problems, items: items as RuleInfo[] };
 }
@@ -13,8 +15,15 @@ it('names rules and files that are not in use, and rules that fail', async () =>
     <RuleProblems
       rules={rules(
         [
-          { file: 'mine.yml', rule: 'Queue', message: 'Unexpected )', remedy: 'Fix it.' },
-          { file: 'old.yml', rule: '', message: 'It is not valid YAML.', remedy: 'Fix or remove it.' },
+          { file: 'mine.yml', rule: 'Queue', message: 'Unexpected )', remedy: 'Fix it.', ...PLAIN },
+          {
+            file: 'old.yml',
+            rule: '',
+            message: 'It is not valid YAML: bad.',
+            remedy: 'Fix or remove it.',
+            code: 'bad_query',
+            params: { what: 'yaml', reason: 'translated' },
+          },
         ],
         [
           { name: 'Fine', error: null, template_error: null },
@@ -27,7 +36,7 @@ it('names rules and files that are not in use, and rules that fail', async () =>
   const notice = screen.getByTestId('rule-problems');
   expect(notice.textContent).toContain('4 problems with rules');
   expect(notice.textContent).toContain('Rule Queue in mine.yml is not in useUnexpected ) Fix it.');
-  expect(notice.textContent).toContain('old.yml is not in use');
+  expect(notice.textContent).toContain('old.yml is not in useIt is not valid YAML: translated.');
   expect(notice.textContent).toContain('Rule Joined cannot be evaluatedSeveral matches.');
   expect(notice.textContent).not.toContain('Texts');
   await click(screen.getByText('Show 1 more'));

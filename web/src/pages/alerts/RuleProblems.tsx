@@ -3,26 +3,27 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { RulesAnswer } from '../../api/schema';
 import words from '../../ui/theme/words.module.css';
+import { useServerMessage } from '../../ui/useServerMessage';
 import shared from './alerts.module.css';
 import css from './RuleProblems.module.css';
 
 const FEW = 3;
 
-type Problem = { heading: string; message: string; remedy: string };
+type Problem = { heading: string; message: string; remedy: string | null };
 
 /** Rules and rule files with problems: those that are not in use, or whose evaluation fails. */
 export function RuleProblems({ rules }: { rules: RulesAnswer }) {
   const { t } = useTranslation();
+  const translate = useServerMessage();
   const [all, setAll] = useState(false);
   const problems: Problem[] = [
-    ...rules.problems.map(({ file, rule, message, remedy }) => ({
+    ...rules.problems.map(({ file, rule, ...said }) => ({
       heading: rule
         ? t('alerts.problems.rule', { rule, file })
         : file
           ? t('alerts.problems.file', { file })
           : '',
-      message,
-      remedy,
+      ...translate(said),
     })),
     ...rules.items.flatMap(({ name: rule, error, template_error }) => [
       ...(error ? [{ heading: t('alerts.problems.failing', { rule }), message: error, remedy: '' }] : []),
