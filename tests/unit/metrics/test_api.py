@@ -97,11 +97,11 @@ def test_the_series_of_one_collector(measured: Running) -> None:
     }
     whole = measured.get("/api/v1/metrics/query", collector="rayscope", since_ns=at, until_ns=at)
     assert (whole["left_out"], whole["next"]) == (0, None)
-    assert len(whole["series"]) > 20
+    assert len(whole["series"]) > 7
     names = [one["labels"]["__name__"] for one in whole["series"]]
     assert names == sorted(names)
     paged: list[Any] = []
-    with rayscope.Client(measured.server.url) as client:
+    with rayscope.Client(measured.server.url, "open sesame") as client:
         more = {"collector": "rayscope", "since": at, "until": at, "limit": 7}
         page = client.metrics(**more)
         while page["next"] is not None:

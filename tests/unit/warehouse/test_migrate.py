@@ -16,7 +16,13 @@ from rayscope.warehouse.views_sql import VIEWS
 
 #: Version -> its tables. After a change of tables or views: raise ``schema.VERSION``, add a migration
 #: if a key or a rule changed (new columns are added without), and pin the new version here.
-FINGERPRINTS = {1: "3b2f4e399de36cbe", 2: "930caf8387df2259", 3: "d6d2a7828f1fbe80", 4: "2665eb9ec3373e20"}
+FINGERPRINTS = {
+    1: "3b2f4e399de36cbe",
+    2: "930caf8387df2259",
+    3: "d6d2a7828f1fbe80",
+    4: "2665eb9ec3373e20",
+    5: "dff8f2ba0c0ec013",
+}
 
 
 @pytest.fixture
