@@ -98,6 +98,24 @@ def test_more_actors_share_the_calls() -> None:
     assert took(job, Change("actors", "Counter", 2)) == 20
 
 
+def test_more_actors_of_a_tree_run_its_calls() -> None:
+    """Calls that wait for calls of their own class would wait for each other behind the shared queues."""
+    job = JobBuilder(4)
+    actors = [job.actor("Worker", ms=0) for _ in range(5)]
+    leaves = [job.call("Worker.process", 10, actor) for actor, _ in actors[3:] for _ in range(6)]
+    middle = [
+        job.call("Worker.run", [*((SUBMIT, leaf) for leaf in part), job.get(*part)], actor)
+        for (actor, _), part in zip(actors[1:3], (leaves[:6], leaves[6:]), strict=True)
+    ]
+    root = job.call("Worker.run", [*((SUBMIT, call) for call in middle), job.get(*middle)], actors[0][0])
+    creations = [(SUBMIT, creation) for _, creation in actors]
+    job.driver([*creations, (SUBMIT, root), job.get(root)])
+    assert job.ms() == 60
+    # Three of five actors wait, so that two, or three with another one, run 12 calls.
+    assert took(job, Change("actors", "Worker", 1)) == 40
+    assert took(job, Change("actors", "Worker", 4)) == 20
+
+
 def test_more_actors_of_a_pool_have_more_calls_in_flight() -> None:
     job = JobBuilder(4)
     actor, creation = job.actor("Counter", ms=0)

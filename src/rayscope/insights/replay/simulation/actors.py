@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 
-from rayscope.insights.replay.program import CREATION, Programs
+from rayscope.insights.replay.program import CALL, CREATION, Programs, Wait
 from rayscope.insights.replay.simulation.interface import Engine
 from rayscope.insights.replay.simulation.pools import Pools
+
+#: Load of an actor whose calls all wait for others of its class: it gets a call only if all others are so.
+_LENT = 1 << 40
 
 
 class Actors:
@@ -20,6 +23,8 @@ class Actors:
         self._engine = engine
         self._pools = pools
         self._slots = programs.slots
+        self._class_of = programs.actor_class
+        self._is_call = bytearray(kind == CALL for kind in programs.kind)
         actors = range(len(programs.slots))
         self.outstanding = [0 for _ in actors]
         self._busy = [0 for _ in actors]
@@ -33,6 +38,18 @@ class Actors:
         self._teams = [programs.shared.get(of_class) for of_class in programs.actor_class]
         #: The actor that runs each call.
         self._served_by = programs.actor.copy()
+        #: Signals and counters of calls that several actors share -> the classes of these actors.
+        self._of_signal: dict[int, int] = {}
+        self._of_counter: dict[int, set[int]] = {}
+        for run, kind in enumerate(programs.kind) if programs.shared else ():
+            of_class = programs.actor_class[programs.actor[run]] if kind == CALL else -1
+            signal = programs.signal[run]
+            if signal >= 0 and of_class in programs.shared:
+                self._of_signal[signal] = of_class
+                self._of_counter.setdefault(programs.counted_by[signal], set()).add(of_class)
+        #: The calls that lend their turn while they wait, and how many of each actor.
+        self._is_lending = bytearray(len(programs.kind))
+        self._lent = [0 for _ in actors]
 
     def enqueue(self, run: int, actor: int) -> None:
         """Let a call wait for a turn at its actor, or at one with a shorter queue that shares its calls."""
@@ -46,7 +63,34 @@ class Actors:
         self._serve(actor)
 
     def _load(self, actor: int) -> int:
-        return 2 * (self._busy[actor] + len(self._calls[actor])) + (not self._is_alive[actor])
+        is_lent = self._lent[actor] > 0 and self._busy[actor] + self._lent[actor] >= self._slots[actor]
+        load = 2 * (self._busy[actor] + len(self._calls[actor])) + (not self._is_alive[actor])
+        return load + _LENT * is_lent
+
+    def lend(self, run: int, wait: Wait) -> None:
+        """Lend the turn of a blocked call that waits for calls of its class, if several actors share these.
+
+        They may be queued at its own actor, or behind another call that waits for calls of the class. Each of
+        these would wait for the other.
+        """
+        if not self._of_signal or not self._is_call[run]:
+            return
+        actor = self._served_by[run]
+        classes = {self._of_signal.get(signal) for signal in wait.signals}
+        classes |= self._of_counter.get(wait.counter, set()) if wait.counter >= 0 else set()
+        if self._class_of[actor] in classes:
+            self._is_lending[run] = 1
+            self._lent[actor] += 1
+            self._busy[actor] -= 1
+            self._engine.mark_room(run)
+            self._serve(actor)
+
+    def take_back(self, run: int) -> None:
+        """Count a call that continues against its actor, which may now be running another one."""
+        if self._is_lending[run]:
+            self._is_lending[run] = 0
+            self._lent[self._served_by[run]] -= 1
+            self._busy[self._served_by[run]] += 1
 
     def _serve(self, actor: int) -> None:
         """Let an actor start as many calls as it has free slots."""

@@ -317,6 +317,7 @@ class Simulation:
         if wait.timeout_ns >= 0:
             self._timeout_of[run] = self._later(self.now + wait.timeout_ns, _TIMEOUT, run)
         self.pools.shift_cpus(run, release=True)
+        self._actors.lend(run, wait)
         return True
 
     def _resume(self, run: int, by: int) -> None:
@@ -325,6 +326,7 @@ class Simulation:
             self._counter_waiter[wait.counter] = -1
         self.waiting_for[run] = self._timeout_of[run] = -1
         self.pools.shift_cpus(run, release=False)
+        self._actors.take_back(run)
         self.blocked.append(Blocked(run, self._blocked_since[run], self.now, by))
         self._later(self.now + wait.after_ns, _STEP, run)
 
