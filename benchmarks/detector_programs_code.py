@@ -119,7 +119,7 @@ def return_put_good() -> None:
         return [number + part for part in range(40)]
 
     warm_up()
-    print(sum(value for number in range(100) for value in ray.get(load.remote(number))))
+    print(sum(map(sum, ray.get([load.remote(number) for number in range(100)]))))
 
 
 def shared_put_good() -> None:

@@ -303,12 +303,14 @@ def test_workers_are_started_too_often(fresh: Running, starts: int) -> None:
         assert found["severity"] == "critical"
 
 
-@pytest.mark.parametrize("packing", [5, 100])
-def test_time_goes_into_packing(fresh: Running, packing: float) -> None:
+@pytest.mark.parametrize("case", ["fast", "slow", "mostly slow"])
+def test_time_goes_into_packing(fresh: Running, case: str) -> None:
+    """Arrays are copied fast, though on a busy machine not all of them."""
     story = Story()
     tasks = []
     for number in range(4):
         begin = 300 * number
+        packing = 5 if case == "fast" or (case == "mostly slow" and number == 3) else 100
         source = story.task("load", begin, begin, begin + 10, worker=A_WORKER, resources=CPU)
         tasks.append(story.task("parse", begin, begin + 20, begin + 290, worker=B_WORKER, resources=CPU))
         phases = {"deserialize": (20, 20), "execute": (20 + packing, 290 - packing), "total": (20, 290)}
@@ -320,7 +322,7 @@ def test_time_goes_into_packing(fresh: Running, packing: float) -> None:
     story.get(DRIVER, tasks, 0, 1190)
     ends(story, 1200)
     found, _ = insights(fresh, story, "serialization")
-    assert bool(found) == (packing == 100)
+    assert bool(found) == (case == "slow")
     if found:
         # Before its first call the worker imported modules.
         assert (found["function"], found["cost_ns"]) == ("parse", 600 * MS)
