@@ -107,6 +107,7 @@ _NODES = (
     Column("store", used("object_store_percent"), right=True),
     Column("gpu", used("gpu_percent"), right=True),
     text("workers", right=True),
+    text("running", right=True),
     text("node_ip", "ip"),
     text("hostname", long=True),
     error_line("death_message", "death reason"),

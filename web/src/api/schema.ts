@@ -2135,6 +2135,7 @@ export interface Node {
     [k: string]: string | number;
   } | null;
   workers: number | null;
+  running: number | null;
 }
 /** The use of a node. ``current``: the node is alive and has reported within the last 30 s. */
 export interface Usage {

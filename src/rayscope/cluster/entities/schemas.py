@@ -86,9 +86,13 @@ class RecordedNode(TypedDict):
 
 
 class Node(RecordedNode, NodeUsage):
-    """A node, and the number of its living workers and drivers, without Ray's own."""
+    """A node, and the number of its living workers and drivers, without Ray's own.
+
+    ``running``: attempts that have begun and not ended, also blocked ones; null once the session has ended.
+    """
 
     workers: int | None
+    running: int | None
 
 
 class RecordedWorker(TypedDict):

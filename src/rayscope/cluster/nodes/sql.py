@@ -22,6 +22,7 @@ from rayscope.storage.sql.execution import (
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import Row, rows_of
+from rayscope.storage.sql.situations import ON_WORKER
 
 #: Groups of similar tasks, actors and placement groups that are listed; those that wait longest come first.
 MAX_PENDING = 200
@@ -125,6 +126,16 @@ def workers_alive(file: SessionFile) -> dict[str, int]:
     """The number of living workers and drivers of each node, without Ray's own."""
     with file.reader() as reader:
         return dict(reader.execute(_ALIVE).fetchall())
+
+
+def attempts_running(file: SessionFile, at_ns: int) -> dict[str, int]:
+    """The number of attempts of each node that had begun and not ended at a time (ns), blocked or not."""
+    with file.reader() as reader:
+        rows = reader.execute(
+            f"SELECT node_id, count(*) FROM attempts WHERE {ON_WORKER} AND node_id IS NOT NULL GROUP BY ALL",
+            {"at": at_ns},
+        )
+        return dict(rows.fetchall())
 
 
 def dead_nodes(file: SessionFile) -> list[schemas.DeadNode]:

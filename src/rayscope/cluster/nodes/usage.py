@@ -45,8 +45,9 @@ def _columns(shape: type) -> dict[str, str]:
     return {name: _SQL_TYPES[kind] for name, kind in get_type_hints(shape).items()}
 
 
+_MEASURED = _columns(schemas.NodeFigures)
 #: Columns of the list of nodes and their types.
-NODE_COLUMNS = {**_columns(schemas.NodeFigures), "workers": "BIGINT"}
+NODE_COLUMNS = {**_MEASURED, "workers": "BIGINT", "running": "BIGINT"}
 WORKER_COLUMNS = _columns(schemas.ProcessFigures)
 #: Stands for the report of a node that has sent none.
 _NO_REPORT = NodeStats(node_id="", time_ns=0)
@@ -112,14 +113,18 @@ class NodeUsage:
         def look(file: SessionFile) -> pa.Table:
             usage, (resources, _) = self.usage(session), self.resources(session)
             workers = sql.workers_alive(file)
+            running: dict[str, int] | None = None
+            if self.records.is_live(session):
+                running = sql.attempts_running(file, self.records.last_ns(session))
             living = resources.nodes if resources is not None else {}
             rows = [
                 {
                     "u_id": node_id,
                     **node_figures(usage.nodes.get(node_id), resources, node_id),
                     "workers": workers.get(node_id),
+                    "running": None if running is None else running.get(node_id, 0),
                 }
-                for node_id in {**usage.nodes, **living, **workers}
+                for node_id in {**usage.nodes, **living, **workers, **(running or {})}
             ]
             return _table(rows, {"u_id": pa.string()}, NODE_COLUMNS)
 
@@ -149,7 +154,7 @@ CurrentNodeUsage = Annotated[NodeUsage, provide(NodeUsage)]
 
 
 def node_figures(stats: NodeStats | None, resources: Resources | None, node_id: str) -> schemas.NodeFigures:
-    """The :data:`NODE_COLUMNS` of a node except ``workers``; None if unknown."""
+    """The :data:`NODE_COLUMNS` of a node except ``workers`` and ``running``; None if unknown."""
     about = resources.nodes.get(node_id) if resources is not None else None
     store_total = about.total.get(_STORE) if about is not None else None
     store_used = None
@@ -208,9 +213,9 @@ def _table(rows: Sequence[Mapping[str, Any]], keys: dict[str, Any], columns: Map
 def fold_measurements(row: Row, usage: Usage) -> None:
     """Replace the measurements in a row of the list of nodes with the fields of :class:`schemas.NodeUsage`.
 
-    ``workers`` stays outside, because it comes from the record.
+    ``workers`` and ``running`` stay outside, because they come from the record.
     """
-    figures = {name: row.pop(name, None) for name in NODE_COLUMNS if name != "workers"}
+    figures = {name: row.pop(name, None) for name in _MEASURED}
     row |= describe_use(cast(schemas.NodeFigures, figures), usage, row["node_id"], row.get("state"))
 
 

@@ -87,6 +87,25 @@ def test_sorted_and_filtered_by_what_they_use(fresh: Running) -> None:
         assert by_id[worker].items() <= fresh.get(f"/api/v1/workers/{worker}").items()
 
 
+def test_a_node_counts_the_attempts_that_run_there(fresh: Running) -> None:
+    story = Story()
+    for node in NODES[:2]:
+        story.entity("node", node, 0)
+    story.entity("worker", "01" * 28, 0, node_id=NODES[1], pid=101)
+    waits = story.task("waits", 0, 1, node=NODES[0])
+    story.blocks(waits, story.task("runs", 2, 3, parent=waits, node=NODES[0]), 4)
+    story.task("has ended", 0, 1, 2, node=NODES[0])
+    story.task("queues", 0)
+    fresh.record(story)
+    services: Any = fresh.server.services
+    services.records.is_live = lambda _: True
+    services.catalog.about(SESSION).last_ns += 1
+    assert {node["node_id"]: node["running"] for node in fresh.get("/api/v1/nodes")["items"]} == {
+        NODES[0]: 2,
+        NODES[1]: 0,
+    }
+
+
 def test_one_node_in_full(fresh: Running) -> None:
     sample = json.loads((SAMPLES / "usage-gpu.json").read_text())
     node, worker, actor = NODES[0], "b" * 56, "c" * 24
