@@ -105,13 +105,13 @@ class ProgressAnswer(TypedDict):
 class Verdict(SavingIfKnown):
     """The largest cause of the job's duration, and what would help most.
 
-    ``code``: ``driver``, ``actor`` (a method kept its actor busy while calls waited), ``actors`` (several of
-    which none took most of the time), ``cluster`` (a function kept the CPUs busy while tasks waited),
-    ``function``, or the phase that took the most time (``preparing``: the driver before the first task;
-    ``finishing``: the driver after the last task). ``name``: the function, "" if unknown. ``total_ns``: the
-    time of the cause, or of ``actor`` if that took more than half of it. ``remedy``: a finding by its kind
-    and place (function or class of actors), a function at half its time, or an option; null if nothing would
-    save 1 %. ``actor``: the actor that took most of the time, if ``name`` is a method.
+    ``code``: ``driver``, ``actor`` (a method kept its actor busy while calls waited), ``actors`` (the same of
+    several actors, of which no single one took most of the time), ``cluster`` (a function kept the CPUs busy
+    while tasks waited), ``function``, or the phase that took the most time (``preparing``: the driver before
+    the first task; ``finishing``: the driver after the last task). ``name``: the function, "" if unknown.
+    ``total_ns``: the time of the cause, or of ``actor`` if that took more than half of it. ``remedy``: a
+    finding by its kind and place (function or class of actors), a function at half its time, or an option;
+    null if nothing would save 1 %. ``actor``: the actor that took most of the time, if ``name`` is a method.
     """
 
     code: Bottleneck

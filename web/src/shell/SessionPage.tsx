@@ -1,9 +1,10 @@
 import { Loader, ScrollArea, Tooltip } from '@mantine/core';
-import { Suspense } from 'react';
+import { Suspense, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError, isMissing } from '../api/client';
 import { useSummary } from '../api/queries';
 import { type AlertsTopic, type ClusterTopic, useTopic } from '../api/realtime';
+import type { Summary } from '../api/schema';
 import { count } from '../base/format';
 import { groupOf, isFlow, isLibrary, toFlow, toView, VIEWS, type View } from '../base/url';
 import { ErrorPanel } from '../ui/ErrorPanel';
@@ -26,7 +27,8 @@ import { useTitle } from './useTitle';
 export function SessionPage() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const summary = useLiveSummary(url.session);
+  const summary = useSummary(url.session);
+  const counted = useLiveCounts(summary.data);
   const session = useSession(url.session);
   const { name } = useSessionTexts();
   useTitle(t(`nav.${url.view}`), session === undefined ? url.session : name(session));
@@ -60,10 +62,10 @@ export function SessionPage() {
           />
         ) : (
           <>
-            {view === 'tasks' && <SummaryStrip summary={summary.data} />}
+            {view === 'tasks' && <SummaryStrip summary={counted} />}
             <PageBoundary key={view}>
               <Suspense fallback={<Loader size="sm" m="md" />}>
-                <Page summary={summary.data} />
+                <Page summary={counted} />
               </Suspense>
             </PageBoundary>
             <SlowAnswer attempts={summary.data?.attempts} />
@@ -81,14 +83,15 @@ export function SessionPage() {
   );
 }
 
-/** The summary of a session, with the counts of its attempts as they are pushed. */
-function useLiveSummary(session: string) {
-  const summary = useSummary(session);
-  const cluster = useTopic<ClusterTopic>('cluster', { session });
-  const { data } = summary;
-  if (data === undefined || cluster === undefined) return summary;
-  const { attempts, states, stopped_by_libraries } = cluster;
-  return { ...summary, data: { ...data, attempts, states, stopped_by_libraries } };
+/** A summary with the counts of its attempts as they are pushed. */
+function useLiveCounts(summary: Summary | undefined): Summary | undefined {
+  const [url] = useSessionUrl();
+  const cluster = useTopic<ClusterTopic>('cluster', { session: url.session });
+  return useMemo(() => {
+    if (summary === undefined || cluster === undefined) return summary;
+    const { attempts, states, stopped_by_libraries } = cluster;
+    return { ...summary, attempts, states, stopped_by_libraries };
+  }, [summary, cluster]);
 }
 
 function Nav() {

@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 from rayscope.cluster.logs import schemas
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql import internal
 from rayscope.storage.sql.execution import END, START, TASK_ID
 from rayscope.storage.sql.lanes import NAME
 from rayscope.storage.sql.pages import Row, rows_of
@@ -137,7 +138,8 @@ def job_of_driver(file: SessionFile, worker_id: str) -> str | None:
     """The job of a driver's worker ID; None if the worker is no driver, or the job is unknown."""
     with file.reader() as reader:
         row = reader.execute(
-            "SELECT j.id FROM worker_rows w JOIN job_rows j ON j.id = coalesce(w.job_id, w.id[:8]) "
+            "SELECT j.id FROM worker_rows w JOIN job_rows j "
+            f"ON j.id = coalesce(w.job_id, {internal.job_of_driver('w.')}) "
             "WHERE w.id = ? AND w.worker_type = 'DRIVER'",
             [worker_id],
         ).fetchone()

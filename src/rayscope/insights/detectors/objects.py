@@ -300,12 +300,14 @@ class Serialization:
             calls = rows[is_done[rows]]
             if len(calls) < _SERIALIZATION_MIN_CALLS:
                 continue
-            data = int(a.fetched_bytes[calls].sum() + values[a.task[calls]].sum())
+            per_call = a.fetched_bytes[calls] + values[a.task[calls]]
+            data = int(per_call.sum())
             # The spans in which calls unpack their arguments and store their results.
             start, returned = a.start[calls], a.returned[calls]
             begin = np.concatenate([start - a.fetching[calls], returned])
             end = np.concatenate([start, np.maximum(returned, a.ended[calls])])
-            packing = int((end - begin).sum())
+            took_ns = (end - begin).reshape(2, -1).sum(axis=0)
+            packing = int(took_ns.sum())
             whole = packing + int(np.maximum(facts.own_ns[calls], 0).sum())
             slowest, fastest = (packing / 1e9 * rate for rate in _BYTES_PER_S)
             is_much = data >= _SERIALIZATION_MIN_BYTES * len(calls) and packing >= max(
@@ -314,9 +316,7 @@ class Serialization:
             if not is_much or not slowest <= data <= fastest:
                 continue
             # On a busy machine copies of arrays take as long on average, but some of them are fast.
-            per_call = np.maximum(a.fetched_bytes[calls], 0) + values[a.task[calls]]
-            took_ns = a.fetching[calls] + np.maximum(a.ended[calls] - returned, 1)
-            if np.quantile(per_call / took_ns, 0.9) * 1e9 > _BYTES_PER_S[1]:
+            if np.quantile(per_call / np.maximum(took_ns, 1), 0.9) * 1e9 > _BYTES_PER_S[1]:
                 continue
             cost_ns = union_of(begin, end)
             if cost_ns < _MIN_JOB_SHARE * facts.duration_ns:

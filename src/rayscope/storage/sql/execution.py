@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rayscope.model import NO_OBJECT
 from rayscope.storage.call_paths import DRIVER_PREFIX
+from rayscope.storage.sql.internal import job_of_driver
 
 #: Later than any time (ns), and larger than any sum. Larger values are clamped to it.
 FOREVER = 2**62
@@ -370,7 +371,7 @@ IS_OPEN = f"(starts_with(b.kind, 'blocked:') OR b.kind = '{AWAITING}') AND {_HAS
 #: Whether the tracer ran in the driver of $job, whose task is $high and $low: it reported that, or a wait.
 IS_DRIVER_TRACED = f"""
 (EXISTS (SELECT 1 FROM worker_rows
-    WHERE worker_type = 'DRIVER' AND coalesce(job_id, id[:8]) = $job AND starts_with(tracer, 'on'))
+    WHERE worker_type = 'DRIVER' AND coalesce(job_id, {job_of_driver()}) = $job AND starts_with(tracer, 'on'))
 OR EXISTS (SELECT 1 FROM span_rows WHERE task_hi = $high AND task_lo = $low AND {WAITS})
 OR EXISTS (SELECT 1 FROM edge_rows
     WHERE task_hi = $high AND task_lo = $low AND starts_with(kind, 'blocked:')))
