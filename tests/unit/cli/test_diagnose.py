@@ -138,12 +138,12 @@ def test_a_finding_that_costs_no_time_is_called_a_risk(fresh: Running) -> None:
     assert "Tasks return references of ray.put load a risk" in lines
 
 
-def shown_at_the_end(running: Running) -> str:
-    """The summary of a run that began with the story."""
+def shown_at_the_end(running: Running, wait_s: float = TIMEOUT_S) -> str:
+    """The summary of a run that began with the story, and that waits ``wait_s`` for insights."""
     console = Console(file=io.StringIO(), width=200)
     with Api(running.server.url) as api:
         job_id = run._longest_job(api, SESSION, at(0))
-        found = run._insights(api, SESSION, job_id, time.monotonic() + TIMEOUT_S)
+        found = run._insights(api, SESSION, job_id, time.monotonic() + wait_s)
         shown = {**api.summary(SESSION), "failures": api.failures(session=SESSION)}
         summary.show(console, shown, running.server.url, insights=found)
     text: str = console.file.getvalue()  # type: ignore[attr-defined]
@@ -174,7 +174,7 @@ def test_a_run_does_not_wait_for_insights_that_take_long(
             ended.append(True)
 
     monkeypatch.setattr("rayscope.insights.gains.baseline", endless)
-    text = shown_at_the_end(looping)
+    text = shown_at_the_end(looping, wait_s=1)
     assert "8 tasks" in text
     assert "Bound by" not in text
     wait_until(lambda: ended, "the server to give up, too")

@@ -2274,6 +2274,7 @@ export interface NodeDetail {
   at_ns: number | null;
   workers: MeasuredWorker[];
   workers_total: number;
+  running: number | null;
   bundles: PhysicalBundle[];
   history: {
     [k: string]: unknown;

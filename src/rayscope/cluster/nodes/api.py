@@ -196,6 +196,7 @@ def node_detail(records: SessionReader, usages: NodeUsage, session: str, row: Ro
         content = node_of(rows, node_id)
         by, _ = holders(rows.workers, [group.on(node_id) for group in groups_of(rows)])
     usage, (resources, _) = usages.usage(session), usages.resources(session)
+    running = records.read(session, lambda file: usages.running(session, file))
     stats = usage.nodes.get(node_id)
     processes: dict[int | None, ProcessUse] = {
         process.pid: process for process in (stats.workers if stats is not None else ())
@@ -220,6 +221,7 @@ def node_detail(records: SessionReader, usages: NodeUsage, session: str, row: Ro
         "at_ns": rows.at_ns,
         "workers": workers,
         "workers_total": content["workers_total"] if content is not None else 0,
+        "running": None if running is None else running.get(node_id, 0),
         "bundles": content["bundles"] if content is not None else [],
     }
 

@@ -343,7 +343,10 @@ class MeasuredWorker(NodeWorker, ProcessFigures):
 
 
 class NodeDetailParts(NodeUsage):
-    """The fields of a node beyond its record. For a dead node: its last report, and its last workers."""
+    """The fields of a node beyond its record. For a dead node: its last report, and its last workers.
+
+    ``running``: as in the list of nodes.
+    """
 
     measured: NodeMeasured | None
     gpus: list[NodeGpu]
@@ -355,4 +358,5 @@ class NodeDetailParts(NodeUsage):
     at_ns: int | None
     workers: list[MeasuredWorker]
     workers_total: int
+    running: int | None
     bundles: list[PhysicalBundle]

@@ -107,15 +107,19 @@ class NodeUsage:
             nodes[node_id] = NodeStats(node_id=node_id, disks=disks, **whole)
         return nodes
 
+    def running(self, session: str, file: SessionFile) -> dict[str, int] | None:
+        """By node, the attempts that have begun and not ended, also blocked ones; None after the session."""
+        if not self.records.is_live(session):
+            return None
+        return sql.attempts_running(file, self.records.last_ns(session))
+
     def beside_nodes(self, session: str) -> entities.ExtraColumns:
         """The measurements of all nodes, as columns for a list of nodes."""
 
         def look(file: SessionFile) -> pa.Table:
             usage, (resources, _) = self.usage(session), self.resources(session)
             workers = sql.workers_alive(file)
-            running: dict[str, int] | None = None
-            if self.records.is_live(session):
-                running = sql.attempts_running(file, self.records.last_ns(session))
+            running = self.running(session, file)
             living = resources.nodes if resources is not None else {}
             rows = [
                 {

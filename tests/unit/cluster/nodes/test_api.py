@@ -104,6 +104,7 @@ def test_a_node_counts_the_attempts_that_run_there(fresh: Running) -> None:
         NODES[0]: 2,
         NODES[1]: 0,
     }
+    assert [fresh.get(f"/api/v1/nodes/{node}")["running"] for node in NODES[:2]] == [2, 0]
 
 
 def test_one_node_in_full(fresh: Running) -> None:
