@@ -314,11 +314,13 @@ def _use_once(keep: bool) -> None:
         time.sleep(2.4)
         return bytes(MIB)
 
+    refs = [read.remote(number) for number in range(4)]
     kept, total = [], 0
-    for numbers in range(0, 80, 4):
-        refs = [read.remote(number) for number in range(numbers, numbers + 4)]
-        total += sum(len(value) for value in ray.get(refs))
-        kept += refs if keep else []
+    for number in range(4, 84):
+        done, refs = ray.wait(refs)
+        total += sum(len(value) for value in ray.get(done))
+        kept += done if keep else []
+        refs += [read.remote(number)] if number < 80 else []
     print(total, len(kept))
 
 
