@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from urllib.parse import parse_qs
 from urllib.request import urlopen
 
 import duckdb
@@ -163,10 +164,72 @@ def questions(tasks: int) -> dict[str, list[str]]:
     return found
 
 
-def ask(server: RayscopeServer, tasks: int, rounds: int, only: list[str] | None = None) -> list[list[str]]:
+#: Endpoint -> the plain query, with the same filters.
+PLAIN = {
+    "flame": "SELECT path_id, count(*), sum(ended_at_ns - executing_at_ns) FROM attempts WHERE {} GROUP BY 1",
+    "logical": "SELECT path_id, state, count(*), sum(ended_at_ns - executing_at_ns) FROM attempts WHERE {} GROUP BY 1, 2",
+    "gantt": "SELECT {lane}, (running_ns - {since}) // {bin}, count(*) FROM attempts WHERE {} GROUP BY 1, 2",
+    "stack": "SELECT path_id, worker_id, count(*) FROM attempts WHERE {} GROUP BY 1, 2",
+    "activity": "SELECT (running_ns - {since}) // {bin}, count(*) FROM attempts WHERE {} GROUP BY 1",
+    "find": "SELECT func_name, count(*) FROM attempts WHERE {} GROUP BY 1",
+}
+#: Parameter -> its filter in these queries.
+FILTERS = {
+    "func_name": "func_name = '{}'",
+    "of": "func_name = '{}'",
+    "node_id": "node_id = '{}'",
+    "state": "state = '{}'",
+    "name": "contains(name, '{}')",
+    "q": "contains(func_name, '{}')",
+    "since_ns": "(ended_at_ns IS NULL OR ended_at_ns >= {})",
+    "until_ns": "running_ns < {}",
+    "at_ns": "running_ns <= {0} AND (ended_at_ns IS NULL OR ended_at_ns > {0})",
+}
+LANES = {"worker": "worker_id", "function": "func_name", "node": "node_id"}
+
+
+def plain(endpoint: str, query: str, tasks: int) -> str:
+    """The plain query for a request. The critical path has none."""
+    values = {name: value for name, (value,) in parse_qs(query).items()}
+    since = int(values.get("since_ns", ORIGIN_NS))
+    until = int(values.get("until_ns", ORIGIN_NS + tasks // WORKERS * STEP_NS))
+    where = [FILTERS[name].format(value) for name, value in values.items() if name in FILTERS]
+    lane = LANES[values.get("by", "worker")]
+    bin_ns = max(1, (until - since) // 1600)
+    return PLAIN[endpoint].format(" AND ".join(where) or "true", lane=lane, since=since, bin=bin_ns)
+
+
+def time_plain(record: Path, tasks: int, only: list[str] | None = None) -> dict[str, list[float]]:
+    """Seconds that DuckDB needs for the plain query of each request; the faster of two runs."""
+    found: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory(prefix="rsv-") as folder:
+        copy = Path(shutil.copy(record, folder))
+        with duckdb.connect(str(copy), read_only=True, config={"memory_limit": "6GB"}) as db:
+            for name, queries in questions(tasks).items():
+                endpoint = name.split(",")[0]
+                if endpoint not in PLAIN or (only and endpoint not in only):
+                    continue
+                for query in queries:
+                    took = []
+                    for _ in range(2):
+                        began = time.monotonic()
+                        db.execute(plain(endpoint, query, tasks)).fetchall()
+                        took.append(time.monotonic() - began)
+                    found.setdefault(name, []).append(min(took))
+    return found
+
+
+def ask(
+    server: RayscopeServer,
+    tasks: int,
+    rounds: int,
+    plain_s: dict[str, list[float]],
+    only: list[str] | None = None,
+) -> list[list[str]]:
     """Request all endpoints in turn, or ``only`` some. Returns table rows.
 
-    CPU is the server's usage of both cores per request, including its other work.
+    CPU is the server's usage of both cores per request, including its other work. ``plain_s``: what plain
+    queries need, by endpoint. The ratio is of the p95 of both.
     """
     rows = []
     for name, queries in questions(tasks).items():
@@ -182,14 +245,18 @@ def ask(server: RayscopeServer, tasks: int, rounds: int, only: list[str] | None 
                 with urlopen(f"{server.url}/api/v1/{path}?session={SESSION}&{query}", timeout=300) as answer:
                     sizes.append(len(answer.read()))
                 latencies.append(time.monotonic() - began)
+        p95, plain_p95 = quantile(latencies, 0.95), quantile(plain_s.get(name, ()), 0.95)
         rows.append(
             [
                 name,
                 str(len(latencies)),
                 ms(quantile(latencies, 0.5)),
-                ms(quantile(latencies, 0.95)),
+                ms(p95),
                 ms(max(latencies)),
+                ms(plain_p95) if plain_p95 else "-",
+                f"{p95 / plain_p95:.1f}" if plain_p95 else "-",
                 ms((cpu_of(server.process) - before) / len(latencies)),
+                f"{server.process.memory_info().rss / 2**20:,.0f} MiB",
                 f"{max(sizes) / 1000:,.0f} kB",
             ]
         )
@@ -252,7 +319,7 @@ def main() -> int:
     packages = ["rayscope", "duckdb"]
     print(header("The views of an execution", packages))
     results: dict[str, list[dict[str, str]]] = {}
-    columns = ["Endpoint", "asked", "p50", "p95", "max", "CPU", "largest answer"]
+    columns = ["Endpoint", "asked", "p50", "p95", "max", "plain p95", "ratio", "CPU", "RSS", "largest answer"]
     for tasks in args.tasks:
         folder = (args.keep / str(tasks)) if args.keep else Path(tempfile.mkdtemp(prefix="rsv-"))
         try:
@@ -261,15 +328,17 @@ def main() -> int:
                 generate(folder, tasks)
             print(f"generated {tasks:,} in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
             end(folder)
+            (record,) = folder.glob("sessions/*/record.duckdb")
+            plain_s = time_plain(record, tasks, args.only)
             server = RayscopeServer(folder)
-            rows = {f"{tasks:,} tasks": ask(server, tasks, args.rounds, args.only)}
+            rows = {f"{tasks:,} tasks": ask(server, tasks, args.rounds, plain_s, args.only)}
             server.stop()
             server = RayscopeServer(folder)
             first(server.url, "of a server started anew")
             if args.ingest:
                 load = coming_in(server, 10_000)
                 rows[f"{tasks:,} tasks, while 10,000 events/s come in"] = ask(
-                    server, tasks, args.rounds, args.only
+                    server, tasks, args.rounds, plain_s, args.only
                 )
                 load.stop()
             for title, found in rows.items():
