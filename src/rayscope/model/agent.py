@@ -1,4 +1,4 @@
-"""The reports of nodes' dashboard agents about recording."""
+"""Reports that the nodes' dashboard agents send about their recording."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Lost(msgspec.Struct, frozen=True):
 
 
 class AgentReport(msgspec.Struct):
-    """A report. Counts are totals since the agent's process began.
+    """One agent's report. Counts are totals since the agent's process began.
 
     Attributes:
         pid: process ID of the agent, 0 if it never reported itself.
@@ -57,7 +57,7 @@ class AgentReport(msgspec.Struct):
     lost: Annotated[list[Lost], msgspec.Meta(max_length=100)] = []
 
     def drops(self) -> list[Drop]:
-        """The losses on this node, in the record's form."""
+        """The losses on this node as counters of the record."""
         source = f"agent {self.node_id[:12]} pid {self.pid}"
         found = [
             Drop(

@@ -1,4 +1,4 @@
-"""Task attempts, and the parts of partial accounts.
+"""Task attempts, and the structs that partial accounts of them consist of.
 
 :mod:`rayscope.storage.sql.merge` merges accounts.
 """
@@ -47,7 +47,7 @@ class TaskError(NamedTuple):
     message: str
 
 
-#: Fields reported by the submitter, equal for all attempts of a task.
+#: Fields reported by the submitter. They are the same for all attempts of a task.
 DEFINITION: tuple[str, ...] = (
     "name",
     "func_name",
@@ -89,7 +89,8 @@ class Attempt(msgspec.Struct, gc=False):
         required_resources: JSON with sorted keys, like ``label_selector`` and ``runtime_env``.
         states: Ray's state -> earliest time it was entered.
         phases: one of :data:`PHASES` -> (begin, end).
-        returned: when the first return value was stored, its size, and the size of all, in bytes.
+        returned: when the first return value was stored, its size, and the size of all return values, in
+            bytes.
         parent_task_id: the parent according to Ray.
         caller_task_id: the actual caller, if the tracer reported another one.
         cpu_ns: CPU time measured by the tracer.
@@ -133,5 +134,5 @@ class Attempt(msgspec.Struct, gc=False):
 
     @property
     def state(self) -> str | None:
-        """The attempt's state by Ray's own rule, None if no state was reported."""
+        """The attempt's state by Ray's own rule, or None if no state was reported."""
         return max(self.states, key=lambda state: _RANK.get(state, -1)) if self.states else None

@@ -34,9 +34,9 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-#: Final states, which win over any other account, however late that is. (IDs of these kinds are never reused.
-#: A deleted Serve application can be deployed again under its name, so it has no final states, nor do its
-#: deployments and the proxy of a node. A failed trial may be retried.)
+#: Final states. They win over all other accounts, even later ones, because IDs of these kinds are never
+#: reused. Some kinds have none: a deleted Serve application can be deployed again under its name, and the
+#: same goes for its deployments and a node's proxy. A failed trial may be retried.
 FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "actor": frozenset({"DEAD"}),
     "node": frozenset({"DEAD"}),
@@ -89,12 +89,12 @@ class Entity:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it has reached a final state."""
+        """Whether the entity has reached a final state."""
         states = {state for _, state in self.transitions} | {self.observed.get("state")}
         return not FINAL_STATES[self.kind].isdisjoint(states)
 
     def current(self) -> dict[str, Value]:
-        """All known values. Later accounts override earlier ones; ``state`` is present if any state is known.
+        """All known values. Later accounts override earlier ones. ``state`` is present if any state is known.
 
         Accounts are applied in this order: constant fields, then transitions and the snapshot by time. A
         final state is never overridden, see :func:`_rank`.
@@ -121,9 +121,11 @@ _Rank = tuple[bool, int, int, str]
 
 
 def _rank(kind: Kind, time_ns: int, account: Mapping[str, Value]) -> _Rank:
-    """The account with the greatest rank wins: a final state, so that late or clock-skewed reports cannot
-    revive an entity, then the newest; of deaths, the earliest. For jobs, the most reliable account of the end
-    wins.
+    """The rank of an account. The account with the greatest rank wins.
+
+    A final state outranks all others, so that late or clock-skewed reports cannot revive an entity. Among
+    final states, the earliest wins, and for jobs the most reliable account of the end. Among other states,
+    the newest wins.
     """
     state = str(account.get("state", ""))
     is_final = state in FINAL_STATES[kind]
@@ -134,7 +136,7 @@ def _rank(kind: Kind, time_ns: int, account: Mapping[str, Value]) -> _Rank:
 
 
 def _rank_observed(entity: Entity) -> _Rank:
-    # If Ray reports the time of a death, it is earlier than the observation.
+    # If Ray reports the time of death, use it: the snapshot was taken later.
     died_ns = entity.observed.get("end_ns") if entity.kind != "job" else None
     time_ns = died_ns if isinstance(died_ns, int) and died_ns else entity.observed_ns
     return _rank(entity.kind, time_ns, entity.observed)
@@ -148,7 +150,7 @@ def _merge_least(into: dict[str, Value], other: Mapping[str, Value]) -> None:
 
 
 def _order(value: Value) -> tuple[str, Value]:
-    """A total order over mixed values: numbers before texts."""
+    """A total order over values of mixed types: numbers before strings."""
     return ("", value) if isinstance(value, (int, float)) else ("s", value)
 
 

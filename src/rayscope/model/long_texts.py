@@ -1,7 +1,7 @@
-"""A limit for the texts in a record. Names, errors and environments are chosen by users and can be
+"""Limits the length of strings in a record. Users choose names, errors and environments, which can be
 arbitrarily long.
 
-Without it, a single text of megabytes would freeze every page that shows it.
+Without the limit, a single string of several megabytes would freeze every page that shows it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from rayscope.model.entity import Value
 from rayscope.model.records import Annotation, RecordBatch, Span
 
 MAX_CHARS = 1 << 16
-#: Name under which cut texts are counted.
+#: Name under which truncated strings are counted.
 CUT = f"text of more than {MAX_CHARS:,} characters"
 
-#: Fields of an attempt that are cut. Those in ``_JSON`` are dropped instead, because a part of a JSON text is
+#: Fields of an attempt that are truncated. Those in ``_JSON`` are dropped instead, because truncated JSON is
 #: invalid.
 _NAMES = (
     "name",
@@ -41,12 +41,12 @@ T = TypeVar("T", Span, Annotation)
 
 
 def cut_long_texts(batch: RecordBatch) -> None:
-    """Cut texts of a batch that are longer than :data:`MAX_CHARS`, and count them in its ``unknown``."""
+    """Truncate a batch's strings longer than :data:`MAX_CHARS`, and count them in its ``unknown``."""
     number = 0
     for attempt in batch.attempts:
         error = attempt.error
         if error is not None and len(error.message) > MAX_CHARS:
-            # Keep the end, which names the error, as Ray does.
+            # Keep the end, as Ray does: it names the error.
             attempt.error = error._replace(message="…" + error.message[1 - MAX_CHARS :])
             number += 1
         for text in _texts(attempt):
@@ -65,7 +65,7 @@ def cut_long_texts(batch: RecordBatch) -> None:
 
 
 def cut_column(name: str, texts: Sequence[str | None]) -> tuple[list[str | None], int]:
-    """Cut the long texts of a column of attempts or spans. Returns the texts and the number of cut ones."""
+    """Truncate long strings in a column of attempts or spans. Returns the column and their number."""
     cut = [_cut_as(name, text) if text is not None and len(text) > MAX_CHARS else text for text in texts]
     return cut, sum(text is not None and len(text) > MAX_CHARS for text in texts)
 
@@ -73,7 +73,7 @@ def cut_column(name: str, texts: Sequence[str | None]) -> tuple[list[str | None]
 def _cut_as(name: str, text: str) -> str | None:
     if name in (*_JSON, "extra"):
         return None
-    # Keep the end of an error, which names it, like Ray does.
+    # Keep the end of an error, as Ray does: it names the error.
     return "…" + text[1 - MAX_CHARS :] if name == "error_message" else _cut(text)
 
 
@@ -95,13 +95,13 @@ def _cut_values(values: dict[str, Value]) -> int:
     long = [name for name, value in values.items() if isinstance(value, str) and len(value) > MAX_CHARS]
     for name in long:
         text = str(values.pop(name))
-        if text[0] not in "{[":  # JSON cannot be cut
+        if text[0] not in "{[":  # truncated JSON is invalid
             values[name] = _cut(text)
     return len(long)
 
 
 def _cut_tuples(records: list[T]) -> tuple[list[T], int]:
-    """Cut spans or annotations. Returns them and the number of those with a long text."""
+    """Truncate long strings of spans or annotations. Returns all records, and how many of them had any."""
     long = {at for at, one in enumerate(records) if _is_long(one)}
     if not long:
         return records, 0
@@ -114,6 +114,6 @@ def _is_long(record: Iterable[object]) -> bool:
 
 def _shortened(record: T) -> T:
     if isinstance(record, Span):
-        extra = "" if len(record.extra) > MAX_CHARS else record.extra  # JSON cannot be cut
+        extra = "" if len(record.extra) > MAX_CHARS else record.extra  # truncated JSON is invalid
         return record._replace(name=record.name[:MAX_CHARS], extra=extra)
     return record._replace(name=record.name[:MAX_CHARS], value=record.value[:MAX_CHARS])

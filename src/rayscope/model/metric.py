@@ -1,10 +1,10 @@
-"""Metrics: samples of series, and descriptions of all series of a name."""
+"""Metrics: samples of series, and descriptions of all series with the same name."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-#: A series' labels, sorted by name. Together with the metric's name they identify it.
+#: A series' labels, sorted by name. Together with the metric's name, they identify the series.
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -17,7 +17,7 @@ class Sample(NamedTuple):
 
 
 class Family(NamedTuple):
-    """The common properties of all series of a name.
+    """The properties that all series with the same name share.
 
     Attributes:
         type: ``gauge``, ``counter``, ``histogram`` or ``unknown``.

@@ -1,4 +1,4 @@
-"""The displayed name of a node. :func:`rayscope.storage.sql.node_names.node_name` is the same in SQL."""
+"""The displayed name of a node. :func:`rayscope.storage.sql.node_names.node_name` does the same in SQL."""
 
 from __future__ import annotations
 

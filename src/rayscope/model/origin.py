@@ -6,7 +6,7 @@ import sys
 
 USER = "user"
 #: Top-level modules of libraries that run their own tasks and actors on Ray, and of Python's standard
-#: library. (A module ``test`` is more likely the user's than Python's.)
+#: library. ``test`` is excluded, because a module of that name is more likely the user's than Python's.
 LIBRARIES = frozenset(
     {
         *(sys.stdlib_module_names - {"__main__", "test"}),

@@ -1,4 +1,4 @@
-"""Short names of command lines: the script, alone or with its arguments."""
+"""Short names for command lines: the script, alone or with its arguments."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _QUOTED = re.compile(r"""(["'])(.*?)\1""")
 
 
 def script_name(command: str) -> str:
-    """The script in a job's entrypoint without its folder and arguments: ``train.py``. '' for an empty
+    """The script in a job's entrypoint, without folder and arguments: ``train.py``, or '' for an empty
     command.
 
-    For ``python -m pkg.main`` this is the module, for code on the command line ``python -c``, and for any
-    other command its first word.
+    For ``python -m pkg.main`` this is the module. For code on the command line it is ``python -c``, and for
+    any other command its first word.
     """
     words = [_unquoted(word) for word in _WORD.findall(command)]
     for at, word in enumerate(words):
-        if at > 0 and words[at - 1] == "-c":  # code for a shell
+        if at > 0 and words[at - 1] == "-c":  # a shell's code, not a script
             continue
         if word.endswith(".py"):
             return _base(word)

@@ -1,4 +1,4 @@
-"""Batches of records, which all sources produce."""
+"""Batches of records. All sources of data produce them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class Edge(NamedTuple):
             - ``wait``: the task waited for it without getting it, or has not got it yet.
             - ``blocked:NAME``: like ``wait``, reported while the call NAME was still blocked.
             - ``put``: the task put the object.
-            - ``return``, ``last_return``: the task's second and later return values. The index is the order.
+            - ``return``, ``last_return``: the task's second and later return values. The index is their
+              order.
             - ``caller``: ``object_task`` called ``task_id``, although Ray names another parent. Not an
               object.
             - ``blocks_loop``: the blocked call stops the event loop of its async actor. Not an object.
@@ -48,8 +49,8 @@ class Edge(NamedTuple):
             with zeros.
         object_index: the other four bytes. :data:`NO_OBJECT` for a placement group.
         size: in bytes, data and metadata.
-        begin_ns: begin of the call that the object was part of.
-        end_ns: end of that call.
+        begin_ns: when the call that involved the object began.
+        end_ns: when that call ended.
     """
 
     task_id: str
@@ -63,7 +64,7 @@ class Edge(NamedTuple):
 
 
 class Annotation(NamedTuple):
-    """A text or a number that user code attached to its task. Annotations form a set, like spans.
+    """Text or a number that user code attached to its task. Annotations form a set, like spans.
 
     ``kind``: ``annotation`` or ``counter``.
     """
@@ -82,7 +83,7 @@ class Drop:
     """Data lost by Ray or by us.
 
     Attributes:
-        source: the process that counts: a node's agent, the GCS, or this server.
+        source: the process that counts the losses: a node's agent, the GCS, or this server.
         count: running total of that source. The larger of two accounts wins.
         event_type: kind of event, if the source reports it.
         first_ns: time of the first missing event, if the source reports it.
@@ -99,7 +100,7 @@ class Drop:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Identifies the counter."""
+        """The key of this counter: accounts with the same key are merged."""
         return self.source, self.reason, self.event_type
 
 

@@ -33,7 +33,7 @@ class NodeObjects(msgspec.Struct):
     """A node's object store, and the references of its processes. Sizes are in bytes.
 
     Attributes:
-        references_total: includes references beyond the limit.
+        references_total: number of references, including those beyond the limit.
         error: why the node does not respond.
         time_ns: when it was queried.
     """

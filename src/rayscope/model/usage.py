@@ -12,7 +12,7 @@ import msgspec
 
 
 class ProcessUse(msgspec.Struct, frozen=True, kw_only=True):
-    """A process on a node. ``cmdline``: its title, truncated and without credentials in URLs."""
+    """A process on a node. ``cmdline``: the process's title, truncated and without credentials in URLs."""
 
     pid: int
     cmdline: str = ""
@@ -26,8 +26,8 @@ class ProcessUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GpuUse(msgspec.Struct, frozen=True, kw_only=True):
-    """A GPU. ``processes``: process ID -> bytes of its memory; ``process_percent``: its share of the GPU's
-    cores.
+    """A GPU. ``processes``: process ID -> GPU memory in bytes. ``process_percent``: process ID -> share of
+    the GPU's cores.
     """
 
     index: int
@@ -52,7 +52,7 @@ class DiskUse(msgspec.Struct, frozen=True):
 
     @property
     def usable_bytes(self) -> int:
-        """The size available to users, which can be less than the total (like in ``df``)."""
+        """The size available to users, which can be less than the total (as in ``df``)."""
         return self.used_bytes + self.free_bytes
 
 
@@ -64,9 +64,9 @@ class NodeStats(msgspec.Struct, frozen=True, kw_only=True):
         cpu_percent: of all cores together.
         load: averages over 1, 5 and 15 minutes.
         workers: Ray's workers, drivers and agents.
-        processes: the raylet, the agent and on the head node the GCS, by these names.
+        processes: usage of the raylet, the agent and, on the head node, the GCS, by these names.
 
-    Rates are relative to the previous report, and None in the first one.
+    Rates are averages since the previous report, and None in the first one.
     """
 
     node_id: str
@@ -98,7 +98,7 @@ class NodeStats(msgspec.Struct, frozen=True, kw_only=True):
     gpus: tuple[GpuUse, ...] = ()
     workers: tuple[ProcessUse, ...] = ()
     processes: Mapping[str, ProcessUse] = {}
-    #: The node's own clock, s. Rates are computed with it.
+    #: Time by the node's own clock, in seconds. Rates are computed with it.
     clock_s: float = 0.0
 
     @property
@@ -108,7 +108,9 @@ class NodeStats(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def disk(self) -> DiskUse | None:
-        """The fullest of the file systems that Ray reports: the root and that of its temporary files."""
+        """The fuller of the file systems that Ray reports: the root file system and the one with Ray's
+        temporary files.
+        """
         return max(self.disks, key=lambda disk: disk.used_bytes / max(1, disk.usable_bytes), default=None)
 
     @property
@@ -144,7 +146,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeResources(msgspec.Struct, frozen=True, kw_only=True):
-    """Total and free resources of a living node, in Ray's units."""
+    """Total and free resources of a node that is alive, in Ray's units."""
 
     node_id: str
     total: Mapping[str, float]
@@ -159,8 +161,8 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         ready: number of pending tasks and actors.
-        infeasible: those that no node can ever hold.
-        backlog: tasks that their owners have not sent yet.
+        infeasible: number of those that no node can ever hold.
+        backlog: number of tasks that their owners have not sent yet.
     """
 
     resources: Mapping[str, float]
@@ -181,7 +183,7 @@ class GroupDemand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Autoscaler(msgspec.Struct, frozen=True, kw_only=True):
-    """The state reported by the autoscaler: nodes by type.
+    """The autoscaler's state as it reports it: nodes by type.
 
     Attributes:
         version: 1 or 2.
@@ -209,5 +211,5 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def percent(part: float | None, whole: float | None) -> float | None:
-    """A part of a whole as a percentage. None if either is unknown or the whole is zero."""
+    """A part of a whole as a percentage, or None if either is unknown or the whole is zero."""
     return None if part is None or not whole else 100.0 * part / whole
