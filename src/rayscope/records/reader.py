@@ -22,8 +22,8 @@ T = TypeVar("T")
 class SessionReader:
     """Reads all sessions, and caches the results.
 
-    ``flush`` writes what has just arrived. ``is_live`` returns whether a session's cluster recently gave a
-    sign of life.
+    ``flush`` writes data that has just arrived. ``is_live`` returns whether a session's cluster recently gave
+    a sign of life.
     """
 
     def __init__(self, catalog: Catalog, flush: Callable[[], None], is_live: Callable[[str], bool]) -> None:
@@ -36,7 +36,7 @@ class SessionReader:
     def resolve(self, session: str | None) -> str:
         """Return the ID of a session (see :func:`find_session`), or of the most recent one.
 
-        Raises NotFound, and BadQuery if several sessions match.
+        Raises NotFound if no session matches, and BadQuery if several do.
         """
         if session:
             return find_session(self._catalog, session)
@@ -46,7 +46,7 @@ class SessionReader:
         return names[0]
 
     def live_here(self) -> list[str]:
-        """Return the live sessions whose records are on this disk. Others are not watched by this server."""
+        """Return the live sessions whose records are on this disk. This server does not watch any others."""
         return [
             name
             for name in self._catalog.names()
@@ -54,14 +54,16 @@ class SessionReader:
         ]
 
     def last_ns(self, session: str) -> int:
-        """Return until when running attempts have run: now in a live session, else its last sign of life."""
+        """Return the time (ns) until which running attempts count: now for a live session, else its end or
+        last data.
+        """
         if self.is_live(session):
             return time.time_ns()
         about = self._catalog.about(session)
         return about.ended_ns or about.last_ns
 
     def dropped(self, session: str) -> schemas.Dropped:
-        """Return what is missing from a session's record, and until when it was recovered from the GCS."""
+        """Return what is missing from a session's record, and what was recovered from the GCS."""
         about = self._catalog.about(session)
         return {
             **self.read_cached(session, "dropped", sql.dropped),
@@ -73,8 +75,8 @@ class SessionReader:
     def read(self, session: str, function: Callable[[SessionFile], T], *, flush: bool = True) -> T:
         """Return the result of ``function`` on a session's record.
 
-        ``flush`` first writes what has just arrived, because a user waits for the result. Without it, the
-        read is internal. Raises StoreError, also for DuckDB's errors about a broken file.
+        With ``flush``, data that has just arrived is written first, because a user waits for the result.
+        Internal reads do not need this. Raises StoreError, also if DuckDB reports a broken file.
         """
         if flush:
             self.flush()
@@ -91,7 +93,7 @@ class SessionReader:
     def read_cached(
         self, session: str, key: str, function: Callable[[SessionFile], T], *, flush: bool = True
     ) -> T:
-        """Return a shared result of :meth:`read`; see :class:`ResponseCache`.
+        """Return the result of :meth:`read`, shared with other requests; see :class:`ResponseCache`.
 
         ``key`` identifies the result within the session. It must contain everything that the result
         depends on.
@@ -110,7 +112,9 @@ class SessionReader:
         return self._cache.get(session, key, stamp, lambda: self.read(session, function, flush=False))
 
     def call_cached(self, session: str, key: str, make: Callable[[], T]) -> T:
-        """Return the shared result of a call that does not read the record, such as to the live cluster."""
+        """Return the shared result of a call that does not read the record, such as a call to the live
+        cluster.
+        """
         return self._cache.get(session, key, None, make)[0]
 
     def forget(self, session: str) -> None:

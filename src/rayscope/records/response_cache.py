@@ -1,4 +1,4 @@
-"""Results that several clients, or one client repeatedly, request: computed once and shared."""
+"""Caches results, so that several requests for the same result share one computation."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ T = TypeVar("T")
 MAX_BYTES = 64 << 20
 #: Estimated overhead of a result, in bytes.
 _ENTRY_BYTES = 1_000
-#: Maximum number of results, because the size of results other than bytes is not known.
+#: Maximum number of results. It is needed because only the size of ``bytes`` results is known.
 MAX_ENTRIES = 1_000
-#: A result about a live session is kept for this many times as long as it took to compute. So each request
+#: A result about a live session is kept for this many times as long as it took to compute. So computing it
 #: takes at most a tenth of the time, regardless of the number of clients.
 _COST_FACTOR = 10
 #: Minimum time that a result about a live session is kept, in seconds.
 _MIN_TTL_S = 0.5
 #: Maximum time that a result about a live session is kept, in seconds.
 _MAX_TTL_S = 60.0
-#: Maximum number of requests that wait for others. Each occupies one of the server's 40 threads.
+#: Maximum number of requests that wait for the result of another request. Each occupies one of the server's
+#: 40 threads.
 _MAX_WAITING = 16
-#: How long a request waits for another that computes the same result, in seconds.
+#: How long a request waits for another request that computes the same result, in seconds.
 _WAIT_S = 60.0
 #: The time (``time.monotonic()``) of the oldest result that the current computation has used.
 _as_of_s: ContextVar[float] = ContextVar("as_of_s", default=math.inf)
@@ -41,7 +42,9 @@ def _note_use(as_of_s: float) -> None:
 
 
 def _compute(make: Callable[[], T], now: float) -> tuple[T, float]:
-    """Return a new result, and the time of the oldest result that it used, or ``now``."""
+    """Compute a result. Returns it with the time of the oldest cached result that it used, or ``now`` if
+    none.
+    """
     outer = _as_of_s.set(now)
     try:
         return make(), _as_of_s.get()
@@ -51,7 +54,9 @@ def _compute(make: Callable[[], T], now: float) -> tuple[T, float]:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A result. ``as_of_s``: when its computation began or, if earlier, that of the oldest result it used."""
+    """A cached result. ``as_of_s``: when its computation or, if earlier, that of the oldest result it used
+    began.
+    """
 
     value: Any
     stamp: Hashable
@@ -61,7 +66,9 @@ class _Entry:
 
 
 class _Computation:
-    """A result being computed, and its number of waiters. It is cancelled when the last one leaves."""
+    """A result being computed, and the number of requests that wait for it. When the last one leaves, it is
+    canceled.
+    """
 
     def __init__(self) -> None:
         self.work = Work()
@@ -70,7 +77,9 @@ class _Computation:
         self._lock = threading.Lock()
 
     def join(self) -> None:
-        """Count the current request until its client leaves. A request without a client waits to the end."""
+        """Count the current request as waiting until its client leaves. A request without a client waits to
+        the end.
+        """
         with self._lock:
             self._waiting += 1
         work = current_work()
@@ -86,7 +95,7 @@ class _Computation:
 
 
 class ResponseCache:
-    """The most recent results, up to ``max_bytes`` in total.
+    """The most recently used results, up to ``max_bytes`` in total.
 
     Equal requests at the same time share one computation, which is interrupted once all clients have left.
     """
@@ -102,10 +111,10 @@ class ResponseCache:
     def get(self, session: str, name: str, stamp: Hashable, make: Callable[[], T]) -> tuple[T, float]:
         """Return a session's result with this name, and its age in seconds.
 
-        ``stamp`` identifies the state that the result was computed from. While it is the same, the result
-        stays valid and its age is 0. None stands for a live session, whose results expire. ``make`` computes
-        the result. A result that uses an older cached result is considered equally old. Errors propagate to
-        the caller and are not cached. Raises Busy if too many requests wait for others.
+        ``stamp`` identifies the content that the result was computed from. While the stamp is the same, the
+        result stays valid and its age is 0. None stands for a live session, whose results expire. ``make``
+        computes the result. A result that uses an older cached result is considered equally old. Errors
+        propagate to the caller and are not cached. Raises Busy if too many requests wait for others.
         """
         key = (session, name)
         deadline = time.monotonic() + _WAIT_S
@@ -160,7 +169,7 @@ class ResponseCache:
     ) -> None:
         ended_s = time.monotonic()
         ttl_s = min(_COST_FACTOR * (ended_s - begun_s), _MAX_TTL_S)
-        if as_of_s < begun_s:  # An older result that it used must not live on in this one.
+        if as_of_s < begun_s:  # Do not extend the life of an older result that this one used.
             ttl_s = min(ttl_s, as_of_s + _MAX_TTL_S - ended_s)
         size = _ENTRY_BYTES + sum(map(len, key)) + (len(value) if isinstance(value, bytes) else 0)
         with self._lock:

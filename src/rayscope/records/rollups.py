@@ -17,13 +17,13 @@ from rayscope.storage.session_file import SessionFile
 
 log = logging.getLogger("rayscope.server")
 
-#: Minimum number of attempts for rollups. Smaller sessions are summed in some hundredths of a second.
+#: Minimum number of attempts for rollups. Smaller sessions are summed in a few hundredths of a second.
 LARGE = 200_000
 #: Interval for finding sessions that have ended, in seconds.
 _LOOK_S = 3.0
 #: Time limit for stopping the thread, in seconds.
 _STOP_S = 5.0
-#: Computes sums of a whole session from its record. Attempts without an end last until the given time (ns).
+#: Computes sums over a whole session from its record. Attempts without an end last until the given time (ns).
 Make = Callable[[SessionFile, int], Any]
 T = TypeVar("T")
 
@@ -57,7 +57,9 @@ class Rollups:
             file.interrupt()
 
     def read(self, file: SessionFile, session: str, name: str, decoder: msgspec.json.Decoder[T]) -> T | None:
-        """Return the sums of an ended session, or None. Missing ones of a large session are then queued."""
+        """Return the sums of an ended session, or None if there are none yet. A large session is then
+        queued.
+        """
         if self._records.is_live(session):
             return None
         body = read_rollup(file, name, self._records.last_ns(session))

@@ -1,4 +1,4 @@
-"""Schemas of the losses of a record."""
+"""Schemas of the data that is missing from a record."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 
 class DroppedBy(TypedDict):
-    """A loss that ``source`` counted."""
+    """Data that was lost, as counted by ``source``."""
 
     source: str
     reason: str
@@ -17,7 +17,7 @@ class DroppedBy(TypedDict):
 
 
 class Dropped(TypedDict):
-    """The losses of a record."""
+    """The data that is missing from a record."""
 
     total: int
     spans: int
