@@ -1,4 +1,4 @@
-"""Reports of the nodes' agents about their recording: keeps them, and records what they lost."""
+"""Keeps the reports that the nodes' agents send about their recording, and records what they lost."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rayscope.storage.errors import StoreError
 
 
 class AgentReports:
-    """The agents' reports of all sessions."""
+    """The reports of all sessions' agents."""
 
     def __init__(self, catalog: Catalog, writer: Writer, clusters: Clusters) -> None:
         self._catalog = catalog
         self._writer = writer
         self._clusters = clusters
         self._lock = threading.Lock()
-        #: Sessions with agents to save, and the recorded losses by (session, node).
+        #: Sessions whose agents' reports are not saved yet, and the recorded losses by (session, node).
         self._changed: set[str] = set()
         self._losses: dict[tuple[str, str], dict[tuple[str, str, str], int]] = {}
 
@@ -38,7 +38,10 @@ class AgentReports:
         self._take_losses(report)
 
     def _take_losses(self, report: AgentReport) -> None:
-        """Record an agent's losses, once per count. While the store fails, a later report repeats them."""
+        """Record an agent's losses if their counts have changed.
+
+        While the store fails, nothing is recorded, because a later report repeats the counts.
+        """
         drops = report.drops()
         counts = {drop.key: drop.count for drop in drops}
         place = (report.session, report.node_id)
@@ -51,7 +54,7 @@ class AgentReports:
         self._clusters.note_loss(report.session)
 
     def save(self) -> None:
-        """Write the changed reports into the sessions' folders."""
+        """Write changed reports to the sessions' folders."""
         while self._changed:
             with contextlib.suppress(StoreError):  # the session was just deleted by retention
                 self._catalog.save_agents(self._changed.pop())

@@ -42,7 +42,7 @@ class Drain(Body):
 
 
 class ProgramEnd(Body):
-    """How a program ended that may have been a driver of a session."""
+    """How a program ended. It may have been a driver of a session."""
 
     session: str = Field(max_length=200)
     pid: int = Field(ge=0, lt=2**31)
@@ -53,7 +53,7 @@ class ProgramEnd(Body):
 
 
 class _TooLarge(Exception):
-    """An unpacked body exceeds the limit."""
+    """An uncompressed body exceeds the limit."""
 
 
 router = APIRouter()
@@ -149,7 +149,7 @@ def program_end(secrets: CurrentSecrets, ends: CurrentEnds, key: str, what: Prog
 
 
 def _submit(writer: Writer, body: bytes, form: Format, is_packed: bool, limit: int) -> None:
-    """Make a batch durable. Raises the errors of the writer and of :func:`_unpack`."""
+    """Make a batch durable. Raises the errors of :meth:`Writer.submit` and of :func:`_unpack`."""
     if is_packed:
         body = _unpack(body, limit)
     elif len(body) > limit:
@@ -158,9 +158,9 @@ def _submit(writer: Writer, body: bytes, form: Format, is_packed: bool, limit: i
 
 
 def _unpack(body: bytes, limit: int) -> bytes:
-    """Return a body inflated.
+    """Return the decompressed body.
 
-    Raises :class:`_TooLarge`, SpoolFull if there is not enough memory, and zlib's error for an invalid body.
+    Raises :class:`_TooLarge`, SpoolFull if there is not enough memory, or zlib.error if the body is invalid.
     """
     unpack = zlib.decompressobj()
     try:

@@ -1,4 +1,4 @@
-"""The bodies of batches while they arrive."""
+"""The request bodies of batches while they arrive."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from rayscope.storage.errors import no_memory
 
 #: Size in bytes above which bodies are ingested one at a time. Typical bodies are 1 to 4 MB.
 SMALL_BYTES = 8 << 20
-#: Maximum number of smaller bodies ingested at a time.
+#: Maximum number of smaller bodies that are ingested at a time.
 _AT_ONCE = 16
-#: Maximum size of all bodies that are being read or wait, in bytes, besides one of the largest.
+#: Maximum total size of the bodies that are being read or waiting, in bytes, plus one body of maximum size.
 _MAX_BYTES = 256 << 20
 
 
@@ -28,11 +28,11 @@ def cut_off() -> Response:
 
 
 class Busy(Exception):
-    """Arriving bodies exceed the memory limit."""
+    """The bodies that are arriving exceed the memory limit."""
 
 
 class _Body:
-    """A body that has partly arrived."""
+    """A body that is still arriving."""
 
     def __init__(self) -> None:
         self.chunks: list[bytes] = []
@@ -41,14 +41,15 @@ class _Body:
 
 
 class Bodies:
-    """All bodies held now, at most ``limit`` bytes together.
+    """All bodies currently in memory, up to a limit.
 
-    Beyond that, the oldest unfinished body is dropped, because its sender is probably stalled.
+    Beyond the limit, the oldest unfinished body is dropped, because its sender is probably stalled.
     """
 
     def __init__(self, max_batch_bytes: int) -> None:
         self._limit = _MAX_BYTES + max_batch_bytes
-        #: After an outage, all agents of a cluster send megabytes at once.
+        #: Limits how many bodies are ingested at a time: after an outage, all agents of a cluster send
+        #: megabytes at once.
         self.small = asyncio.Semaphore(_AT_ONCE)
         self.large = asyncio.Semaphore(1)
         self._size = 0
@@ -56,9 +57,9 @@ class Bodies:
 
     @contextlib.asynccontextmanager
     async def read(self, request: Request) -> AsyncIterator[bytes]:
-        """Yield the complete body. Its memory counts until the end of the block.
+        """Yield the complete body. It counts toward the limit until the end of the ``with`` block.
 
-        Raises :class:`Busy`, and SpoolFull if there is not enough memory.
+        Raises :class:`Busy`, or SpoolFull if there is not enough memory.
         """
         body = _Body()
         self._unfinished[body] = None

@@ -34,26 +34,27 @@ from rayscope.storage.sql import sessions as sessions_sql
 log = logging.getLogger("rayscope.server")
 
 
-#: A cluster without any response for this long counts as gone, and its poller ends, in seconds.
+#: A cluster that has not responded for this time (s) counts as gone, and its poller is stopped.
 _GONE_S = 60.0
-#: A session without events for this long counts as ended if its GCS cannot be reached, in s. Until then, a
-#: session that is no longer live may have running jobs, so this is short.
+#: A session without events for this time (s) counts as ended if its GCS cannot be reached. Until then its
+#: jobs appear as running although it is no longer live, so this is short.
 _SILENT_S = 60.0
 _RECONCILE_S = 30.0
 #: Interval for checking whether a task poll is needed, in seconds.
 _LOOK_S = 3.0
 #: Pause before a task poll after an agent reported a loss, in seconds.
 _RECONCILE_LOSS_S = 3.0
-#: Time limit for reading the last state of Ray's libraries, in s. The cluster's end waits for it.
+#: Time limit for reading the final state of Ray's libraries, in s. Stopping the cluster waits for this.
 _LIBRARIES_S = 2.0
-#: Number of ended clusters whose last usage is kept.
+#: Number of ended clusters whose final usage is kept.
 _ENDED_USAGES = 20
 _NO_USAGE = Usage(
     error="The utilization of this cluster's nodes is unknown.",
     remedy="It is available while the cluster is running and this server can reach its GCS.",
     code="usage_unheard",
 )
-#: By default the GCS keeps 100,000 attempts, and counts the attempts that it drops beyond that.
+#: Reasons of losses that affect only the GCS. By default it keeps 100,000 attempts, and counts the attempts
+#: that it drops beyond that.
 _GCS_ONLY = frozenset({"status_events_dropped", "truncated"})
 
 
@@ -65,23 +66,24 @@ class _Cluster:
     client: GcsClient
     feed: UsageFeed
     libraries: LibraryPoller
-    #: Polls tasks continuously (for a cluster that sends no events), not only to fill gaps.
+    #: Whether tasks are polled continuously (for a cluster that sends no events), not only to fill gaps.
     snapshots: bool
     reconciled_drops: int = 0
     reconciled_orphans: int = 0
-    #: When a task poll was requested. It counts once the poller has finished it.
+    #: When a task poll was last requested. The request stays open until a poll begun afterwards has
+    #: succeeded.
     asked_ns: int = 0
     #: When the need for a task poll was last checked.
     looked_ns: int = 0
-    #: An agent reported a loss, and no task poll has been requested for it yet.
+    #: Whether an agent reported a loss for which no task poll has been requested yet.
     loss: bool = False
-    #: The GCS itself dropped attempts, so its tasks are incomplete.
+    #: Whether the GCS itself dropped attempts, so that its list of tasks is incomplete.
     gcs_lost: bool = False
     started: float = field(default_factory=time.monotonic)
 
 
 class Clusters:
-    """A poller, a feed of resource usage, and a connection to the GCS for each reachable cluster."""
+    """The reachable clusters, each with a poller, a feed of resource usage, and a connection to its GCS."""
 
     def __init__(self, catalog: Catalog, writer: Writer, records: SessionReader) -> None:
         self._catalog = catalog
@@ -89,10 +91,10 @@ class Clusters:
         self._records = records
         self._clusters: dict[str, _Cluster] = {}
         self._last_usage: dict[str, Usage] = {}
-        #: Notes about versions of Ray that were already logged.
+        #: Notes about Ray versions that were already logged.
         self._noted: set[str] = set()
         self._lock = threading.Lock()
-        #: Sessions whose records cannot be opened. Their end is not recorded either.
+        #: Sessions whose records cannot be opened, so that their end cannot be recorded either.
         self._unreadable: set[str] = set()
 
     def stop(self) -> None:
@@ -112,10 +114,10 @@ class Clusters:
         return cluster if cluster is not None and self.is_live(session) else None
 
     def attach(self, address: str, token: str | None = None) -> str:
-        """Start recording snapshots of a cluster. Returns its session. Raises GcsError (with the remedy).
+        """Start recording snapshots of a cluster. Returns its session. Raises GcsError with a remedy.
 
-        ``token`` is Ray's token, provided by the caller. The server's own token is sent only to clusters on
-        this machine, because a server at any other address could keep it.
+        ``token`` is the Ray token that the caller provides. The server's own token is sent only to clusters
+        on this machine, because a server at any other address could steal it.
         """
         if token is None and address in local_gcs_addresses(own=True).values():
             token = ray_token()
@@ -131,7 +133,7 @@ class Clusters:
         return info.session
 
     def in_use(self) -> set[str]:
-        """Return sessions whose clusters are alive, including quiet ones."""
+        """Return the sessions whose clusters are alive, including clusters that currently send nothing."""
         with self._lock:
             return {name for name, cluster in self._clusters.items() if cluster.poller.status.ok}
 
@@ -177,23 +179,25 @@ class Clusters:
 
     def _on_batch(self, cluster: _Cluster, batch: RecordBatch) -> None:
         sends_events = "events" in self._catalog.about(cluster.session).recording
-        # Entities always come from the GCS. Only tasks make a recording a snapshot.
+        # Entities always come from the GCS. A recording counts as a snapshot only if its tasks do, too.
         snapshot = cluster.snapshots and bool(batch.attempts) and not sends_events
         if sends_events:
-            # Attempts that the GCS had no room for arrived in events, so they are not lost. Losses of the
-            # nodes' agents are real, and the agents count them.
+            # Attempts that the GCS had no room for arrived as events, so they are not lost. Events that the
+            # nodes' agents dropped are lost, and the agents count them.
             kept = [drop for drop in batch.drops if drop.reason not in _GCS_ONLY]
             cluster.gcs_lost = cluster.gcs_lost or len(kept) < len(batch.drops)
             batch.drops = kept
         self._writer.submit_records(batch, "snapshot" if snapshot else "gcs")
 
     def _wants_tasks(self, cluster: _Cluster) -> bool:
-        """Return whether to poll tasks. With events, polls only recover what the stream lost."""
+        """Return whether to poll tasks. If the cluster sends events, polls only recover the events that were
+        lost.
+        """
         about = self._catalog.about(cluster.session)
         if "events" not in about.recording:
             return cluster.snapshots or time.monotonic() - cluster.started > 10
         if cluster.poller.status.last_tasks_ns < cluster.asked_ns:
-            return True  # the requested poll failed
+            return True  # the requested poll has not succeeded yet
         if cluster.asked_ns and cluster.reconciled_drops > about.repaired_total:
             about.repaired_total = cluster.reconciled_drops
             about.repaired_ns = cluster.poller.status.last_tasks_ns
@@ -217,14 +221,15 @@ class Clusters:
         return True
 
     def gcs_of(self, session: str) -> GcsClient | None:
-        """Return the connection to a live session's cluster, or None."""
+        """Return the connection to the GCS of a live session's cluster, or None if it has none."""
         cluster = self._living(session)
         return None if cluster is None else cluster.client
 
     def usage(self, session: str) -> Usage:
         """Return the last known usage of the nodes and their processes, including dead nodes.
 
-        Once the cluster is gone, this is its final usage, for as long as this server runs.
+        Once the cluster is gone, this is its final usage. The server keeps the final usage of the last 20
+        clusters until it stops.
         """
         with self._lock:
             cluster = self._clusters.get(session)
@@ -233,7 +238,7 @@ class Clusters:
         return cluster.feed.usage()
 
     def resources(self, session: str) -> Resources | None:
-        """Return the cluster's free resources and the demand for them. Concurrent callers share a response.
+        """Return the cluster's free resources and the demand for them. Concurrent callers share one request.
 
         Returns None if the cluster is gone. Raises GcsError.
         """
@@ -246,7 +251,9 @@ class Clusters:
         return found
 
     def runtime_envs(self, session: str) -> list[RuntimeEnv]:
-        """Return the runtime environments on the cluster's nodes, or none if it cannot be reached."""
+        """Return the runtime environments on the cluster's nodes, or an empty list if it cannot be
+        reached.
+        """
         cluster = self._living(session)
         if cluster is None:
             return []
@@ -263,7 +270,7 @@ class Clusters:
     def job_api(self, session: str) -> tuple[JobApi, Callable[[], None]]:
         """Return the job API of a live session's cluster, and a callback to invoke after each change.
 
-        Raises DashboardError if there is none.
+        Raises DashboardError if the cluster has no job API.
         """
         cluster = self._living(session)
         api = None if cluster is None else cluster.poller.job_api
@@ -279,12 +286,12 @@ class Clusters:
         return api, cluster.poller.soon
 
     def library_problem(self, session: str, library: str) -> LibraryProblem | None:
-        """Return why a library's state cannot be read now, or None if it can or need not be read."""
+        """Return why a library's state cannot be read now, or None if there is no problem."""
         cluster = self._of(session)
         return None if cluster is None else cluster.libraries.problems.get(library)
 
     def snapshots(self, session: str) -> Snapshots:
-        """Return the status of reading a session's GCS."""
+        """Return how the polling of a session's GCS is going."""
         cluster = self._of(session)
         status = PollStatus(mode="entities") if cluster is None else cluster.poller.status
         return {
@@ -308,7 +315,7 @@ class Clusters:
             return 0
 
     def _orphans(self, session: str) -> int:
-        """Return the number of attempts whose end cannot be reported, because the process is gone."""
+        """Return the number of attempts whose end will not be reported, because their process is gone."""
         try:
             return self._records.read_cached(session, "orphans", sessions_sql.orphans, flush=False)
         except StoreError:
@@ -317,7 +324,7 @@ class Clusters:
     def look(self, *, quiet_too: bool) -> None:
         """Find the GCS of sessions that send events, and stop the pollers of clusters that are gone.
 
-        ``quiet_too`` includes clusters on this machine that send no events.
+        With ``quiet_too``, also find clusters on this machine that send no events.
         """
         now_ns = time.time_ns()
         with self._lock:
@@ -389,19 +396,19 @@ class Clusters:
         cluster.client.close()
 
     def is_live(self, session: str) -> bool:
-        """Return whether a session's cluster recently sent events or its GCS responded."""
+        """Return whether a session's cluster sent events recently, or its GCS responded recently."""
         about = self._catalog.about(session)
         if about.ended_ns is not None:
             return False
         last_ns = about.last_ns
         cluster = self._of(session)
         if cluster is not None and cluster.poller.status.session == session:
-            # A job that hangs sends no events.
+            # The GCS also counts, because a job that hangs sends no events.
             last_ns = max(last_ns, cluster.poller.status.last_success_ns)
         return time.time_ns() - last_ns < LIVE_NS
 
     def is_lost(self, session: str) -> bool:
-        """Return whether a session's cluster does not respond. False if this server never read from it."""
+        """Return whether a session's cluster does not respond, or False if this server never read from it."""
         cluster = self._of(session)
         if cluster is None:
             return False
@@ -411,13 +418,15 @@ class Clusters:
             return True
 
     def note_loss(self, session: str) -> None:
-        """Note that an agent reported a loss, so that the GCS is read soon."""
+        """Note that an agent reported a loss, so that tasks are polled from the GCS soon."""
         cluster = self._of(session)
         if cluster is not None:
             cluster.loss = True
 
     def find(self, session: str) -> bool:
-        """Return whether this session has a cluster, attaching it if it runs on this machine."""
+        """Return whether this server reaches the session's cluster. Attaches it first if it runs on this
+        machine.
+        """
         if self._of(session) is None:
             with contextlib.suppress(OSError, StoreError):
                 address = local_gcs_addresses(own=True).get(session)
@@ -427,7 +436,7 @@ class Clusters:
         return self._of(session) is not None
 
     def poll_now(self, session: str) -> bool:
-        """Read a session's GCS once completely, and the state of Ray's libraries if it is quick.
+        """Read a session's GCS completely, and the state of Ray's libraries if that takes at most 2 s.
 
         Returns whether the GCS was read.
         """

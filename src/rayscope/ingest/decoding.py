@@ -1,4 +1,4 @@
-"""Decodes the bodies that agents send, or that wait in the spool, by session.
+"""Decodes the bodies that agents send, and those that wait in the spool, by session.
 
 Unreadable parts do not affect the others: they go to the folder of rejected batches, with the reason.
 """
@@ -20,9 +20,9 @@ from rayscope.storage.spool import Spool
 
 log = logging.getLogger("rayscope.storage")
 
-#: Temporary errors that are not caused by the batch, so it is tried again.
+#: Temporary errors that the batch did not cause, so the batch is retried.
 PASSING_ERRORS = (OSError, MemoryError, SpoolFull)
-#: Maximum number of sessions in a batch. Ray's agents send events of their own session only.
+#: Maximum number of sessions in a batch. Ray's agents send only events of their own session.
 _MAX_SESSIONS_OF_BATCH = 8
 _NODE_ID_DIGITS = 56
 
@@ -33,16 +33,17 @@ class Decoder:
     def __init__(self, catalog: Catalog, spool: Spool) -> None:
         self._catalog = catalog
         self._spool = spool
-        #: Reading holds Python's lock, and more readers would delay queries. Large bodies arrive one at a
-        #: time, so one slot is free for small ones (see :mod:`rayscope.ingest.bodies`).
+        #: Limits how many bodies are checked at a time, because checking holds Python's global lock and would
+        #: delay queries. Large bodies are ingested one at a time, so a slot stays free for small ones (see
+        #: :mod:`rayscope.ingest.bodies`).
         self._checking = threading.BoundedSemaphore(2)
         #: Number of batches and parts of batches that could not be read since the start.
         self.rejected = 0
 
     def check(self, body: bytes, form: Format) -> Batch:
-        """Check an incoming body, and begin the sessions that it names.
+        """Check an incoming body, and create folders for the sessions that it names.
 
-        Raises MalformedBatch, and SpoolFull if the sender may try again.
+        Raises MalformedBatch, or SpoolFull if the sender should try again.
         """
         try:
             with self._checking:
@@ -62,19 +63,19 @@ class Decoder:
             raise self._reject(body, form, str(error)) from error
         except MemoryError as error:
             raise no_memory("A batch cannot be read") from error
-        except OSError as error:  # the folder of a new session
+        except OSError as error:  # a new session's folder cannot be created
             raise SpoolFull(
                 f"Could not create a session in {self._catalog.folder}: {error.strerror}.",
                 "Free some space, or make the data directory writable. Recording resumes automatically.",
                 "full",
             ) from error
-        except Exception as error:  # an unforeseen error would recur if the body was sent again
+        except Exception as error:  # the error would recur if the agent sent the body again
             log.exception("a batch cannot be read")
             raise self._reject(body, form, f"could not read it: {type(error).__name__}: {error}") from error
 
     def _begin_sessions(self, sessions: Collection[str]) -> None:
-        """Make sure that each session has a folder. Raises StoreError if none of them can have one."""
-        problems: list[StoreError] = []  # such events are rejected when the others are merged
+        """Make sure that each session has a folder. Raises StoreError if that fails for all of them."""
+        problems: list[StoreError] = []  # events of these sessions are rejected by read()
         for session in sessions:
             try:
                 self._catalog.add(session)
@@ -86,9 +87,10 @@ class Decoder:
             raise problems[-1]
 
     def read(self, name: str, batch: Batch | None = None) -> dict[str, bytes]:
-        """Return a spooled batch as a body per session. A batch that is not in memory is read again.
+        """Return a spooled batch as one body per session. A batch that is not in memory is read from the
+        spool.
 
-        Parts without a session and damaged parts are rejected. Raises one of PASSING_ERRORS.
+        Parts without a valid session and damaged batches are rejected. May raise one of PASSING_ERRORS.
         """
         batch = batch or self._read_again(name)
         bodies: dict[str, bytes] = {}
@@ -123,7 +125,7 @@ class Decoder:
         return None
 
     def _note_json(self, about: About, node_id: str | None) -> None:
-        """Note a node that sends Ray's JSON and whose agent may never have sent a report."""
+        """Note that a node sends Ray's JSON, because its agent may never send a report."""
         if node_id is None:
             about.nameless_json = True
         elif (
@@ -133,9 +135,9 @@ class Decoder:
             self._catalog.save_agents(about.session)
 
     def decode(self, bodies: Sequence[bytes], form: Format, session: str) -> list[SessionEvents]:
-        """Decode bodies of one session. An unforeseen error affects only the event with the error.
+        """Decode bodies of one session. An event that cannot be decoded does not affect the others.
 
-        Raises one of PASSING_ERRORS.
+        May raise one of PASSING_ERRORS.
         """
         try:
             events = events_batch.decode(bodies, form, session)

@@ -1,4 +1,4 @@
-"""The queue of items to merge: spooled batches, some of them also in memory, and other records.
+"""The queue of items to merge: spooled batches (some of them also in memory) and other records.
 
 A flush waits until all items queued before it are written, which is tracked by counting items.
 """
@@ -15,9 +15,10 @@ from rayscope.model import RecordBatch
 from rayscope.ray.events.batch import Batch
 from rayscope.storage.rows import Tables
 
-#: Maximum size of batches in memory, in bytes. Further batches wait only in the spool.
+#: Maximum total size of queued batches in memory, in bytes. Further batches wait only in the spool.
 _MAX_QUEUED_BYTES = 32 << 20
-#: Size of batches that are decoded together, in bytes. Larger ones cost less per event but need more memory.
+#: Total size of the batches that are decoded together, in bytes. Larger groups cost less per event but need
+#: more memory.
 DECODE_BYTES = 8 << 20
 #: Interval for retrying items that could not be merged, in seconds.
 _TRY_AGAIN_S = 2.0
@@ -25,7 +26,7 @@ _TRY_AGAIN_S = 2.0
 
 @dataclass(frozen=True)
 class Spooled:
-    """A batch in the spool, its size in bytes, and the batch itself if there is room in memory."""
+    """A batch in the spool, its size in bytes, and its content if there is room in memory."""
 
     name: str
     size: int
@@ -34,7 +35,9 @@ class Spooled:
 
 @dataclass(frozen=True)
 class Records:
-    """Records without a batch, from source ``recording``. ``tables`` has those that are in tables."""
+    """Records that are not in the spool. ``recording`` is their source, and ``tables`` has those that came as
+    tables.
+    """
 
     batch: RecordBatch
     recording: str
@@ -43,7 +46,7 @@ class Records:
 
 @dataclass(frozen=True)
 class End:
-    """A session's end time, or None if it is alive after all."""
+    """The end of a session. ``end_ns`` is None if it is alive after all."""
 
     session: str
     end_ns: int | None
@@ -51,7 +54,7 @@ class End:
 
 @dataclass
 class Removal:
-    """A session to delete, and the result."""
+    """A request to delete a session, and its result."""
 
     session: str
     is_gone: bool = False
@@ -64,7 +67,7 @@ Item: TypeAlias = Spooled | Records | End | Removal
 
 
 class Queue:
-    """Items in order of arrival. Thread-safe, with one consumer: the writer's thread.
+    """The items in order of arrival. Thread-safe. The only consumer is the writer's thread.
 
     ``changed`` is the lock of the whole queue. Hold it while checking whether to wait.
     """
@@ -72,14 +75,15 @@ class Queue:
     def __init__(self) -> None:
         self.changed = threading.Condition()
         self._items: deque[Item] = deque()
-        #: Items that could not be merged, and when they are queued again (monotonic s).
+        #: Items that could not be merged, and when they may be queued again (monotonic, s).
         self._set_back: list[Spooled | Records] = []
         self._next_try = 0.0
-        #: Bytes of the batches that can be taken, and of those that are in memory.
+        #: Total size of the queued batches, and of those of them that are in memory, in bytes.
         self.waiting_bytes = self._queued_bytes = 0
-        #: Number of items taken and not set back, number requested to be written, and number written.
+        #: Number of items taken and not set back, number of items that were requested to be written, and
+        #: number of items written. All count from the start.
         self.taken = self._asked = self._written = 0
-        #: Number of items not taken yet, including those put back. Read without the lock.
+        #: Number of items not taken yet, including those that were set back. It is read without the lock.
         self.pending = 0
 
     def __len__(self) -> int:
@@ -90,7 +94,9 @@ class Queue:
         self.pending = len(self._items) + len(self._set_back)
 
     def put(self, item: Item) -> None:
-        """Append an item. A batch that does not fit into memory is read again from the spool later."""
+        """Append an item. If a batch exceeds the memory limit, its content is dropped and later read from the
+        spool.
+        """
         with self.changed:
             if isinstance(item, Spooled):
                 self.waiting_bytes += item.size
@@ -103,7 +109,9 @@ class Queue:
             self.changed.notify()
 
     def take(self) -> list[Spooled] | Records | End | Removal:
-        """Return the next item, or all batches to decode together. Raises IndexError if it is empty."""
+        """Remove and return the next item, or all batches to decode together. Raises IndexError if the queue
+        is empty.
+        """
         with self.changed:
             item = self._items.popleft()
             if not isinstance(item, Spooled):
@@ -122,14 +130,14 @@ class Queue:
             return batches
 
     def set_back(self, item: Spooled | Records) -> None:
-        """Store an item that cannot be merged now for :meth:`retry`, without blocking the others."""
+        """Keep an item that cannot be merged now for :meth:`retry`, without blocking the others."""
         with self.changed:
             self._set_back.append(replace(item, batch=None) if isinstance(item, Spooled) else item)
             self.taken -= 1
             self._count()
 
     def retry(self) -> bool:
-        """Queue the items that were set back, at most every 2 s. Returns whether there were any."""
+        """Queue the items that were set back, at most every 2 s. Returns whether any were queued."""
         now = time.monotonic()
         with self.changed:
             if not self._set_back or now < self._next_try:
@@ -142,7 +150,7 @@ class Queue:
             return True
 
     def ask(self) -> int:
-        """Request that all queued items are written. Returns the number for :meth:`wait_written`."""
+        """Request that all queued items are written. Returns the count to pass to :meth:`wait_written`."""
         with self.changed:
             self._asked = self.taken + self.pending
             self.changed.notify_all()
@@ -150,16 +158,16 @@ class Queue:
 
     @property
     def is_asked(self) -> bool:
-        """Whether a requested item is not written yet."""
+        """Whether an item that was requested to be written is not written yet."""
         return self._written < self._asked
 
     def set_written(self, count: int) -> None:
-        """Set how many of the taken items are written."""
+        """Record how many of the taken items are written."""
         with self.changed:
             self._written = count
             self.changed.notify_all()
 
     def wait_written(self, count: int, timeout_s: float) -> bool:
-        """Wait until ``count`` items are written. Returns whether they are."""
+        """Wait until ``count`` items are written. Returns whether that was done in time."""
         with self.changed:
             return self.changed.wait_for(lambda: self._written >= count, timeout_s)

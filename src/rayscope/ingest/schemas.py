@@ -1,4 +1,4 @@
-"""Schemas of the state of ingestion."""
+"""Schemas for the state of ingestion."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 
 class Snapshots(TypedDict):
-    """The state of the snapshots of the GCS."""
+    """The state of reading snapshots from the GCS."""
 
     ok: bool
     error: str | None

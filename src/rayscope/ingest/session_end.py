@@ -1,4 +1,4 @@
-"""The reported end of a program or a cluster: ingests all of its remaining events."""
+"""Handles the reported end of a program or a cluster: ingests all of its remaining events."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.slots import Slots
 from rayscope.storage.sql import entities
 
-#: Maximum pause of an agent before it retries after the server was away, in s (Ray's own is 5.5).
+#: Maximum time that an agent waits before it retries while the server is away, in s. Ray's own is 5.5 s.
 _AGENT_PAUSE_S = 6.3
-#: After this time without events, no more are expected, in seconds.
+#: Time without events after which no more are expected, in seconds.
 _QUIET_S = 0.5
-#: Time limit for writing the end of a program, in seconds.
+#: Time limit for each flush when a program ends, in seconds.
 _END_S = 5.0
-#: Maximum number of concurrent ends. Each occupies one of the server's 40 threads for some seconds.
+#: Maximum number of program and cluster ends handled at a time. Each occupies one of the server's 40 threads
+#: for a few seconds.
 _MAX_ENDING = 8
-#: Maximum number of ends that wait. A program that ends waits for 2 s or more.
+#: Maximum number of ends that wait for their turn. A program that ends waits at least 2 s for the response.
 _MAX_WAITING_ENDS = 12
-#: How long an end waits for others, in seconds.
+#: How long an end waits for its turn, in seconds.
 _END_WAIT_S = 2.0
 
 
@@ -34,7 +35,8 @@ _END_WAIT_S = 2.0
 class SessionEnds:
     """Records the end of programs and clusters.
 
-    ``at_end`` has callbacks for a session whose cluster is about to be killed, which get a time limit in s.
+    ``at_end`` has callbacks for a session whose cluster is about to be killed. They get the session and a
+    time limit in seconds.
     """
 
     catalog: Catalog
@@ -54,7 +56,7 @@ class SessionEnds:
     def drain(self, session: str, timeout_s: float) -> bool:
         """Ingest all remaining events of a session. Called before a local cluster is killed.
 
-        Reads the GCS once completely, waits until no more events arrive, and flushes. Returns whether all of
+        Waits until no more events arrive, reads the GCS once completely, and flushes. Returns whether all of
         it was done in time.
         """
         deadline = time.monotonic() + timeout_s
@@ -75,11 +77,13 @@ class SessionEnds:
         return flushed and complete
 
     def _agents_pause_s(self, session: str) -> float:
-        """Return how long agents that met no server before this one may still pause, in s."""
+        """Return how long agents that found no server before this one started may still wait until they
+        retry, in s.
+        """
         try:
             first_ns = self.catalog.about(session).first_ns
         except NotFound:
-            first_ns = 0  # no events have arrived, although a program of this session ends
+            first_ns = 0  # no events have arrived yet, although a program of this session is ending
         if first_ns >= self.started_ns:
             return 0.0
         return max(0.0, _AGENT_PAUSE_S - (time.time_ns() - self.started_ns) / 1e9)
@@ -94,9 +98,10 @@ class SessionEnds:
         *,
         cluster_is_gone: bool,
     ) -> None:
-        """Record that a program ended of which ``pid`` may be a driver. Ray does not know its exit code.
+        """Record that a program ended, with its exit code, which Ray does not know.
 
-        ``began_ns`` is when it was started. ``cluster_is_gone`` means that it took its cluster along.
+        ``pid`` is a process of the program that may have been a driver, and ``began_ns`` is when the program
+        started. ``cluster_is_gone`` means that its cluster ended with it.
         """
         # A session with an end in the future would not accept events until then.
         ended_ns = min(ended_ns, time.time_ns())

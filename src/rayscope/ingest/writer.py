@@ -1,9 +1,9 @@
-"""Accepts batches, makes them durable, merges them, and writes them: the only way into the store.
+"""Accepts batches, makes them durable, merges them, and writes them. This is the only way into the store.
 
 ``submit`` (event batches over HTTP) returns once the batch is in the spool on disk. ``submit_records``
 (snapshots, which can be read again) keeps records in memory. One writer thread merges both and flushes about
 once a second while there are readers, and every five seconds otherwise. After a crash the spool is replayed.
-Merging is idempotent, so it does not matter how far the writer had come.
+Merging is idempotent, so it does not matter which batches the writer had already merged.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ log = logging.getLogger("rayscope.storage")
 FLUSH_S = 1.0
 #: Interval of flushes without readers, in s. Each costs about 30 ms of CPU, which slows the user's tasks.
 UNREAD_FLUSH_S = 5.0
-#: How long a reader counts as present after a request, in s. The UI sends requests every few seconds.
+#: How long a reader counts as present after its last request, in s. The UI sends one every few seconds.
 _ATTENTION_S = 20.0
-#: How long the first request after a quiet time may wait for unwritten data, in seconds.
+#: How long the first request after a time without readers may wait for unwritten data, in seconds.
 _CATCH_UP_S = 1.0
-#: Maximum share of the writer's time for flushes, so that a huge record is flushed less often.
+#: Maximum share of the writer's time spent on flushes. It makes flushes of a huge record less frequent.
 _FLUSH_SHARE = 0.25
-#: Maximum pause between flushes, in seconds, because memory use grows with it.
+#: Maximum pause between flushes while there are readers, in seconds. Memory use grows with the pause.
 _MAX_PAUSE_S = 4.0
-#: Number of rows in memory at which decoding pauses for a flush.
+#: When this many rows are in memory, decoding pauses for a flush.
 _FLUSH_AT = 150_000
-#: Size of batches in memory at which decoding pauses for a flush, in bytes.
+#: Total size of the batches merged since the last flush at which decoding pauses for a flush, in bytes.
 _FLUSH_AT_BYTES = 64 << 20
-#: Sessions take turns at being written, for this time each, in seconds.
+#: Time after which a flush leaves the remaining sessions for the next flush, in seconds.
 _FLUSH_TURN_S = 2.0
-#: With more open records than this, idle ones are closed sooner.
+#: If more records than this are open, idle ones are closed sooner.
 _MANY_OPEN = 16
 #: Idle time after which a record is closed if many are open, in seconds.
 _IDLE_RELEASE_MANY_S = 10.0
-#: Maximum number of rows in memory while the store cannot be written. Beyond it, the writer stops reading.
+#: Maximum number of rows in memory while the store cannot be written. Beyond it, the writer stops merging.
 _MAX_HELD = 300_000
 _RETENTION_S = 600.0
-#: Maximum time for merging during a stop, in seconds.
+#: Time limit for merging queued batches when the server stops, in seconds.
 _STOP_S = 15.0
-#: Increase of the writer's nice value, because the recorded tasks may run on the same cores.
+#: Added to the nice value of the writer's thread, because the recorded tasks may run on the same cores.
 _NICENESS = 5
 _IDLE_RELEASE_S = 120.0
 #: The source of records from another server.
@@ -68,7 +68,7 @@ _FROM_PEER = "told"
 
 
 class Writer:
-    """The spool, the writer thread, and the sessions of one data directory."""
+    """The spool, the writer's thread, and the sessions of one data directory."""
 
     def __init__(
         self,
@@ -86,20 +86,23 @@ class Writer:
         self._queue = Queue()
         #: Whether the writer is merging items from the queue.
         self._is_merging = False
-        #: Why an item was set back in the queue.
+        #: The error for which an item was last set back in the queue, or None.
         self._unread: StoreError | None = None
-        #: Bytes of the batches merged since the last flush.
+        #: Total size of the batches merged since the last flush, in bytes.
         self._merged_bytes = 0
         self._writers: dict[str, SessionWriter] = {}
-        #: Merged batches that may be unwritten: time, name, and sessions.
+        #: Batches that were merged but may not be written yet: time of merging (monotonic, s), name, and
+        #: sessions.
         self._unwritten: list[tuple[float, str, frozenset[str]]] = []
-        #: When the writer must end after a stop was requested, finished or not (monotonic s).
+        #: When the writer must stop, even if it is not finished (monotonic, s). None until a stop is
+        #: requested.
         self._stop_by: float | None = None
         self._next_flush = self._next_retention = 0.0
         self._attended = float("-inf")
         self.error: StoreError | None = None
         self.last_batch_ns = 0
-        #: Called with the records that this server received itself, once they are merged.
+        #: Called with the merged records after each merge, if this server received them from the cluster
+        #: itself.
         self.on_merge: Callable[[About, RecordBatch, rows.Tables], None] | None = None
         for name in spool.waiting():
             self._queue.put(Spooled(name, spool.size(name)))
@@ -110,7 +113,7 @@ class Writer:
         self._thread.start()
 
     def submit(self, body: bytes, form: Format = Format.JSON) -> None:
-        """Make an event batch durable. Invalid events among valid ones are rejected later.
+        """Make an event batch durable. Single invalid events in it are rejected later.
 
         Raises MalformedBatch or SpoolFull.
         """
@@ -120,24 +123,28 @@ class Writer:
         self._queue.put(Spooled(name, len(body), batch))
 
     def submit_records(self, batch: RecordBatch, recording: str = "snapshot") -> None:
-        """Queue records that need not survive a crash, from source ``recording``."""
+        """Queue records that need not survive a crash. ``recording`` is their source."""
         self.catalog.add(batch.session)
         self._queue.put(Records(batch, recording))
 
     def submit_from_peer(self, batch: RecordBatch, tables: rows.Tables) -> None:
-        """Queue records from another server, which can be read again. ``tables`` has those in tables."""
+        """Queue records that another server published and that can be read again. ``tables`` has those in
+        tables.
+        """
         self.catalog.add(batch.session)
         self._queue.put(Records(batch, _FROM_PEER, tables))
 
     def end_session(self, session: str, end_ns: int | None) -> None:
         """End a session whose cluster is gone, and its unfinished attempts. Later events revoke the end.
 
-        ``end_ns`` None means that it is alive, although it counted as gone.
+        If ``end_ns`` is None, the session is alive after all.
         """
         self._queue.put(End(session, end_ns))
 
     def remove_session(self, session: str, timeout_s: float = 10.0) -> bool:
-        """Delete a session and its data. Returns whether that was done in time. Later events start anew."""
+        """Delete a session and its data. Returns whether that was done in time. Later events begin a new
+        record.
+        """
         removal = Removal(session)
         self._queue.put(removal)
         self._queue.ask()
@@ -145,7 +152,9 @@ class Writer:
         return removal.is_gone
 
     def flush_for_reader(self) -> None:
-        """Note a reader. The first call after a quiet time waits for pending writes, at most 1 s."""
+        """Note that there is a reader. The first call after a time without readers waits up to 1 s for
+        pending writes.
+        """
         now = time.monotonic()
         is_first = now - self._attended >= _ATTENTION_S
         self._attended = now
@@ -164,7 +173,8 @@ class Writer:
     @property
     def pending_batches(self) -> int:
         """Return the number of batches that are durable but not in the store yet. Takes no lock."""
-        # A batch may move meanwhile, or go from merging back to the queue. It is counted at least once.
+        # A batch may move on while we count, or go from merging back to the queue. This order counts it at
+        # least once.
         is_merging = self._is_merging
         pending = self._queue.pending
         return pending + (is_merging or self._is_merging) + len(self._unwritten)
@@ -179,13 +189,16 @@ class Writer:
         return self.error or self.spool.problem()
 
     def behind_ns(self, session: str | None = None) -> int:
-        """Return the age of the oldest batch that is not in the store, of one session or of all, or 0."""
+        """Return the time since the oldest unwritten batch was merged, in ns, or 0 if there is none.
+
+        Without ``session``, the batches of all sessions count.
+        """
         times = (since for since, _, sessions in self._unwritten if session is None or session in sessions)
         oldest = next(times, None)
         return 0 if oldest is None else int((time.monotonic() - oldest) * 1e9)
 
     def stop(self, timeout_s: float = 30.0) -> None:
-        """Flush, checkpoint, and close. Unwritten batches stay in the spool."""
+        """Flush, checkpoint, and close all records. Unwritten batches stay in the spool."""
         with self._queue.changed:
             self._stop_by = self._stop_by or time.monotonic() + _STOP_S
             self._queue.changed.notify_all()
@@ -215,11 +228,11 @@ class Writer:
             self.catalog.save_about(writer.session)
 
     def _turn(self) -> bool:
-        """Merge for a while, and flush if it is due or requested. Returns whether to end."""
+        """Merge for a while, and flush if that is due or requested. Returns whether the thread should end."""
         with self._queue.changed:
             now = time.monotonic()
             stop_by, is_stopping = self._stop_by, self._stop_by is not None
-            # While the store fails, requested flushes wait for the next retry.
+            # While the store fails, requested flushes wait until the next retry is due.
             is_asked = self._queue.is_asked and (self.error is None or now >= self._next_flush)
             can_read = self.error is None or self._held() < _MAX_HELD
             # A large backlog is decoded before a flush, because larger groups cost less per event.
@@ -229,7 +242,7 @@ class Writer:
                 return False
         if self._queue.retry():
             self._unread = None
-        # Batches that cannot be merged before a stop stay in the spool for the next start.
+        # Batches that cannot be merged before the stop stay in the spool until the next start.
         self._drain_queue(stop_by or time.monotonic() + (1.0 if is_asked else 0.2))
         now = time.monotonic()
         if now >= self._next_flush or is_stopping or is_asked or self._is_full():
@@ -242,7 +255,7 @@ class Writer:
             if (is_complete and is_asked) or is_stopping:
                 self._queue.set_written(taken)
         if stop_by is not None:
-            # One flush may not cover everything.
+            # A single flush may not write everything.
             return not self._queue or self.error is not None or time.monotonic() >= stop_by
         if self.catalog.uncounted:
             self.catalog.count_again()
@@ -256,7 +269,9 @@ class Writer:
         return sum(writer.pending for writer in self._writers.values())
 
     def _is_full(self) -> bool:
-        """Return whether the merged data must be written first. While writing fails, more data is held."""
+        """Return whether merged data must be written before more is merged. While writing fails, more data is
+        held.
+        """
         return self.error is None and (self._held() >= _FLUSH_AT or self._merged_bytes >= _FLUSH_AT_BYTES)
 
     def _drain_queue(self, until: float) -> None:
@@ -286,7 +301,7 @@ class Writer:
             log.warning("%s", error.message)
 
     def _set_back(self, item: Spooled | Records, error: Exception) -> None:
-        """Retry an item later that cannot be merged now, without blocking the others."""
+        """Set back an item that cannot be merged now, to retry it later without blocking the others."""
         what = f"batch {item.name}" if isinstance(item, Spooled) else f"records of {item.batch.session}"
         log.warning("%s will be merged later: %s", what, error)
         self._unread = _explain(error, "A batch cannot be merged")
@@ -297,7 +312,7 @@ class Writer:
         self._queue.set_back(item)
 
     def _merge_batches(self, items: list[Spooled]) -> None:
-        """Decode batches grouped by session, and merge them. Repeating this has no effect."""
+        """Decode batches grouped by session, and merge them. Merging a batch again has no effect."""
         now = time.monotonic()
         bodies: dict[tuple[str, Format], list[bytes]] = {}
         read: list[tuple[Spooled, frozenset[str]]] = []
@@ -321,7 +336,7 @@ class Writer:
             if len(items) == 1:
                 self._set_back(items[0], error)
                 return
-            # One batch may be too large for the available memory, but the others must not wait for it.
+            # A single batch may be too large for the available memory. The others must not wait for it.
             half = len(items) // 2
             self._merge_batches(items[:half])
             self._merge_batches(items[half:])
@@ -333,10 +348,13 @@ class Writer:
         self._unwritten.extend((now, item.name, sessions) for item, sessions in read)
 
     def _merge(self, batch: RecordBatch, recording: str, now: float, columns: rows.Tables) -> None:
-        """Pass records to the writer of their session. ``columns`` has those that came as tables."""
+        """Pass records to their session's :class:`SessionWriter`. ``columns`` has those that came as
+        tables.
+        """
         about = self.catalog.add(batch.session)
         writer = self._writer_of(batch.session)
-        # The other server knows when the session was last active, and whether it is alive.
+        # For records from another server, that server tracks when the session was last active, and whether it
+        # is alive.
         is_own = recording != _FROM_PEER
         if is_own and about.ended_ns is not None and time.time_ns() - about.ended_ns > STRAGGLERS_NS:
             about.ended_ns = None
@@ -368,7 +386,7 @@ class Writer:
     def _end(self, item: End) -> None:
         try:
             about = self.catalog.about(item.session)
-        except StoreError:  # removed meanwhile
+        except StoreError:  # the session was removed meanwhile
             return
         if (about.ended_ns is None) != (item.end_ns is None):
             about.ended_ns = item.end_ns
@@ -379,20 +397,22 @@ class Writer:
             return
         try:
             removal.is_gone = self.catalog.remove(removal.session, pinned_too=True)
-        except NotFound:  # removed meanwhile
+        except NotFound:  # the session was removed meanwhile
             removal.is_gone = True
         if removal.is_gone:
             self._writers.pop(removal.session, None)
         removal.done.set()
 
     def _flush(self, *, everything: bool) -> bool:
-        """Write what is due, or everything. Returns whether all of it was written."""
+        """Write the sessions that are due, with ``everything`` even incomplete attempts. Returns whether all
+        was written.
+        """
         error: StoreError | None = None
         now = time.monotonic()
         is_complete = True
-        written: set[bool] = set()  # whether an open record was written, and a new one
-        # Open records come first, and those that have waited longest. So a flood of new sessions, each of
-        # which needs a new file, does not delay sessions that are already recorded.
+        written: set[bool] = set()  # has False once an open record was written, and True once a new one was
+        # Open records come first, and among them those that have waited longest. So a flood of new sessions,
+        # each of which needs a new file, does not delay sessions that are already recorded.
         for writer in sorted(self._writers.values(), key=lambda one: (one.file is None, one.last_flush)):
             is_new, is_due = writer.file is None, writer.is_due()
             is_late = time.monotonic() - now > _FLUSH_TURN_S and self._stop_by is None
@@ -410,13 +430,13 @@ class Writer:
         return error is None and is_complete and not (everything and self._held())
 
     def _write(self, writer: SessionWriter, now: float, *, everything: bool) -> StoreError | None:
-        """Flush a session if it is due, and count its rows. Returns the error, or None."""
+        """Flush a session if it is due, and count its rows. Returns the error, or None if it succeeded."""
         session = writer.session
         try:
-            # it may have been removed from the catalog before it had a file
+            # add() is used because the session may have been removed from the catalog before it had a file
             about = self.catalog.add(session)
             if writer.file is not None and not self.catalog.path(session).exists():
-                # A user removed the file. DuckDB would still write to the deleted one.
+                # A user removed the file. DuckDB would keep writing to the deleted file.
                 writer.close()
                 self.catalog.reopen(session)
             if writer.is_due():
@@ -431,8 +451,8 @@ class Writer:
                 problem = _explain(failure, f"{session} cannot be written")
             is_bug = problem.code == "internal"
             log.warning("session %s: %s %s", session, problem.message, problem.remedy, exc_info=is_bug)
-            if problem.code != "memory":  # queries that also need memory may be the cause
-                # A failed write can leave DuckDB's connection unusable. A new one replays its log.
+            if problem.code != "memory":  # concurrent queries may have used up the memory
+                # A failed write can leave DuckDB's connection unusable. A new connection replays the log.
                 writer.close()
                 self.catalog.reopen(session)
             if problem.code == "corrupt":
@@ -446,7 +466,7 @@ class Writer:
             for session, writer in self._writers.items()
             if (since := writer.oldest_pending()) is not None
         }
-        # A session that cannot be written keeps only its own batches in the spool.
+        # If a session cannot be written, only its own batches stay in the spool.
         kept = []
         for entry in self._unwritten:
             since, name, sessions = entry
@@ -457,7 +477,9 @@ class Writer:
         self._unwritten = kept
 
     def _release_idle(self) -> None:
-        """Close the files of ended sessions, so that only live ones use memory."""
+        """Close the records of sessions that have been idle for a while, so that only active ones use
+        memory.
+        """
         limit_s = _IDLE_RELEASE_S if len(self._writers) <= _MANY_OPEN else _IDLE_RELEASE_MANY_S
         for session, writer in list(self._writers.items()):
             idle_s = (time.time_ns() - self.catalog.about(session).last_ns) / 1e9
@@ -470,10 +492,10 @@ class Writer:
 
 
 def _give_way() -> None:
-    """Lower the priority of this thread and of the DuckDB threads for the records that it opens.
+    """Lower the priority of this thread and of the DuckDB threads of the records that it opens.
 
-    Only Linux has thread priorities. With 15,000 events per second on two busy cores, actor calls ran at 0.77
-    of their speed without this, and at 1.00 with it.
+    Threads have their own priorities only on Linux. With 15,000 events per second on two busy cores, actor
+    calls ran at 0.77 of their speed without this, and at 1.00 with it.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
@@ -482,7 +504,7 @@ def _give_way() -> None:
 
 
 def _explain(failure: Exception, what: str) -> StoreError:
-    """Return an error message for a failure outside DuckDB."""
+    """Return the StoreError for a failure outside DuckDB."""
     if isinstance(failure, StoreError):
         return failure
     if isinstance(failure, MemoryError):  # also raised by Arrow
