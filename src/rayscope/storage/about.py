@@ -1,4 +1,6 @@
-"""Facts about a session that are known without opening its record: counts, name and the operator's label."""
+"""Facts about a session that are available without opening its record: counts, name and the operator's
+label.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,16 @@ from rayscope.storage.sql.library_stops import count_stopped
 
 #: Maximum number of nodes per session whose transport is remembered.
 MAX_AGENTS = 10_000
-#: Characters that not every file system allows in names.
+#: Characters that some file systems do not allow in names.
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 _FILE_NAME_CHARS = 80
 
 
 class Label(msgspec.Struct, frozen=True, order=True):
-    """The operator's name and notes for a session. The later of two labels is greater.
+    """The operator's name and notes for a session. The later of two labels compares as greater.
 
-    ``set_ns``: when it was set, 0 if a version of Rayscope did not record that.
+    ``set_ns``: when it was set, or 0 if it was set by an old version of Rayscope that did not record the
+    time.
     """
 
     set_ns: int = 0
@@ -37,12 +40,12 @@ class Label(msgspec.Struct, frozen=True, order=True):
 
 
 class About(msgspec.Struct):
-    """Facts about a session that are known without opening its record. Times are in ns."""
+    """Facts about a session that are available without opening its record. Times are in ns."""
 
     session: str
     first_ns: int = 0
     last_ns: int = 0
-    #: When the session's cluster was gone, None if that is unknown.
+    #: When the session's cluster ended, or None if it has not ended as far as we know.
     ended_ns: int | None = None
     recording: list[str] = []
     ray_version: str | None = None
@@ -60,35 +63,37 @@ class About(msgspec.Struct):
     batches: int = 0
     unknown: dict[str, int] = {}
     note: str | None = None
-    #: Node ID -> last report of its agent about the transport of events.
+    #: Node ID -> last report of the node's agent.
     agents: dict[str, AgentReport] = {}
     #: Whether JSON events without a node ID arrived (Ray before 2.55).
     nameless_json: bool = False
-    #: The value of ``dropped_total`` when all tasks were last read from the GCS, and the time.
+    #: The value of ``dropped_total`` when all tasks were last read from the GCS, and when that was.
     repaired_total: int = 0
     repaired_ns: int = 0
     #: Whether the GCS itself had dropped attempts by then.
     repaired_partly: bool = False
-    #: The script of the first job, '' if no job has reported one, None if not looked up yet.
+    #: The script of the first job, '' if no job has reported one, or None if it was not looked up yet.
     script: str | None = None
-    #: The machine of the head node.
+    #: The host name of the head node.
     host: str | None = None
     label: Label = Label()
     #: Modification time (ns) and size of the record when it was last opened successfully.
     readable_stamp: tuple[int, int] = (0, 0)
-    # With several servers, timed by the clock of :mod:`rayscope.warehouse.servers`:
-    #: When this server last received data of the session directly, 0 for never.
+    # The following fields are used with several servers. Their times come from the clock of
+    # :mod:`rayscope.warehouse.servers`.
+    #: When this server last received data of the session directly from the cluster, or 0 if never.
     heard_ns: int = 0
-    #: Whether some of that data is not published yet. (The names in the file stem from an earlier version.)
+    #: Whether some of that data is not published yet. (The field names in the file stem from an earlier
+    #: version.)
     has_unpublished: bool = msgspec.field(default=False, name="has_untold")
     #: When this server last published data of the session.
     published_ns: int = msgspec.field(default=0, name="told_ns")
-    #: Up to when the data published by others is merged.
+    #: Data that other servers published up to this time is merged.
     followed_ns: int = 0
 
     @property
     def name(self) -> str | None:
-        """The session's name: the operator's, or the first script with the number of further jobs."""
+        """The session's name: the operator's, or the first job's script with the number of further jobs."""
         if self.label.name:
             return self.label.name
         if not self.script:
@@ -106,7 +111,7 @@ class About(msgspec.Struct):
 
     @property
     def searchable(self) -> str:
-        """The text in which a search for sessions looks."""
+        """The text that a search for sessions looks through."""
         label = self.label
         return "\n".join(
             [self.session, self.name or "", self.script or "", self.host or "", label.note, *label.tags]
@@ -114,7 +119,9 @@ class About(msgspec.Struct):
 
     @property
     def file_name(self) -> str:
-        """File name for an export of the session, without a suffix: its name and its start in UTC."""
+        """File name for an export of the session, without a suffix: the session's name and its start in
+        UTC.
+        """
         if self.name is None:
             return self.session
         start = time.strftime("%Y-%m-%d_%H-%M-%S", time.gmtime(self.first_ns / 1e9))
@@ -143,7 +150,7 @@ def count_records(file: SessionFile, about: About) -> None:
         about.tasks, about.actors, about.nodes, about.jobs, about.dropped_total = counts
 
 
-#: Precedes the checksum, the last field of ``about.json``.
+#: Precedes the checksum, which is the last field of ``about.json``.
 _CHECK = b',"check":'
 
 
@@ -153,7 +160,7 @@ def seal(content: bytes) -> bytes:
 
 
 def write_about(folder: Path, about: About, *, sync: bool = True) -> None:
-    """Write the facts about a session whose record is in another store to its folder. Raises OSError."""
+    """Write the facts about a session to its folder, if its record is in another store. Raises OSError."""
     content = seal(msgspec.json.encode(msgspec.structs.replace(about, label=Label())))
     replace_file(folder / "about.json", content, sync=sync)
     if about.label != Label():

@@ -1,8 +1,8 @@
-"""One flush of attempts: merges new parts with the record, in columns inside DuckDB.
+"""One flush of attempts: merges new parts with the record. DuckDB does this column by column.
 
 Used by :mod:`rayscope.storage.session_writer`. The steps use temporary tables of the writer's connection.
 ``merged`` has one row per attempt, made of the new parts and the stored rows of the same tasks. ``calls``
-has, for these and their callers, the columns needed for call paths, and what to do with the row.
+has, for these attempts and their callers, the columns needed for call paths, and whether to write the row.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from rayscope.storage.schema import insert_attempts
 from rayscope.storage.sql.execution import NAMED_PARENT_ID, PARENT_ID, TASK_ID, full_name, hex_id, rays_name
 from rayscope.storage.sql.merge import KEY, PART_COLUMNS, SINCE, SUBMITTER, merge
 
-#: The attempt is complete: it is defined, has ended, and its execution was described.
+#: SQL condition: the attempt is complete. Its definition, its end, and the spans of its execution were
+#: reported.
 _SETTLED = (
     "name IS NOT NULL AND (failed_ns IS NOT NULL OR (finished_ns IS NOT NULL AND total_begin_ns IS NOT NULL))"
 )
@@ -42,11 +43,11 @@ _AS_CALL = (
     f"{rays_name('a')} AS rays_name, a.function_hash AS code, a.rowid AS row, "
     "path_id AS stored_path, false AS is_written"
 )
-#: SQL on rows of ``merged`` with their ``called``.
+#: SQL for the distinct name of a function, or NULL. It reads rows of ``merged`` with their column ``called``.
 _DISTINCT_NAME = (
     "(SELECT n.name FROM function_names n WHERE n.full_name = called AND n.name IS DISTINCT FROM n.func_name)"
 )
-#: Maximum number of tasks whose callees wait for a path.
+#: Maximum number of tasks that are remembered because their callees wait for a path.
 _MAX_WAITING = 200_000
 
 #: Query for the keys of a table's attempts, with a hash of each attempt's contents.
@@ -54,24 +55,24 @@ _CONTENT = f"SELECT {_KEY}, hash(p) AS content FROM (SELECT * EXCLUDE {{1}} FROM
 
 
 class AttemptFlush:
-    """The steps of one flush. Call them in order and in one transaction.
+    """The steps of one flush. Call the methods in order and in one transaction.
 
-    ``paths`` receives new call paths. ``waiting`` holds tasks whose callees have no path, or possibly a wrong
-    one, because their own is unknown.
+    ``paths`` receives new call paths. ``waiting`` holds tasks whose own path is unknown, so that their
+    callees have no path or possibly a wrong one.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, paths: PathIndex, waiting: set[str]) -> None:
         self._connection = connection
         self._paths = paths
         self._waiting = waiting
-        #: Number of stored rows of the tasks in this flush.
+        #: Number of rows that the record already has for the tasks in this flush.
         self._stored = 0
 
     def merge(self, parts: Sequence[pa.Table], called: Mapping[str, str], *, has_callers: bool) -> None:
         """Create ``merged`` from parts and the stored rows of their tasks.
 
-        ``called``: tasks for which the tracer reported a caller since the last flush, with that caller.
-        ``has_callers``: whether the record has callers, too.
+        ``called``: task -> caller, as reported by the tracer since the last flush. ``has_callers``: whether
+        the record already has such callers.
         """
         has_any_caller = bool(called or has_callers)
         with contextlib.ExitStack() as stack:
@@ -85,7 +86,7 @@ class AttemptFlush:
             )
             if has_any_caller:
                 self._find_callers(stored_too=has_callers)
-            # Find the rows first, because that reads only two columns.
+            # Find the rows in a separate step, because that reads only two columns.
             self._create(
                 "places", f"SELECT attempts.rowid AS row FROM attempts SEMI JOIN tasks USING ({_TASK})"
             )
@@ -116,9 +117,9 @@ class AttemptFlush:
         )
 
     def _share_definitions(self) -> None:
-        """Copy the definition of another attempt of the same task to retries and restarts without one.
+        """Copy the definition of a task's other attempt to retries and restarts that lack it.
 
-        Restarts of actors have no definition, and a retry's can be lost.
+        Ray reports no definition for restarts of actors, and that of a retry can be lost.
         """
         if not self._rows("SELECT 1 FROM merged WHERE attempt > 0 AND name IS NULL LIMIT 1"):
             return
@@ -131,10 +132,10 @@ class AttemptFlush:
         )
 
     def choose(self, settled_or_before: float | None, max_waiting: int) -> pa.Table | None:
-        """Create ``calls``, and choose what to write now. Returns the parts that wait for others.
+        """Create ``calls``, and choose what to write now. Returns the parts that wait for other parts.
 
         ``settled_or_before``: new attempts are written only if they are complete or arrived before this time
-        (monotonic, s), unless more than ``max_waiting`` would have to wait. None: write everything.
+        (monotonic, s), unless more than ``max_waiting`` would have to wait. With None, everything is written.
         """
         wait = None
         if settled_or_before is not None:
@@ -154,7 +155,7 @@ class AttemptFlush:
             f"(SELECT {_KEY}, row, path_id, {SUBMITTER} AS submitter FROM stored) s USING ({_KEY})",
         )
         if self._stored:
-            # Skip attempts without news.
+            # Skip attempts that have not changed.
             contents = (_CONTENT.format("merged", SINCE), _CONTENT.format("stored", "(row, path_id)"))
             self._execute(
                 f"UPDATE calls SET is_written = false FROM ({' INTERSECT '.join(contents)}) same "
@@ -169,11 +170,15 @@ class AttemptFlush:
         return rest if rest.num_rows else None
 
     def place_functions(self, placed: Mapping[str, PlacedFunction]) -> None:
-        """Accept functions that the tracer distinguished since the last flush, by Ray's hash."""
+        """Store the functions that the tracer distinguished since the last flush. ``placed``: Ray's hash ->
+        names.
+        """
         function_naming.place(self._connection, placed)
 
     def name_functions(self) -> None:
-        """Name the functions of ``calls``, and re-check attempts that were assigned to another function."""
+        """Name the functions of ``calls``, and rename those of stored attempts that were assigned to a wrong
+        function.
+        """
         is_late = function_naming.is_late(self._connection)
         if is_late:
             self._execute(
@@ -183,7 +188,7 @@ class AttemptFlush:
         function_naming.rename(self._connection, is_late=is_late)
 
     def resolve_paths(self) -> None:
-        """Assign a call path to each attempt, and to its callees if their path changes."""
+        """Assign a call path to each attempt, and to its callees if their paths change as a result."""
         done: set[tuple[str, int]] = set()
         while True:
             unresolved = self._resolve()
@@ -203,7 +208,7 @@ class AttemptFlush:
             self._look_again({task for task, _ in ready})
 
     def _resolve(self) -> set[str]:
-        """Assign paths, as far as those of the callers are known. Returns the callers without one."""
+        """Assign paths to calls whose caller's path is known. Returns the other callers."""
         wanted = self._rows(
             "SELECT DISTINCT submitter, called FROM calls WHERE path_id IS NULL AND submitter IS NOT NULL"
         )
@@ -227,7 +232,7 @@ class AttemptFlush:
         return {submitter for submitter, _ in wanted} - {submitter for submitter, *_ in found}
 
     def _callers(self) -> list[tuple[Any, ...]]:
-        """The callers of attempts without a path: each with its own caller, its name, and its path."""
+        """The callers of attempts without a path, each with its own caller, its function, and its path."""
         return self._rows(
             "SELECT task, submitter, called, path_id FROM calls SEMI JOIN "
             "(SELECT submitter AS task FROM calls WHERE path_id IS NULL) USING (task) "
@@ -235,7 +240,7 @@ class AttemptFlush:
         )
 
     def _awaited(self) -> list[tuple[str, int]]:
-        """The tasks of ``calls`` that others waited for and that now have a path, with the path."""
+        """(task, path) of the tasks in ``calls`` whose callees waited for a path, and which now have one."""
         if not self._waiting:
             return []
         with self._registered("others", rows.task_table(self._waiting)):
@@ -245,7 +250,9 @@ class AttemptFlush:
             )
 
     def _look_again(self, tasks: Collection[str]) -> None:
-        """Clear the paths of these tasks' callees, and add the stored ones to ``calls``."""
+        """Clear the paths of these tasks' callees, after adding callees that are already stored to
+        ``calls``.
+        """
         with self._registered("others", rows.task_table(tasks)):
             self._execute(
                 f"INSERT INTO calls BY NAME SELECT {_AS_CALL} FROM attempts a "

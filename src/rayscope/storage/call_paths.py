@@ -1,7 +1,7 @@
 """Interned call paths: each attempt stores its path from the driver as one integer.
 
-A path's ID is a hash of its parent's ID and its own function name, so the IDs of a call tree do not depend on
-the order in which its tasks become known. The driver is the root, with ID 0.
+A path's ID is a hash of its parent's ID and its own function name, so IDs do not depend on the order in which
+tasks become known. The driver is the root and has ID 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _CACHE_LIMIT = 200_000
 
 
 def path_id(parent: int, name: str) -> int:
-    """ID of the path that calls ``name`` from path ``parent`` (63 bits, never 0)."""
+    """ID of the path that ends with a call of ``name`` from the path ``parent`` (63 bits, never 0)."""
     digest = blake2b(f"{parent}\0{name}".encode(), digest_size=8).digest()
     return (int.from_bytes(digest, "big") >> 1) or 1
 
@@ -34,7 +34,7 @@ class PathIndex:
         self.fresh: list[tuple[int, int, str, int]] = []
 
     def of_task(self, task_id: str) -> int | None:
-        """The path of a recent caller, or None."""
+        """The path of a recent task, or None if it is not known."""
         if task_id.startswith(DRIVER_PREFIX):
             return ROOT
         return self._of_task.get(task_id)
@@ -45,7 +45,9 @@ class PathIndex:
             self._of_task.pop(task_id, None)
 
     def forget_some(self) -> None:
-        """Drop the older half if there are too many. Call it between flushes, when the file has them all."""
+        """Forget the older half of the tasks if there are too many. Call this between flushes, when all are
+        in the file.
+        """
         if len(self._of_task) > _CACHE_LIMIT:
             for old in list(self._of_task)[: len(self._of_task) // 2]:
                 del self._of_task[old]
@@ -55,12 +57,12 @@ class PathIndex:
         calls: Iterable[tuple[str, str]],
         callers: Iterable[tuple[str, str | None, str | None, int | None]],
     ) -> list[tuple[str, str, int]]:
-        """The paths of calls, as far as they are known: (caller, function name, path).
+        """(caller, function name, path) of the calls whose paths are known.
 
         Args:
             calls: pairs of a caller's task ID and the function called.
-            callers: attempts of some of the callers, each with its own caller, its name, and its path. A path
-                of None is looked up.
+            callers: attempts of some of the callers, each with its task ID, its own caller, its function, and
+                its path. If the path is None, it is derived from its caller's.
         """
         callers_by_task: dict[str, tuple[str, str]] = {}
         known: dict[str, int] = {}
@@ -77,7 +79,7 @@ class PathIndex:
         return found
 
     def _find(self, task_id: str, known: dict[str, int], callers: dict[str, tuple[str, str]]) -> int | None:
-        """The path of a task: walks up to the nearest caller with a known path, then down again."""
+        """The path of a task, or None. Walks up to the nearest caller with a known path, then down again."""
         chain: list[str] = []
         seen: set[str] = set()
         path: int | None = None

@@ -1,4 +1,4 @@
-"""The sessions in a data directory: where their files are, which are open, which to delete.
+"""The sessions in a data directory: where their files are, which of them are open, and which to delete.
 
 DATA_DIR/sessions/<session>/record.duckdb   the record
 DATA_DIR/sessions/<session>/about.json      facts shown in the list of sessions without opening the record
@@ -37,24 +37,26 @@ log = logging.getLogger("rayscope.storage")
 _AGENTS = msgspec.json.Decoder(dict[str, AgentReport])
 _LABEL = msgspec.json.Decoder(Label)
 _FILE_ERRORS: tuple[type[Exception], ...] = (OSError, *DECODE_ERRORS)
-#: Suffixes of the files next to a record: DuckDB's log, and those of an interrupted checkpoint.
+#: Suffixes of the files next to a record: DuckDB's log, and the files of an interrupted checkpoint.
 _SUFFIXES = (".wal", ".wal.checkpoint", ".wal.recovery")
 #: Valid session names. They are used as folder names.
 SESSION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-#: Maximum number of records opened per call of :meth:`Catalog.unreadable`, which takes about 30 ms each.
+#: Maximum number of records opened per call of :meth:`Catalog.unreadable`. Opening one takes about 30 ms.
 _MAX_LOOKS = 20
-#: Ended sessions kept open for readers. Each takes a few MB.
+#: Maximum number of ended sessions that are kept open for readers. Each takes a few MB of memory.
 _OPEN_READERS = 8
 LIVE_NS = 30 * 10**9
-#: Data that arrives this soon after a session's end was sent before it. Later data shows that it is alive.
+#: Data that arrives within this time (ns) after a session's end was sent before the end. Later data shows
+#: that the session is alive.
 STRAGGLERS_NS = 10 * 10**9
-#: Sessions that may begin within ``_NEW_S``. Each takes a file, memory and threads, and anyone can invent
-#: names.
+#: Maximum number of sessions that may begin within ``_NEW_S``. Each takes a file, memory and threads, and
+#: senders can make up any number of names.
 _MAX_NEW = 30
 _NEW_S = 60.0
-#: Requests that may wait for a session to be fetched. Each occupies one of the server's 40 threads.
+#: Maximum number of requests that may wait for a session to be fetched. Each occupies one of the server's 40
+#: threads.
 _MAX_WAITING = 4
-#: How long they wait, in seconds.
+#: How long these requests wait, in seconds.
 _FETCH_WAIT_S = 600.0
 
 
@@ -62,13 +64,13 @@ RECORD = "record.duckdb"
 
 
 class RemoteStore(Protocol):
-    """Another place for sessions: see :mod:`rayscope.archive` and :mod:`rayscope.warehouse`.
+    """Another place where sessions are stored: see :mod:`rayscope.archive` and :mod:`rayscope.warehouse`.
 
     Attributes:
         name: ``archive`` or ``warehouse``.
-        files: files of a session to delete here once the store has them. Other files stay.
-        continues: whether a record is fetched before it is extended. Otherwise a new one begins, and the
-            stored data is merged later.
+        files: files of a session that retention deletes here once the store has them. Other files stay.
+        continues: whether a record is fetched before more is written to it. Otherwise a new record begins,
+            and the stored data is merged later.
     """
 
     name: str
@@ -77,7 +79,7 @@ class RemoteStore(Protocol):
     files: Collection[str]
 
     def fetch(self, session: str, file: str) -> None:
-        """Create a file of a session from the store. Raises StoreError."""
+        """Fetch a file of a session from the store into its folder. Raises StoreError."""
 
     def is_sealed(self, session: str) -> bool:
         """Whether the store has the complete session."""
@@ -109,20 +111,21 @@ class Catalog:
         self._users: dict[str, int] = {}
         self._pinned: set[str] = set()
         self._about: dict[str, About] = {}
-        #: When the last sessions began (monotonic, s).
+        #: When the latest sessions began (monotonic, s).
         self._new_times: deque[float] = deque(maxlen=_MAX_NEW)
         self._saving = threading.Lock()
-        #: Session -> lock held while files of it are fetched.
+        #: Session -> the slot held while its files are fetched.
         self._fetching: dict[str, Slots] = {}
-        #: Sessions whose counts do not match their record, see :meth:`count_again`.
+        #: Sessions whose counts may not match their record, see :meth:`count_again`.
         self.uncounted: set[str] = set()
         #: Other stores of sessions, in the order of lookup. The first one keeps them permanently.
         self.remotes: list[RemoteStore] = []
         #: Called with the name of each removed session.
         self.on_remove: Callable[[str], None] | None = None
-        #: Session -> the stamp of its record when it was last opened, and the error if that failed.
+        #: Session -> the modification time and size of its record when it was last opened, and the error if
+        #: that failed.
         self._problems: dict[str, tuple[tuple[int, int], StoreError | None]] = {}
-        #: When sessions were last read (ns).
+        #: Session -> when it was last read (ns).
         self._used_ns: dict[str, int] = {}
         self._load()
 
@@ -139,12 +142,12 @@ class Catalog:
         about = self._load_about(folder)
         with contextlib.suppress(*_FILE_ERRORS):
             about.agents = _AGENTS.decode((folder / "agents.json").read_bytes())
-        # Ignore the name in the file: folders are written and deleted by it.
+        # Ignore the name in the file, because the name decides which folder is written or deleted.
         about.session = session
         with self._lock:
             about.label = self._load_label(folder / "label.json")
             self._about[session] = about
-        if about.jobs and about.script is None:  # recorded by a version without session names
+        if about.jobs and about.script is None:  # recorded by an old version without session names
             self.uncounted.add(session)
 
     def _load_label(self, path: Path) -> Label:
@@ -163,7 +166,8 @@ class Catalog:
         """Load a session's ``about.json``. If it is damaged, derive as much as possible from the folder."""
         try:
             about = decode_about(unseal((folder / "about.json").read_bytes()))
-            # If the clock was set back, the session must not stay the newest forever.
+            # If the clock was set back, this time may be in the future, and the session would stay the newest
+            # one.
             about.last_ns = min(about.last_ns, time.time_ns())
             return about
         except _FILE_ERRORS as error:
@@ -194,9 +198,9 @@ class Catalog:
                 ) from None
 
     def add(self, session: str) -> About:
-        """Add a session if it is new. Returns its facts.
+        """Add a session if it is new. Returns its :class:`About`.
 
-        Raises StoreError for an invalid name, and SpoolFull if too many sessions begin.
+        Raises StoreError for an invalid name, and SpoolFull if too many sessions begin at once.
         """
         with self._lock:
             known = self._about.get(session)
@@ -222,10 +226,10 @@ class Catalog:
 
     def save_about(self, session: str) -> None:
         """Write a session's ``about.json``."""
-        # Agents and the label have files of their own: this file is written every second, and there may be
-        # thousands of agents. The label could not be restored from the record.
+        # Agents and the label are in files of their own. There may be thousands of agents, and this file is
+        # written every second. The label could not be restored from the record if this file was damaged.
         about = msgspec.structs.replace(self.about(session), agents={}, label=Label())
-        # The checksum matters: one flipped bit could make a session look old enough to be deleted.
+        # Without the checksum, one flipped bit could make a session look old enough to be deleted.
         self._save(session, "about.json", seal(msgspec.json.encode(about)))
 
     def save_agents(self, session: str) -> None:
@@ -235,7 +239,7 @@ class Catalog:
     def set_label(self, session: str, label: Label) -> None:
         """Store the operator's label of a session, unless a later one is known.
 
-        Raises NotFound, and StoreError if it cannot be written.
+        Raises NotFound, or StoreError if the label cannot be written.
         """
         if self._read_only:
             raise StoreError("This data directory is only being read.", "Start a server: rayscope serve")
@@ -258,14 +262,14 @@ class Catalog:
     def _save(self, session: str, name: str, content: bytes) -> None:
         if self._read_only:
             return
-        # Errors are ignored: it is written every second, and can be restored from the record.
+        # Errors are ignored: the file is written again soon, and can be restored from the record.
         with self._saving, contextlib.suppress(OSError):
             replace_file(self.folder / session / name, content, sync=False)
 
     def path(self, session: str) -> Path:
-        """The record's file.
+        """The path of a session's record.
 
-        Raises NotFound for an unknown session, so that no path is built from a request.
+        Raises NotFound for an unknown session, so that no path is built from a request's text.
         """
         self.about(session)
         return self.path_of(session)
@@ -275,9 +279,9 @@ class Catalog:
         return self.folder / session / RECORD
 
     def local_file(self, session: str, name: str) -> Path:
-        """The path of a session's file, fetched first if it exists only in another store.
+        """The path of a session's file. The file is fetched first if it exists only in another store.
 
-        Raises NotFound for an unknown session, and StoreError if it cannot be fetched.
+        Raises NotFound for an unknown session, or StoreError if the file cannot be fetched.
         """
         path = self.path(session).with_name(name)
         self._fetch(path, self.remotes)
@@ -310,9 +314,11 @@ class Catalog:
             return False
 
     def open_for_writing(self, session: str) -> SessionFile:
-        """Open a session's file until :meth:`release`. A damaged file is moved aside, with a note."""
+        """Open a session's record until :meth:`release`. A damaged file is renamed, and the session gets a
+        note about it.
+        """
         self.about(session).readable_stamp = (0, 0)
-        with contextlib.suppress(OSError):  # DuckDB's error message is better
+        with contextlib.suppress(OSError):  # DuckDB reports the same problem with a better message
             self.path(session).parent.mkdir(parents=True, exist_ok=True)
         self._fetch(self.path(session), [place for place in self.remotes if place.continues])
         try:
@@ -330,7 +336,7 @@ class Catalog:
                 return file
 
     def set_aside(self, session: str) -> None:
-        """Rename a damaged record, so that a new one can begin, and add a note to the list of sessions."""
+        """Rename a damaged record, so that a new one can begin, and add a note to the session."""
         self.reopen(session)
         path = self.path(session)
         aside = set_aside(path, *_SUFFIXES)
@@ -339,7 +345,7 @@ class Catalog:
         ).note = f"The record was damaged and is kept as {aside.name}; a new record continues from there."
 
     def release(self, session: str) -> None:
-        """Allow the session's file to be closed, because it is no longer written."""
+        """Allow the session's file to be closed, because the writer no longer needs it."""
         with self._lock:
             self._pinned.discard(session)
             self._close_some()
@@ -353,7 +359,7 @@ class Catalog:
 
     @contextlib.contextmanager
     def reading(self, session: str) -> Iterator[SessionFile]:
-        """Open a session's file for one query. Raises NotFound or StoreError."""
+        """Open a session's record for one query. Raises NotFound or StoreError."""
         self.local_file(session, RECORD)
         self._used_ns[session] = time.time_ns()
         with self._lock:
@@ -367,9 +373,9 @@ class Catalog:
                 self._close_some()
 
     def unreadable(self, sessions: Iterable[str]) -> dict[str, StoreError]:
-        """The errors of records that cannot be read.
+        """Session -> error for each record that cannot be read.
 
-        Opens only records that changed since they were last opened, and only a few per call. Later calls open
+        Opens only records that changed since they were last opened, and at most 20 per call. Later calls open
         the others.
         """
         problems: dict[str, StoreError] = {}
@@ -378,7 +384,7 @@ class Catalog:
             try:
                 status = self.path(session).lstat()
             except OSError:
-                continue  # not written yet
+                continue  # the record is not written yet
             stamp = (status.st_mtime_ns, status.st_size)
             if stamp == self.about(session).readable_stamp:
                 continue
@@ -400,7 +406,7 @@ class Catalog:
             pass
         except StoreError as error:
             problem = error
-        if problem is None or problem.code in ("corrupt", "newer", "older"):  # other problems may pass
+        if problem is None or problem.code in ("corrupt", "newer", "older"):  # others may be temporary
             self._problems[session] = (stamp, problem)
         if problem is None and session not in self._pinned:
             with contextlib.suppress(NotFound):  # it was removed meanwhile
@@ -428,9 +434,9 @@ class Catalog:
         return file
 
     def _note_loss(self, about: About, file: SessionFile, is_missing: bool) -> None:
-        """Add a note to the list of sessions if a record has less data than before."""
+        """Add a note to the session if its record has less data than before."""
         if about.note or any(place.has(about.session) for place in self.remotes if not place.continues):
-            return  # data in another store is merged later, perhaps not completely yet
+            return  # data in another store is merged later, so the record may be incomplete now
         if is_missing and (about.attempts or about.nodes):
             about.note = "The record's file was missing; a new record continues from there."
         elif (attempts := file.count_attempts()) < about.attempts:
@@ -443,7 +449,7 @@ class Catalog:
         self.uncounted.add(about.session)
 
     def count_again(self) -> None:
-        """Recount one session whose counts are unknown, for example because ``about.json`` was damaged."""
+        """Recount one session whose counts may be wrong, for example because ``about.json`` was damaged."""
         session = self.uncounted.pop()
         try:
             if self.path(session).exists():
@@ -466,7 +472,7 @@ class Catalog:
             return []
 
     def disk_bytes(self, session: str) -> int:
-        """Disk space of the session, bytes."""
+        """Disk space that the session takes, bytes."""
         total = 0
         with contextlib.suppress(OSError):  # the folder may have been removed
             for entry in os.scandir(self.folder / session):
@@ -478,8 +484,8 @@ class Catalog:
         """Delete the oldest ended sessions beyond the limits. Returns their names.
 
         Whole files are deleted, because a DuckDB file never shrinks. With an archive or a warehouse, a
-        session is deleted only once it is stored there, and stays in the list. Recently read sessions count
-        as new.
+        session is deleted here only once it is stored there, and it stays in the list. Sessions that were
+        read recently then count as new.
 
         Args:
             retention: the limits.
@@ -493,7 +499,7 @@ class Catalog:
         used_ns = {name: max(read_ns.get(name, 0), self.about(name).last_ns) for name in self.names()}
         for name in sorted(used_ns, key=lambda name: -used_ns[name]):
             if self.remotes and not self.path_of(name).exists():
-                continue  # already deleted here
+                continue  # its record was already deleted here
             size = self.disk_bytes(name)
             live = name in keep or now_ns - self.about(name).last_ns < LIVE_NS
             too_old = now_ns - used_ns[name] > retention.max_age_s * 1e9
@@ -512,7 +518,9 @@ class Catalog:
         return dropped
 
     def _close_unused(self, session: str, *, pinned_too: bool = False) -> bool:
-        """Close a session's file unless it is in use. The caller holds the lock."""
+        """Close a session's file unless it is in use. Returns whether it is closed. The caller holds the
+        lock.
+        """
         if (session in self._pinned and not pinned_too) or self._users.get(session):
             return False
         self._pinned.discard(session)
@@ -522,7 +530,7 @@ class Catalog:
         return True
 
     def _drop_files(self, session: str, names: Iterable[str]) -> bool:
-        """Delete some of a session's files unless it is in use. Returns whether they were deleted."""
+        """Delete these files of a session. Returns False, without deleting any, if the session is in use."""
         with self._lock:
             if not self._close_unused(session):
                 return False
@@ -533,9 +541,9 @@ class Catalog:
         return True
 
     def remove(self, session: str, *, pinned_too: bool = False) -> bool:
-        """Delete a session's record unless it is in use. Returns whether all its files are gone.
+        """Delete a session unless its record is in use. Returns whether all its files are gone.
 
-        ``pinned_too``: the caller is the writer of the record.
+        ``pinned_too``: delete it even if the record is open for writing. Only the writer may request this.
         """
         with self._lock:
             if not self._close_unused(session, pinned_too=pinned_too):
@@ -543,7 +551,7 @@ class Catalog:
             self.about(session)
             folder = self.folder / session
             shutil.rmtree(folder, ignore_errors=True)
-            if folder.exists():  # leftover files would make it appear as a session after the next start
+            if folder.exists():  # leftover files would bring the session back after the next start
                 return False
             del self._about[session]
             self.uncounted.discard(session)

@@ -13,11 +13,13 @@ _HEADER_BYTES = 3 * 4096
 
 
 def copy_record(source: Path, target: Path) -> None:
-    """Copy a record and its log while its owner may write to it. Raises OSError, or TimeoutError.
+    """Copy a record and its log while another process may write to it.
 
-    Between two checkpoints DuckDB overwrites nothing that the file's header refers to, and only appends to
-    the log, where it ignores an incomplete end. So a copy is consistent if no checkpoint was completed
-    meanwhile. If the file system supports it, the copy shares blocks with the record.
+    Raises OSError, or TimeoutError if checkpoints kept interfering.
+
+    Between two checkpoints, DuckDB overwrites nothing that the file's header refers to, and only appends to
+    the log. It ignores an incomplete entry at the log's end. So a copy is consistent if no checkpoint was
+    completed meanwhile. If the file system supports it, the copy shares blocks with the record.
     """
     log = source.with_name(source.name + ".wal")
     for _ in range(_TRIES):

@@ -14,7 +14,9 @@ class StoreError(RayscopeError):
 
 
 class NotFound(StoreError):
-    """The record has no such session or ID. ``params``: ``what`` (its kind) and ``id``."""
+    """There is no such session, or the record has no such ID. ``params``: ``what`` (the kind of thing) and
+    ``id``.
+    """
 
     remedy = "GET /api/v1/sessions lists what is recorded."
     code = "not_found"
@@ -23,7 +25,7 @@ class NotFound(StoreError):
 
 
 class BadQuery(StoreError):
-    """An invalid filter, sort order, cursor or SQL text."""
+    """An invalid filter, sort order, cursor or SQL query."""
 
     remedy = "See docs/reference/api.md for the parameters."
     code = "bad_query"
@@ -32,7 +34,7 @@ class BadQuery(StoreError):
 
 
 class Busy(StoreError):
-    """Too many requests of a kind are running. The same request will succeed later."""
+    """Too many requests of this kind are running. The same request can succeed later."""
 
     remedy = "Try again in a few seconds."
     code = "busy"

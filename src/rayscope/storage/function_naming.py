@@ -1,8 +1,8 @@
 """Names functions during a flush: see docs/explanation/decisions/0016-function-names.md.
 
-``function_names`` has each function once, with the shortest name that is unique. ``placed_functions`` has the
-functions that the tracer distinguished, by Ray's hash. The functions here are steps of
-:class:`rayscope.storage.attempts.AttemptFlush`, on the same temporary tables.
+The table ``function_names`` has one row per function, with its shortest unique name. ``placed_functions`` has
+the functions that the tracer distinguished by their place in the source, by Ray's hash. The functions of this
+module are steps of :class:`rayscope.storage.attempts.AttemptFlush` and use its temporary tables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from rayscope.storage.sql.execution import full_name
 
-#: The span with the tracer's description of a function whose name in Ray is ambiguous.
+#: Name of the span in which the tracer describes a function whose name in Ray is ambiguous.
 DEFINITION = "definition"
 _PLACED_SCHEMA = pa.schema(
     [(name, pa.string()) for name in ("function_hash", "full_name", "long_name", "short_name")]
@@ -26,7 +26,7 @@ _MAX_NAME = 500
 
 
 class PlacedFunction(NamedTuple):
-    """A function's names: a unique one, and two shorter ones."""
+    """A function's names: a unique one and two shorter ones."""
 
     full_name: str
     long_name: str
@@ -46,7 +46,9 @@ _decode = msgspec.json.Decoder(_Values).decode
 
 
 def definitions(spans: pa.Table) -> dict[str, PlacedFunction]:
-    """The functions described by rows of ``span_rows``, by Ray's hash. Invalid descriptions are skipped."""
+    """Ray's hash -> names of each function that rows of ``span_rows`` describe. Invalid descriptions are
+    skipped.
+    """
     found = {}
     rows = spans.filter(pc.equal(spans.column("name"), DEFINITION))
     for extra in rows.column("extra").to_pylist():
@@ -74,7 +76,9 @@ def _names(values: _Values) -> PlacedFunction:
 
 
 def place(connection: duckdb.DuckDBPyConnection, placed: Mapping[str, PlacedFunction]) -> None:
-    """Create ``fresh_places`` with those hashes of ``placed`` that the record lacks, and add them to it."""
+    """Create ``fresh_places`` with the functions of ``placed`` that the record lacks, and add them to the
+    record.
+    """
     rows = [(code, *names) for code, names in placed.items()]
     columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * len(_PLACED_SCHEMA)
     connection.register("reported_places", pa.table(columns, schema=_PLACED_SCHEMA))
@@ -88,7 +92,9 @@ def place(connection: duckdb.DuckDBPyConnection, placed: Mapping[str, PlacedFunc
 
 
 def is_late(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether stored attempts use a function of ``fresh_places``, so that their names and paths are wrong."""
+    """Whether stored attempts call a function of ``fresh_places``, so that their names and paths must be
+    corrected.
+    """
     return _has(connection, "SELECT 1 FROM attempts SEMI JOIN fresh_places USING (function_hash)")
 
 
@@ -124,7 +130,8 @@ CREATE OR REPLACE TEMP TABLE renamed AS SELECT * FROM (
             f"UPDATE {table} SET name = r.name FROM renamed r WHERE {table}.full_name = r.full_name"
         )
     if is_late or _has(connection, "SELECT 1 FROM renamed WHERE old_name IS NOT NULL"):
-        # A second function of that name has appeared. This is rare, so all attempts may be searched.
+        # A second function with the same name has appeared. This is rare, so searching all attempts is
+        # acceptable.
         connection.execute(
             f"""
 UPDATE attempts SET distinct_name = c.name FROM (

@@ -1,12 +1,13 @@
 """Infers the ends that Ray never reported.
 
-When a worker dies, a driver exits or a cluster goes, attempts in flight get no end, and with the cluster
-nothing else gets one either. Their rows get the state and the time that follow from what ended around them.
-``end_known_by`` is the reason: ``returned`` (the task's value was stored, so it finished), ``worker``,
-``node``, ``job`` or ``session``. Ray's own state stays in ``reported_state``.
+When a worker dies, a driver exits or a cluster ends, Ray reports no end for attempts in flight. When a
+cluster ends, it reports none for actors, nodes and jobs either. Their rows then get the state and end time
+that follow from the end of their worker, node, job or session. ``end_known_by`` is the reason: ``returned``
+(the task's value was stored, so it finished), ``worker``, ``node``, ``job`` or ``session``. Ray's own state
+stays in ``reported_state``.
 
-Inferred ends are not part of the records that are merged. They are a function of the records and the
-session's end, computed again when either changes. An end that Ray reports later replaces an inferred one.
+Inferred ends are not merged like reported data. They are computed from the reported data and the session's
+end, again whenever either changes. An end that Ray reports later replaces an inferred one.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from rayscope.storage.sql.execution import CREATED, END, START
 #: How long Ray may take to report an end while the cluster is alive, ns. The GCS declares a job's remaining
 #: tasks failed 15 s after its end (``gcs_mark_task_failed_on_job_done_delay_ms``).
 GRACE_NS = 20 * 10**9
-#: Messages of the GCS, and of a raylet that stops the job's workers, about the end of a job.
+#: Parts of error messages about the end of a job: from the GCS, and from a raylet that stops the job's
+#: workers.
 _JOB_ENDED = ("Job finishes (", "Worker force exited because its job has finished")
-#: Ray's error types for tasks that died with their worker, actor, or owner. When a driver ends, Ray reports
-#: its tasks with any of these.
+#: Ray's error types for tasks that died with their worker, actor, or owner. When a driver ends, Ray may
+#: report any of these for its unfinished tasks.
 _DEATHS = ("WORKER_DIED", "ACTOR_DIED", "OWNER_DIED")
-#: Entity kind -> state of living entities after their session has ended.
+#: Entity kind -> state that entities get if they had not ended when their session ended.
 ENDED = {
     "actor": "DEAD",
     "node": "DEAD",
@@ -45,8 +47,8 @@ ENDED = {
     "tune_experiment": CUT_OFF,
     "tune_trial": CUT_OFF,
 }
-#: Entity kind -> state after the session has ended, for states that are not final because they could have
-#: changed again while the session was alive.
+#: Entity kind -> a state that stays when the session ends. It is not among the final states, because it could
+#: have changed again while the session was alive.
 NOT_RUNNING = {
     "serve_application": "DELETED",
     "serve_deployment": "DELETED",
@@ -54,13 +56,14 @@ NOT_RUNNING = {
     "tune_trial": "ERROR",
 }
 
-#: Whether an attempt ``a`` was reported as failed only because its job ended: its error says so, or it died
-#: after the job ``j``. An attempt that died before may be the reason why its driver ended.
+#: SQL: whether an attempt ``a`` was reported as failed only because its job ended. Its error says so, or it
+#: died after the job ``j`` ended. An attempt that died earlier may be the reason why its driver ended.
 _CUT_OFF_BY_JOB = (
     f"(starts_with(a.error_message, '{_JOB_ENDED[0]}') OR a.error_type IN {_DEATHS} AND "
     f"(contains(a.error_message, '{_JOB_ENDED[1]}') OR a.failed_ns >= j.end_ns))"
 )
-#: Whether an attempt may have no reported end. Its error may only mean that the job ended.
+#: SQL: whether an attempt may lack a reported end: it has none, or its error may only mean that the job
+#: ended.
 IS_OPEN = (
     f"finished_ns IS NULL AND (failed_ns IS NULL OR error_type IN {_DEATHS} "
     f"OR starts_with(error_message, '{_JOB_ENDED[0]}'))"
@@ -99,9 +102,9 @@ WHERE end_known_by IS NOT NULL
 
 
 def infer(connection: duckdb.DuckDBPyConnection, now_ns: int, session_end_ns: int | None) -> None:
-    """Infer the ends of everything that has ended without a report.
+    """Infer the ends of everything that ended without a report.
 
-    ``session_end_ns``: None while the session is alive.
+    ``session_end_ns``: when the session ended, or None while it is alive.
     """
     if session_end_ns is not None:
         for kind in KINDS:

@@ -1,4 +1,4 @@
-"""Interrupts queries whose result nobody waits for any more."""
+"""Interrupts queries once no request waits for their result any more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import duckdb
 
 
 class Abandoned(Exception):
-    """Nobody waits for the result any more."""
+    """No request waits for the result any more."""
 
 
 class Work:
@@ -24,7 +24,7 @@ class Work:
         self._lock = threading.Lock()
 
     def abandon(self) -> None:
-        """Interrupt its queries. Later ones raise :class:`Abandoned`."""
+        """Interrupt the running queries. Later ones raise :class:`Abandoned`."""
         with self._lock:
             if self.abandoned:
                 return
@@ -49,7 +49,7 @@ class Work:
 
     @contextmanager
     def querying(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
-        """Make ``cursor`` interruptible inside the context."""
+        """Let :meth:`abandon` interrupt ``cursor`` inside the context."""
         with self._lock:
             self.check()
             self._cursors.add(cursor)
@@ -68,7 +68,7 @@ _current: ContextVar[Work | None] = ContextVar("work", default=None)
 
 
 def current_work() -> Work | None:
-    """The work of this thread or coroutine, None if it cannot be abandoned."""
+    """The work of this thread or coroutine, or None if it cannot be abandoned."""
     return _current.get()
 
 

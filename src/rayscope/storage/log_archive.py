@@ -1,8 +1,8 @@
 """Kept logs of a session: compressed copies of log files within a size limit, readable by offset.
 
 sessions/<session>/logs.sqlite has the tables ``files`` (node, name, how far it was read), ``frames`` (parts
-of a file, compressed with zstd) and ``crashes`` (a file's crash report). With SQLite, a part is stored
-completely or not at all after a kill, deleted space is reused, and names of other systems' files never become
+of a file, compressed with zstd) and ``crashes`` (a file's crash report). SQLite was chosen because a kill
+never leaves a part half stored, deleted space is reused, and file names from other machines never become
 paths here.
 """
 
@@ -21,13 +21,13 @@ from rayscope.ray.crash_report import CrashReport, find_report
 from rayscope.storage.errors import StoreError
 
 FILE_NAME = "logs.sqlite"
-#: Maximum size of a frame before compression, bytes. Smaller additions are compressed again together with it.
+#: Maximum size of a frame before compression, bytes.
 _FRAME = 256 << 10
-#: Frames smaller than this are extended, bytes.
+#: Size in bytes below which a file's last frame is extended: new data is added, and it is compressed again.
 _GROWS = 64 << 10
-#: One file may take the limit divided by this.
+#: A single file may take at most the limit divided by this.
 _SHARE = 8
-#: Share of the limit in use after old frames were deleted.
+#: Old frames are deleted until this share of the limit is in use.
 _ROOM = 0.95
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, node_id TEXT NOT NULL, name TEXT NOT NULL,
@@ -47,8 +47,8 @@ class KeptFile(NamedTuple):
     """The kept part of a file.
 
     Attributes:
-        seen: offset up to which the file was followed, bytes.
-        kept: bytes stored here.
+        seen: offset up to which the file was read, bytes.
+        kept: size of the stored parts before compression, bytes.
         first_ns: when the first bytes arrived.
         last_ns: when the last bytes arrived.
     """
@@ -64,8 +64,8 @@ class KeptFile(NamedTuple):
 class LogStore:
     """The kept logs of one session. Thread-safe. Raises StoreError if the file cannot be read or written.
 
-    ``max_bytes``: limit for the compressed size. At the limit the oldest of Ray's own logs are deleted first,
-    then the oldest of users'.
+    ``max_bytes``: limit for the compressed size. Beyond it, the oldest parts of Ray's own logs are deleted
+    first, then the oldest parts of users' logs.
     """
 
     def __init__(self, path: Path, max_bytes: int = 1 << 30) -> None:
@@ -94,7 +94,7 @@ class LogStore:
         return self._bytes
 
     def files(self, node_id: str | None = None) -> list[KeptFile]:
-        """The kept files of one node, or of all nodes, by node and name."""
+        """The kept files of one node or of all nodes, ordered by node and name."""
         of_node, values = ("", ()) if node_id is None else ("WHERE node_id = ?", (node_id,))
         return [
             KeptFile(*row)
@@ -106,7 +106,7 @@ class LogStore:
         ]
 
     def crashes(self) -> list[tuple[str, str, CrashReport]]:
-        """(node, name, crash report) of at most 10,000 files that have one."""
+        """(node, name, crash report) of the files that have a crash report, at most 10,000."""
         return [
             (node_id, name, CrashReport(begin, signal, reason, bool(is_race)))
             for node_id, name, begin, signal, reason, is_race in self._all(
@@ -116,15 +116,15 @@ class LogStore:
         ]
 
     def counts(self) -> dict[str, int]:
-        """Node -> number of its known files."""
+        """Node ID -> number of its known files."""
         return dict(self._all("SELECT node_id, count(*) FROM files GROUP BY node_id"))
 
     def names(self, node_id: str) -> set[str]:
-        """The known files of one node."""
+        """Names of the known files of one node."""
         return {row[0] for row in self._all("SELECT name FROM files WHERE node_id = ?", node_id)}
 
     def file(self, node_id: str, name: str) -> KeptFile | None:
-        """The kept part of one file, None if there is none."""
+        """The kept part of one file, or None if the file is not known."""
         rows = self._all(
             'SELECT node_id, name, seen, coalesce((SELECT sum("end" - begin) FROM frames '
             "WHERE file = files.id), 0), first_ns, last_ns FROM files WHERE node_id = ? AND name = ?",
@@ -136,7 +136,9 @@ class LogStore:
     def append(
         self, node_id: str, name: str, begin: int, data: bytes, time_ns: int, *, is_user: bool = True
     ) -> None:
-        """Store the bytes of a file from ``begin``, read at ``time_ns``. Bytes stored before are skipped."""
+        """Store the bytes of a file from the offset ``begin``, read at ``time_ns``. Bytes already stored are
+        skipped.
+        """
         with self._lock:
             try:
                 with self._db:
@@ -185,7 +187,9 @@ class LogStore:
             self._drop("file = ?", (file,), held + grown - self._max_bytes * _ROOM / _SHARE)
 
     def _note_crash(self, node_id: str, name: str, begin: int, data: bytes) -> None:
-        """Store the first crash report in the bytes of a file that start at ``begin``."""
+        """Store the first crash report in ``data``, which are the bytes of a file from the offset
+        ``begin``.
+        """
         report = find_report(data)
         if report is not None:
             self._db.execute(
@@ -203,7 +207,9 @@ class LogStore:
             self._drop("true", (), self._bytes - self._max_bytes * _ROOM)
 
     def _drop(self, where: str, values: tuple[int, ...], min_bytes: float) -> None:
-        """Delete the oldest frames until ``min_bytes`` are free."""
+        """Delete the oldest frames that match ``where`` until ``min_bytes`` are freed, Ray's own logs
+        first.
+        """
         chosen = self._db.execute(
             "SELECT frames.id, file, length(data) FROM frames JOIN files ON files.id = file "
             f"WHERE {where} ORDER BY is_user, time_ns, begin",
@@ -221,7 +227,7 @@ class LogStore:
             self._bytes -= size
 
     def rename(self, node_id: str, old: str, new: str) -> None:
-        """Rename a rotated file. Anything kept under the new name is deleted."""
+        """Rename a rotated file. Data that was kept under the new name is deleted."""
         with self._lock:
             self.restart(node_id, new)
             try:
@@ -235,7 +241,7 @@ class LogStore:
                 raise _broken(error) from error
 
     def restart(self, node_id: str, name: str) -> None:
-        """Delete the kept part of a file that was started anew."""
+        """Delete what is kept of a file, because the file began again from the start."""
         with self._lock:
             try:
                 row = self._db.execute(
@@ -275,7 +281,7 @@ class LogStore:
         return [(at, b"".join(parts)) for at, parts, _ in found]
 
     def offset_at(self, node_id: str, name: str, time_ns: int) -> int | None:
-        """Offset of the first bytes read at ``time_ns`` or later, None if all are older."""
+        """Offset of the first bytes that were read at ``time_ns`` or later, or None if all are older."""
         rows = self._all(
             "SELECT frames.begin FROM frames JOIN files ON files.id = file "
             "WHERE node_id = ? AND name = ? AND time_ns >= ? ORDER BY begin LIMIT 1",
@@ -285,7 +291,7 @@ class LogStore:
         )
         return int(rows[0][0]) if rows else None
 
-    # The whole store, for the archive.
+    # The following methods export and import the whole store for the archive.
 
     def rows(self) -> list[tuple[str, str, bool, int, int, int]]:
         """(node, name, is_user, seen, first_ns, last_ns) of every file, as input of :meth:`fill_files`."""

@@ -1,6 +1,6 @@
 """Precomputed sums over a whole session, stored in its record once it has ended.
 
-Each is an encoded value together with the state of the record it was computed from. It is ignored if the
+Each is an encoded value, stored with the state of the record that it was computed from. It is ignored if the
 record has changed since.
 """
 
@@ -9,12 +9,14 @@ from __future__ import annotations
 from rayscope.storage.session_file import SessionFile
 from rayscope.version import __version__
 
-#: Increase the number whenever the content of a rollup changes.
+#: Increase the number whenever the content of a rollup changes, so that older ones are ignored.
 _VERSION = f"{__version__}/4"
 
 
 def read_rollup(file: SessionFile, name: str, last_ns: int) -> bytes | None:
-    """A rollup, None if it does not match the current record. ``last_ns``: when the session ended."""
+    """A rollup, or None if there is none for the current state of the record. ``last_ns``: when the session
+    ended.
+    """
     with file.reader() as reader:
         found = reader.execute(
             "SELECT body FROM rollups WHERE name = ? AND version = ? AND writes = ? AND last_ns = ?",
@@ -24,7 +26,7 @@ def read_rollup(file: SessionFile, name: str, last_ns: int) -> bytes | None:
 
 
 def write_rollup(file: SessionFile, name: str, last_ns: int, writes: int, body: bytes) -> None:
-    """Store a rollup, replacing an older one. ``writes``: ``file.writes`` before it was computed."""
+    """Store a rollup, replacing any older one. ``writes``: ``file.writes`` before it was computed."""
     with file.reader() as reader:
         reader.execute("DELETE FROM rollups WHERE name = ?", [name])
         reader.execute("INSERT INTO rollups VALUES (?, ?, ?, ?, ?)", [name, _VERSION, writes, last_ns, body])

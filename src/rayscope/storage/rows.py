@@ -1,4 +1,4 @@
-"""Converts records to Arrow tables for DuckDB, and entities back."""
+"""Converts records to Arrow tables for DuckDB, and stored entities back."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ARROW = {
     "VARCHAR": pa.string(),
     "BOOLEAN": pa.bool_(),
 }
-#: Tables of a record by name: parts of attempts, and sets of rows.
+#: Name of a record's table -> Arrow tables of rows for it: parts of attempts, or rows that form a set.
 Tables: TypeAlias = Mapping[str, Sequence[pa.Table]]
 ROWS = ("attempts", "span_rows", "edge_rows", "annotation_rows")
 PART_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in PART_COLUMNS])
@@ -54,7 +54,7 @@ _PATH_SCHEMA = pa.schema([("submitter", pa.string()), ("called", pa.string()), (
 def split_id(task_id: str | None) -> tuple[int | None, str | None]:
     """Split a task's hex ID into its two stored parts.
 
-    Raises ValueError if it is not a hex ID of 16+ digits.
+    Raises ValueError if it is not a hex ID of at least 16 digits.
     """
     if not task_id:
         return None, None
@@ -87,7 +87,7 @@ def path_table(paths: Sequence[tuple[str, str, int]]) -> pa.Table:
 
 
 def part_table(attempts: Sequence[Attempt]) -> pa.Table:
-    """Attempts as parts to be merged, see :mod:`rayscope.storage.sql.merge`."""
+    """Attempts as a table of parts to be merged, see :mod:`rayscope.storage.sql.merge`."""
     high, low = _ids([a.task_id for a in attempts])
     columns: dict[str, list[Any]] = {
         "task_hi": high,
@@ -189,7 +189,7 @@ def _coerce(value: Any, duck: str) -> Any:
 
 
 def encode_entity(entity: Entity) -> str:
-    """The complete mergeable state of an entity as JSON."""
+    """The complete state of an entity that merging needs, as JSON."""
     transitions = [[time_ns, state, extra] for (time_ns, state), extra in sorted(entity.transitions.items())]
     return msgspec.json.encode([entity.fields, transitions, entity.observed_ns, entity.observed]).decode()
 
@@ -210,7 +210,7 @@ def decode_entity(kind: Kind, entity_id: str, doc: str) -> Entity:
 def batch_tables(batch: RecordBatch, columns: Tables | None = None) -> dict[str, list[pa.Table]]:
     """A batch's attempts, spans, edges and annotations as tables.
 
-    ``columns``: parts that are tables already.
+    ``columns``: data of the batch that is in tables already.
     """
     made: dict[str, list[pa.Table]] = {name: [*(columns or {}).get(name, ())] for name in ROWS}
     if batch.attempts:
@@ -225,7 +225,7 @@ def batch_tables(batch: RecordBatch, columns: Tables | None = None) -> dict[str,
 
 
 def callers(edges: pa.Table) -> Iterator[tuple[str, str]]:
-    """Tasks with a caller reported by the tracer, and the caller, from rows of ``edge_rows``."""
+    """(task, caller) for each caller that the tracer reported in rows of ``edge_rows``."""
     found = edges.filter(pc.equal(edges.column("kind"), "caller"))
     names = ("task_hi", "task_lo", "object_hi", "object_lo")
     for high, low, caller_high, caller_low in zip(*(found.column(n).to_pylist() for n in names), strict=True):

@@ -24,7 +24,7 @@ from rayscope.storage.sql.execution import (
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.merge import INTEGERS, SUBMITTER
 
-#: Version of the tables below. Records of other formats are rejected; no older one was ever released.
+#: Version of the tables below. Records in other formats are rejected. No older format was ever released.
 FORMAT = 1
 
 _SUBMITTERS = ("parent_task_id", "caller_task_id")
@@ -32,8 +32,8 @@ STATE_COLUMNS = tuple(f"{state.lower()}_ns" for state in STATES)
 PHASE_COLUMNS = tuple(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
 
 #: (column, DuckDB type) of table ``attempts``, in order, followed by :data:`DERIVED_COLUMNS`. ``parent_hi``
-#: and ``parent_lo`` identify the caller. If the tracer reported it, ``named_parent`` is the parent according
-#: to Ray, '' if unknown.
+#: and ``parent_lo`` identify the caller. If the tracer reported the caller, ``named_parent`` is the parent
+#: according to Ray, or '' if unknown. Otherwise it is NULL.
 ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
     ("task_hi", "UBIGINT"),
     ("task_lo", "VARCHAR"),
@@ -59,7 +59,7 @@ ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
 )
 
 DERIVED_COLUMNS = tuple((name, "BIGINT") for name in execution.DERIVED)
-#: The state by Ray's own rule.
+#: SQL for the state by Ray's own rule.
 _STATE = (
     "CASE "
     + " ".join(
@@ -68,9 +68,9 @@ _STATE = (
     )
     + " END"
 )
-#: Columns computed from those of :data:`rayscope.storage.sql.merge.PART_COLUMNS`.
+#: Columns of ``attempts`` that are computed from :data:`rayscope.storage.sql.merge.PART_COLUMNS`.
 _COMPUTED_COLUMNS = {
-    # Ray reports FINISHED for a task that was canceled while it ran. The tracer reports its error.
+    # Ray reports FINISHED for a task that was canceled while it ran, but the tracer reports the error.
     "state": f"CASE WHEN finished_ns IS NOT NULL AND error_type = '{CANCELED}' THEN 'FAILED' "
     f"ELSE {_STATE} END",
     "reported_state": _STATE,
@@ -82,9 +82,9 @@ _COMPUTED_COLUMNS = {
 
 
 def insert_attempts(parts: str, distinct_name: str = "NULL") -> str:
-    """A statement that inserts rows of ``parts``, a table of parts with ``path_id``, into ``attempts``.
+    """SQL statement that inserts the rows of ``parts`` into ``attempts``.
 
-    ``distinct_name``: SQL for that column.
+    ``parts``: a table of parts with ``path_id``. ``distinct_name``: SQL for that column.
     """
     made = {**_COMPUTED_COLUMNS, "distinct_name": distinct_name}
     stored = ", ".join(f"{made[name]} AS {name}" if name in made else name for name, _ in ATTEMPT_COLUMNS)
@@ -128,8 +128,8 @@ ANNOTATION_COLUMNS: tuple[tuple[str, str], ...] = (
     ("time_ns", "BIGINT"),
 )
 
-#: Entity kind -> typed columns of its table, the values of ``Entity.current()``. Each table also has ``id``,
-#: and ``doc``, the complete entity for merging.
+#: Entity kind -> typed columns of its table, which are values of ``Entity.current()``. Each table also has
+#: ``id``, and ``doc`` with the complete entity for merging.
 ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
     "actor": (
         ("state", "VARCHAR"),
@@ -396,7 +396,7 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
     ),
 }
 
-#: Entity kind -> (view, its ID column) for users.
+#: Entity kind -> (name of the documented view, its ID column).
 ENTITY_VIEWS: dict[Kind, tuple[str, str]] = {
     "actor": ("actors", "actor_id"),
     "node": ("nodes", "node_id"),
@@ -422,16 +422,17 @@ def _columns(columns: tuple[tuple[str, str], ...]) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in columns)
 
 
-#: Ray replaces the class name of an actor's method by the actor's repr, unless the user named the task
-#: (``protobuf_to_task_state_dict``).
+#: In the name of an actor's method, Ray replaces the class by the actor's repr, unless the user named the
+#: task (``protobuf_to_task_state_dict``).
 _NAMED_BY_ACTOR = (
     "CASE WHEN actor_repr_name IS NOT NULL AND type = 'ACTOR_TASK' AND name = func_name "
     "THEN actor_repr_name || '.' || split_part(name, '.', -1)"
 )
 RAY_NAME = f"{_NAMED_BY_ACTOR} ELSE name END"
-#: Ray's name, or the function's distinct name if several functions share Ray's.
+#: SQL for the displayed name: Ray's name, or the function's distinct name if several functions share Ray's.
 SHOWN_NAME = f"{_NAMED_BY_ACTOR} WHEN name = func_name THEN {FUNCTION} ELSE name END"
-#: A submission with a driver is shown as the driver's job. The dashboard's own driver is hidden.
+#: SQL: whether a job is shown. A submission with a driver is shown as the driver's job, and the dashboard's
+#: own driver is hidden.
 SHOWN_JOB = f"alias_of IS NULL AND NOT {IS_INTERNAL['job']}"
 #: Reasons of losses that affect only spans, not tasks. (By default Ray keeps 1,000 spans per task.)
 SPAN_LOSSES = ("profile_events_dropped",)
@@ -455,7 +456,7 @@ TABLES: tuple[str, ...] = (
         f"CREATE TABLE IF NOT EXISTS {kind}_rows (id VARCHAR, doc VARCHAR, {_columns(columns)})"
         for kind, columns in ENTITY_COLUMNS.items()
     ),
-    # Columns that older records lack must come last.
+    # Columns that older records lack are added here, and must come last.
     "ALTER TABLE dataset_operator_rows ADD COLUMN IF NOT EXISTS inputs VARCHAR",
     "ALTER TABLE paths ADD COLUMN IF NOT EXISTS full_name VARCHAR",
     "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS distinct_name VARCHAR",
@@ -498,7 +499,7 @@ VIEWS: tuple[str, ...] = (
     f"CREATE OR REPLACE VIEW phases AS {execution.phases()}",
     f"CREATE OR REPLACE VIEW annotations AS SELECT {TASK_ID} AS task_id, attempt, kind, name, value, "
     "number, time_ns FROM annotation_rows",
-    # Spans include the phases of every attempt.
+    # The view of spans includes the phases of every attempt.
     f"CREATE OR REPLACE VIEW spans AS SELECT {TASK_ID} AS task_id, attempt, name, begin_ns, end_ns, "
     f"end_ns - begin_ns AS duration_ns, extra, {execution.BLOCKED_ON} AS blocked_on "
     f"FROM span_rows UNION ALL {execution.still_blocked()} "

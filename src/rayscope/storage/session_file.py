@@ -1,7 +1,7 @@
 """One Ray session's record in one DuckDB file: opens it and writes to it.
 
-The connection is locked down when the file is opened (no access to other files, no extensions, frozen
-settings), so that no SQL, not even a user's, can reach anything else.
+When the file is opened, the connection is locked down (no access to other files, no extensions, frozen
+settings). So no SQL, not even a user's, can reach anything outside the file.
 """
 
 from __future__ import annotations
@@ -28,16 +28,18 @@ from rayscope.storage.interruption import current_work
 from rayscope.storage.schema import ENTITY_COLUMNS, FORMAT, TABLES, VIEWS
 from rayscope.storage.sql.execution import PARENT_ID, TASK_ID
 
-#: A checkpoint moves the log into the file and briefly blocks writers. With DuckDB's default of 16 MB that
-#: happens every second under load (see docs/explanation/decisions/0002).
+#: Size of the log at which DuckDB makes a checkpoint. A checkpoint moves the log into the file and briefly
+#: blocks writers. With DuckDB's default of 16 MB, that happens every second under load (see
+#: docs/explanation/decisions/0002).
 CHECKPOINT_THRESHOLD = "128MB"
 #: Default memory limit of DuckDB per open session, shared by queries and the writer. With 320 MB, flushes
 #: into a record of ten million tasks failed while a query read all of them.
 MEMORY_LIMIT = "512MB"
-#: Threads per open database. DuckDB 2 would start eight more for reading remote files, but ours are local.
+#: Number of threads per open database. DuckDB 2 would start eight more for reading remote files, but ours are
+#: local.
 THREADS = {"threads": 2} | ({"async_threads": 0} if int(duckdb.__version__.split(".")[0]) >= 2 else {})
 _VIEWS_HASH = hashlib.sha256("\n".join(VIEWS).encode()).hexdigest()[:16]
-#: Table -> the column by which duplicates of a row are looked up.
+#: Table whose rows form a set -> the column by which duplicates of a row are looked up.
 _SET_TIMES = {"span_rows": "begin_ns", "edge_rows": "begin_ns", "annotation_rows": "time_ns"}
 
 
@@ -84,7 +86,7 @@ def explain(path: Path, error: Exception) -> StoreError:
             "Upgrade: pip install -U rayscope duckdb, with Python 3.11 or later. The record stays as it is.",
             "newer",
         )
-    # Only clear cases of damage, because a damaged file is set aside.
+    # Report only clear cases as damage, because a damaged file is set aside.
     if any(words in said for words in _DAMAGED):
         return _corrupt(path, text)
     return StoreError(
@@ -105,23 +107,23 @@ class SessionFile:
         self.path = path
         self.read_only = read_only
         self._opened = time.monotonic_ns()
-        #: Number of writes to the record, stored in it. Identifies its content.
+        #: Number of writes to the record. It is stored in the record and identifies its content.
         self.writes = 0
         self._lock = threading.Lock()
         self._readers: list[duckdb.DuckDBPyConnection] = []
         for one in (path, path.with_name(path.name + ".wal")):
-            # DuckDB would create the file that a dangling link points to.
+            # Refuse a dangling link, because DuckDB would create the file that it points to.
             if one.is_dir() or (one.is_symlink() and not os.path.exists(one)):
                 raise _corrupt(path, f"{one.name} is a folder, or a broken link.")
         self._connection = self._connect(memory_limit)
         try:
             if not self._prepare() and read_only:
-                # Tables of an older version lack columns. If the file is not writable, they stay like this.
+                # Tables of an older version lack columns. Add them, unless the file is not writable.
                 self._connection.close()
                 with contextlib.suppress(StoreError):
                     SessionFile(path, memory_limit=memory_limit).close()
                 self._connection = self._connect(memory_limit)
-            # Must be last, because it also freezes itself.
+            # This must come last, because then no setting can be changed any more.
             self._connection.execute("SET enable_external_access = false")
             self._connection.execute("SET lock_configuration = true")
         except duckdb.Error as error:
@@ -156,7 +158,7 @@ class SessionFile:
     def _prepare(self) -> bool:
         """Check the file, and create this version's tables and views if it is writable.
 
-        Returns whether it has them.
+        Returns whether the file has them.
         """
         connection = self._connection
         known = connection.execute(
@@ -173,7 +175,7 @@ class SessionFile:
         with self._transaction(connection):
             for statement in TABLES:
                 connection.execute(statement)
-            # Only if they differ: opening a record for reading must not change it.
+            # Replace views only if they differ: opening a record for reading must not change it.
             row = connection.execute("SELECT value FROM meta WHERE key = 'views'").fetchone()
             if row is None or row[0] != _VIEWS_HASH:
                 for statement in VIEWS:
@@ -214,9 +216,9 @@ class SessionFile:
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor for one thread, which sees one consistent state of the record.
+        """A cursor for one thread. It sees one consistent state of the record.
 
-        Uncommitted writes are rolled back.
+        Writes that are not committed are rolled back.
         """
         with self._lock:
             cursor = self._connection.cursor()
@@ -232,17 +234,17 @@ class SessionFile:
             cursor.close()
 
     def interrupt(self) -> None:
-        """Interrupt all readers: they raise ``duckdb.InterruptException``."""
+        """Interrupt all readers. Their queries raise ``duckdb.InterruptException``."""
         with self._lock:
             for cursor in self._readers:
                 cursor.interrupt()
-
-    # Called by the writer thread, never concurrently.
 
     @property
     def written(self) -> tuple[int, int]:
         """A value that changes with each write. Equal values mean equal content."""
         return self._opened, self.writes
+
+    # Methods of the writer's thread, which are never called concurrently.
 
     def count_attempts(self) -> int:
         """Number of attempts in the record."""
@@ -254,7 +256,7 @@ class SessionFile:
         return bool(self._writer.execute("SELECT 1 FROM edge_rows WHERE kind = 'caller' LIMIT 1").fetchall())
 
     def load_awaited(self) -> set[str]:
-        """Tasks whose callees have no path yet, or will get another one."""
+        """Tasks whose callees have no path yet, or will get a different one."""
         found = self._writer.execute(
             f"SELECT {PARENT_ID} FROM attempts WHERE path_id IS NULL AND parent_hi IS NOT NULL "
             f"UNION SELECT {TASK_ID} FROM attempts WHERE path_id IS NULL AND named_parent IS NOT NULL"
@@ -262,7 +264,9 @@ class SessionFile:
         return {task_id for (task_id,) in found}
 
     def has_cut_off(self, over: Collection[str]) -> bool:
-        """Whether a running attempt belongs to a worker, node or job that has ended (``over``)."""
+        """Whether an attempt of this flush without an end belongs to one of ``over``, the ended workers,
+        nodes and jobs.
+        """
         if not over:
             return False
         self._register("over", pa.table({"id": list(over)}))
@@ -317,9 +321,9 @@ class SessionFile:
             entities: entities to replace.
             drops: losses to replace.
             paths: new call paths.
-            infer_ends: the current time and, if the session has ended, its end (ns), see
+            infer_ends: the current time and the session's end (ns), or None as its end while it is alive. See
                 :mod:`rayscope.storage.inferred_ends`.
-            forget_ends: undo inferred ends first.
+            forget_ends: whether to undo inferred ends first.
         """
         for name, table in sets.items():
             self._write_set(name, table, _SET_TIMES[name])
@@ -346,9 +350,9 @@ class SessionFile:
     def _write_set(self, name: str, table: pa.Table, time: str) -> None:
         times = pc.min_max(table.column(time)).as_py()
         self._register("fresh_rows", table)
-        # Insert only new rows. Equal rows have equal times, so only the row groups of this time range are
-        # read, and only rows with exactly these times are compared: a single call that began hours ago must
-        # not make DuckDB read everything since.
+        # Insert only new rows. Equal rows have equal times, so DuckDB reads only the row groups of this time
+        # range and compares only rows with exactly these times. Otherwise a single call that began hours ago
+        # would make it compare everything since.
         self._writer.execute(
             f"INSERT INTO {name} SELECT * FROM fresh_rows EXCEPT SELECT * FROM {name} "
             f"WHERE {time} BETWEEN ? AND ? AND {time} IN (SELECT {time} FROM fresh_rows)",
@@ -372,7 +376,7 @@ class SessionFile:
                 self._writer.execute("INSERT INTO meta VALUES (?, ?)", [key, str(value)])
 
     def checkpoint(self) -> None:
-        """Move the log into the file."""
+        """Move the log into the record's file."""
         with contextlib.suppress(duckdb.Error):
             self._writer.execute("CHECKPOINT")
 

@@ -1,4 +1,4 @@
-"""Finds a session by the names that people use for it."""
+"""Finds a session by any name that people use for it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _MAX_NAMED = 5
 
 
 def find_session(catalog: Catalog, text: str) -> str:
-    """The ID of the session with this ID, this prefix of an ID (with or without ``session_``), or this shown
-    name.
+    """The ID of a session. ``text`` is its ID, a prefix of the ID (with or without ``session_``), or its
+    displayed name.
 
-    Raises NotFound, and BadQuery if several sessions match.
+    Raises NotFound if no session matches, or BadQuery if several do.
     """
     try:
         return catalog.about(text).session

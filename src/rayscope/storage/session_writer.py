@@ -1,4 +1,5 @@
-"""Buffers what a session received, and writes it in flushes, so that each attempt is written about once.
+"""Buffers the data that arrives for a session, and writes it in flushes, so that each attempt is written
+about once.
 
 The parts of an attempt (definition, states from owner and executor, profile) arrive within a second or two.
 Holding an attempt until it is complete, at most a few seconds, turns nearly every write into a plain append.
@@ -24,26 +25,27 @@ from rayscope.storage.inferred_ends import GRACE_NS
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.merge import SINCE
 
-#: How long an incomplete attempt may wait for its other parts if there are many parts, in seconds.
+#: How long an incomplete attempt may wait for its other parts while many parts are pending, in seconds.
 UNSETTLED_WAIT_S = 2.0
-#: With fewer parts than this, everything is written at each flush, which is fresher and still cheap.
+#: If fewer parts than this are pending, a flush writes all of them, so that readers see new data early at
+#: little cost.
 EAGER_BELOW = 2000
-#: Maximum number of attempts that wait.
+#: Maximum number of incomplete attempts that wait. If there are more, all are written.
 _MAX_WAITING = 100_000
-#: Entities whose end also ends the attempts in flight on them.
+#: Kinds of entities whose end also ends the attempts in flight on them.
 _TAKES_ALONG = frozenset({"worker", "node", "job"})
 #: Minimum interval between counts of the whole record, in seconds.
 _COUNT_S = 2.0
 #: Maximum share of the writer's time spent on counting.
 _COUNT_SHARE = 0.2
-#: Maximum number of parts merged at a time.
+#: Maximum number of parts that one flush merges.
 _MAX_PARTS = 1_000_000
-#: Minimum number, when memory is short.
+#: Lower limit for the number of parts that one flush merges. The number is reduced when memory is short.
 _MIN_PARTS = 1000
 
 
 class SessionWriter:
-    """The write side of one session. Used only by the writer thread.
+    """Writes the data of one session. Used only by the writer's thread.
 
     ``open_file`` opens the session's file at the first flush. If it raises StoreError, the next flush
     retries.
@@ -53,7 +55,8 @@ class SessionWriter:
         self.session = session
         self._open_file = open_file
         self.file: SessionFile | None = None
-        #: Parts of attempts, each table with its time of arrival. Then rows of spans, edges and annotations.
+        #: Tables with parts of attempts and their time of arrival. ``_sets`` has rows of spans, edges and
+        #: annotations.
         self._parts: list[pa.Table] = []
         self._sets: dict[str, list[pa.Table]] = {
             name: [] for name in ("span_rows", "edge_rows", "annotation_rows")
@@ -66,25 +69,26 @@ class SessionWriter:
         self._drops: dict[tuple[str, str, str], Drop] = {}
         self._drops_dirty = False
         self._paths: PathIndex | None = None
-        #: Tasks whose callees have no path, or a wrong one, because their own is unknown.
+        #: Tasks whose own path is unknown, so that their callees have no path or a wrong one.
         self._waiting: set[str] = set()
-        self._callers: dict[str, str] = {}  # reported since the last flush
-        self._has_callers = False  # whether the file has any
-        #: Functions that the tracer distinguished since the last flush, by Ray's hash.
+        self._callers: dict[str, str] = {}  # task -> caller, reported since the last flush
+        self._has_callers = False  # whether the file has any such callers
+        #: Ray's hash -> names of each function that the tracer distinguished since the last flush.
         self._placed: dict[str, PlacedFunction] = {}
-        #: When the session ended, and whether inferred ends must be undone.
+        #: When the session ended, and whether inferred ends must be undone because it is alive after all.
         self._end_ns: int | None = None
         self._revived = False
-        #: When workers, nodes and jobs ended, and when to infer the ends of their attempts (ns).
+        #: ID of each ended worker, node or job -> when it ended, and when to infer the ends of their attempts
+        #: next (ns).
         self._over: dict[str, int] = {}
         self._infer_ns: int | None = None
         self._last_infer_ns = 0
         self._other_since: float | None = None
-        #: Parts merged at a time, reduced after memory ran out.
+        #: Maximum number of parts that a flush merges. It is reduced after running out of memory.
         self._max_parts = _MAX_PARTS
         #: When a flush was last attempted (monotonic, s).
         self.last_flush = 0.0
-        #: Whether everything written is counted, and when the next count may run (monotonic, s).
+        #: Whether all written data has been counted, and when the next count may run (monotonic, s).
         self._is_counted = True
         self._next_count = 0.0
 
@@ -94,7 +98,7 @@ class SessionWriter:
         return sum(table.num_rows for tables in (self._parts, *self._sets.values()) for table in tables)
 
     def oldest_pending(self) -> float | None:
-        """Arrival of the oldest unwritten change (monotonic, s), None if everything is written."""
+        """When the oldest unwritten change arrived (monotonic, s), or None if everything is written."""
         times = [since for since in (self._oldest, self._sets_since, self._other_since) if since is not None]
         return min(times, default=None)
 
@@ -106,7 +110,7 @@ class SessionWriter:
         return self._infer_ns is not None and time.time_ns() >= self._infer_ns
 
     def end(self, end_ns: int | None, now: float) -> None:
-        """Mark the session as ended, or with None as alive after all."""
+        """Mark the session as ended or, if ``end_ns`` is None, as alive after all."""
         self._revived = self._revived or end_ns is None
         self._end_ns = end_ns
         self._infer_ns = 0
@@ -139,7 +143,7 @@ class SessionWriter:
             self._placed |= definitions(table)
         if batch.entities:
             if self.file is None:
-                # The stored state must be loaded first, or an old account could look new.
+                # The stored state must be loaded first. Otherwise an old account could look new.
                 self._early_entities.extend(batch.entities)
             else:
                 self._merge_entities(batch.entities)
@@ -156,7 +160,7 @@ class SessionWriter:
             self._callers[task] = min(self._callers.get(task, caller), caller)
 
     def _merge_drop(self, drop: Drop) -> bool:
-        """Keep the larger of two accounts of a loss. Returns whether that is the new one."""
+        """Keep the larger of two counts of a loss. Returns whether that is the new one."""
         known = self._drops.get(drop.key)
         if known is not None and drop.count <= known.count:
             return False
@@ -186,7 +190,9 @@ class SessionWriter:
                 self._dirty_entities.add(key)
 
     def open(self) -> SessionFile:
-        """Open the session's file and load its small tables, unless done already. Raises StoreError."""
+        """Open the session's file and load its small tables, unless that was done already. Raises
+        StoreError.
+        """
         if self.file is None:
             file = self._open_file()
             self._paths = PathIndex(file.load_paths())
@@ -209,9 +215,10 @@ class SessionWriter:
         return self.file
 
     def flush(self, now: float, *, everything: bool = False) -> int:
-        """Write attempts that are complete or have waited long enough. Returns their number.
+        """Write attempts that are complete or have waited long enough, and all other data. Returns how many
+        attempts were written.
 
-        Raises StoreError or MemoryError. Then nothing is lost, and the next flush retries.
+        May raise StoreError or MemoryError. In that case nothing is lost, and the next flush retries.
         """
         self.last_flush = now
         try:
@@ -225,8 +232,9 @@ class SessionWriter:
         return written
 
     def count(self, about: About, now: float, *, at_once: bool) -> bool:
-        """Update the counts in ``about`` after a write: every 2 s, less often for a huge record, or
-        ``at_once``.
+        """Update the counts in ``about`` after a write: at most every 2 s, and less often for a huge record.
+
+        With ``at_once``, they are updated in any case.
 
         Returns whether ``about`` changed. Raises StoreError or duckdb.Error.
         """
@@ -236,7 +244,7 @@ class SessionWriter:
         began = time.monotonic()
         count_records(file, about)
         cost_s = time.monotonic() - began
-        # Views use this time as the end of everything that has not ended.
+        # Views use this as the end of everything that has not ended.
         file.put_meta({"last_ns": about.last_ns})
         self._is_counted, self._next_count = True, now + max(_COUNT_S, cost_s / _COUNT_SHARE)
         return True
@@ -287,7 +295,7 @@ class SessionWriter:
         return changes
 
     def _take(self) -> tuple[list[pa.Table], list[pa.Table]]:
-        """The oldest parts to merge now, and those left for the next time."""
+        """The oldest parts, which are merged now, and the parts that are left for the next flush."""
         taken, room = [], self._max_parts
         for number, table in enumerate(self._parts):
             if table.num_rows > room:
@@ -300,8 +308,9 @@ class SessionWriter:
     def _write_attempts(
         self, flush: AttemptFlush, parts: Sequence[pa.Table], now: float, everything: bool
     ) -> tuple[pa.Table | None, int]:
-        """Merge new parts with the file, and write them. Returns the waiting parts and the number of attempts
-        written.
+        """Merge new parts with stored attempts, and write the result.
+
+        Returns the parts that wait for others, and the number of attempts written.
         """
         few = sum(table.num_rows for table in self._parts) < EAGER_BELOW
         flush.place_functions(self._placed)
@@ -315,7 +324,7 @@ class SessionWriter:
         return rest, flush.write()
 
     def _note_over(self, keys: Iterable[tuple[str, str]]) -> None:
-        """Remember ended workers, nodes and jobs. A while later, the ends of their attempts are inferred."""
+        """Remember workers, nodes and jobs that ended. The ends of their attempts are inferred 20 s later."""
         now_ns = time.time_ns()
         for kind, identity in keys:
             if kind not in _TAKES_ALONG or not self._entities[kind, identity].has_ended:
@@ -324,7 +333,7 @@ class SessionWriter:
             if not isinstance(end_ns, int) or self._over.get(identity) == end_ns:
                 continue
             self._over[identity] = end_ns
-            # Clocks differ: for an end in the future, do not wait longer than for one now.
+            # The node's clock may be ahead. If the end is in the future, wait as if it were now.
             due_ns = min(end_ns, now_ns) + GRACE_NS
             self._infer_ns = due_ns if self._infer_ns is None else min(self._infer_ns, due_ns)
             self._last_infer_ns = max(self._last_infer_ns, due_ns)

@@ -1,4 +1,6 @@
-"""Limits the number of concurrent costly requests, so that the server can still respond to all others."""
+"""Limits the number of costly requests that run at a time, so that the server can still respond to all
+others.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ _CHECK_S = 0.5
 
 
 class Slots:
-    """Lets at most ``count`` requests run at a time, and ``waiting`` more wait up to ``wait_s`` for a slot.
+    """Lets at most ``count`` requests run at a time. Up to ``waiting`` more wait for a slot, for up to
+    ``wait_s``.
 
     Further requests are rejected, because each waiting one occupies a thread of the server. ``busy`` is the
     message of the error. Thread-safe.
@@ -28,7 +31,9 @@ class Slots:
 
     @contextmanager
     def take(self, check: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Hold a slot inside the context. Raises :class:`Busy`, and any error of ``check`` while it waits."""
+        """Hold a slot inside the context. Raises :class:`Busy`, or any error of ``check``, which is called
+        while waiting.
+        """
         if not self._admitted.acquire(blocking=False):
             raise Busy(self._busy)
         try:

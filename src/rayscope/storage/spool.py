@@ -1,4 +1,4 @@
-"""Stores event batches from their acknowledgement until their records are in DuckDB.
+"""Stores event batches until their records are in DuckDB. A batch is acknowledged once it is stored here.
 
 Each batch is a file that is written under a temporary name and then renamed. So it exists completely or not
 at all, and survives a kill -9 of this process (and, with ``fsync``, of the machine). A checksum in its name
@@ -26,7 +26,8 @@ from rayscope.storage.errors import SpoolFull
 
 _BATCH = re.compile(rf"[0-9]{{20}}(?:-[0-9a-f]{{8}})?\.(?:{'|'.join(form.value for form in Format)})")
 _FREE_CHECK_S = 1.0
-#: Maximum number of bytes of rejected batches kept. Each can be as large as the largest body.
+#: Maximum total size of the rejected batches that are kept, in bytes. A single one can be as large as the
+#: largest body.
 _MAX_REJECTED_BYTES = 256 << 20
 
 
@@ -34,11 +35,11 @@ class Spool:
     """A folder of batches in order of arrival.
 
     Args:
-        folder: where the batches are.
-        max_bytes: limit for waiting batches.
+        folder: where the batches are stored.
+        max_bytes: limit for the total size of waiting batches.
         min_free_bytes: disk space to leave free.
         fsync: flush each batch to the disk.
-        max_rejected: number of rejected batches kept.
+        max_rejected: maximum number of rejected batches to keep.
     """
 
     def __init__(
@@ -58,13 +59,13 @@ class Spool:
         self._max_rejected = max_rejected
         self._lock = threading.Lock()
         self._free_checked = 0.0
-        #: Why the last batch could not be stored, None if it was.
+        #: Why the last batch could not be stored, or None if it was stored.
         self._refused: SpoolFull | None = None
         self.folder.mkdir(parents=True, exist_ok=True)
         self.rejected.mkdir(parents=True, exist_ok=True)
         for private in (self.folder, self.rejected):  # events may contain secrets
             private.chmod(0o700)
-        for leftover in self.folder.glob("*.part"):  # was never acknowledged
+        for leftover in self.folder.glob("*.part"):  # never acknowledged, so its sender retries
             with contextlib.suppress(OSError):
                 leftover.unlink()
         waiting = self.waiting()
@@ -82,9 +83,9 @@ class Spool:
         return sorted(batches(self.folder))
 
     def put(self, body: bytes, form: Format = Format.JSON) -> str:
-        """Store a batch. Once this returns, it survives a kill of the process. Returns its name.
+        """Store a batch, so that it survives a kill of the process. Returns its file name.
 
-        The name's suffix is the batch's format. Raises :class:`SpoolFull`.
+        The suffix of the name is the batch's format. Raises :class:`SpoolFull`.
         """
         try:
             name = self._write(body, form)
@@ -95,12 +96,12 @@ class Spool:
         return name
 
     def problem(self) -> SpoolFull | None:
-        """Why a batch would be rejected now, None if it would be accepted."""
+        """Why a batch would be refused now, or None if it would be accepted."""
         try:
             self._check_room(0)
         except SpoolFull as error:
             return error
-        # Free space is checked again here. Other problems show at the next batch.
+        # Free space was just checked. Whether other problems persist shows only at the next batch.
         return self._refused if self._refused is not None and self._refused.code != "full" else None
 
     def _write(self, body: bytes, form: Format) -> str:
@@ -149,9 +150,10 @@ class Spool:
             self._sizes.pop(name, None)
 
     def reject(self, body: bytes, reason: str, form: Format = Format.JSON) -> Path | None:
-        """Set an unreadable batch (or events) aside, with a file for the reason.
+        """Set an unreadable batch, or unreadable events of one, aside, with the reason in a second file.
 
-        Keeps the newest 100, up to 256 MB of them. Returns the path, or None if there is no room.
+        By default, the newest 100 are kept, up to 256 MiB in total. Returns the path, or None if it could not
+        be written.
         """
         path = self.rejected / f"{time.time_ns():020d}.{form.value}"
         try:

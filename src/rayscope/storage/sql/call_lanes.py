@@ -11,10 +11,10 @@ import duckdb
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql.pages import Row
 
-#: With more distinct call paths than this, lanes are not ordered.
+#: Maximum number of distinct call paths. With more, lanes by call path are refused.
 MAX_PATHS = 200_000
 MAX_LEVELS = 30
-#: SQL for an attempt's lane, '' without a call path, and of the order of lanes. Both need the table of
+#: SQL for an attempt's lane ('' if it has no call path), and for the order of lanes. Both need the table of
 #: :func:`prepare`.
 LANE = "coalesce((SELECT p.in_lane FROM path_lanes p WHERE p.path_id = attempts.path_id), '')"
 ORDER = "(SELECT p.rank FROM path_lanes p WHERE p.path_id = TRY_CAST(lane AS BIGINT)) NULLS LAST, lane"
@@ -27,7 +27,7 @@ class CallLane(NamedTuple):
         lane: ID of the path that the lane shows.
         rank: position among all paths, callers before callees.
         name: the lane's name.
-        depth: 1 if called by a driver.
+        depth: number of calls from the driver, 1 if called by a driver.
     """
 
     lane: int
@@ -37,10 +37,9 @@ class CallLane(NamedTuple):
 
 
 def call_lanes(paths: Iterable[tuple[int, int, str]], levels: int) -> dict[int, CallLane]:
-    """Path -> its lane: its own down to ``levels``, below that its caller's. ``paths``: (ID, caller's ID,
-    name).
+    """Call path -> its lane. A path has its own lane down to ``levels``, and below that its caller's lane.
 
-    Paths with the same caller are ordered by name.
+    ``paths``: (ID, caller's ID, name). Paths with the same caller are ordered by name.
     """
     known = {path: (parent, name) for path, parent, name in paths}
     below: dict[int | None, list[int]] = defaultdict(list)
@@ -59,7 +58,10 @@ def call_lanes(paths: Iterable[tuple[int, int, str]], levels: int) -> dict[int, 
 
 
 def prepare(reader: duckdb.DuckDBPyConnection, levels: int) -> dict[str, CallLane]:
-    """Create the table used by :data:`LANE` and :data:`ORDER`. Returns the lanes by ID. Raises BadQuery."""
+    """Create the table that :data:`LANE` and :data:`ORDER` read. Returns the lanes by ID.
+
+    Raises BadQuery if there are too many call paths.
+    """
     paths = reader.execute(
         f"SELECT path_id, parent_path_id, name FROM paths LIMIT {MAX_PATHS + 1}"
     ).fetchall()
@@ -77,7 +79,9 @@ def prepare(reader: duckdb.DuckDBPyConnection, levels: int) -> dict[str, CallLan
 
 
 def label(rows: Iterable[Row], lanes: Mapping[str, CallLane]) -> None:
-    """Add ``depth`` and ``label`` to rows of lanes (``lane``: its ID) that are call paths."""
+    """Add ``depth`` and ``label`` to the rows of lanes by call path. The column ``lane`` has the lane's
+    ID.
+    """
     for row in rows:
         call = lanes.get(row["lane"])
         row["depth"] = call.depth if call else None

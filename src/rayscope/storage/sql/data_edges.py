@@ -20,31 +20,32 @@ from rayscope.storage.sql.execution import (
 from rayscope.storage.sql.function_names import Unfolded, box_of, shown_id, tasks_named
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
-#: With more rows of ``edge_rows`` than this, only a sample of the objects is used.
+#: If ``edge_rows`` has more rows than this, only a sample of the objects is used.
 MAX_EDGE_ROWS = 1_000_000
-#: Attempts per data edge below which the edges are looked up for the attempts, instead of the other way
-#: round.
+#: With fewer attempts per row of ``edge_rows`` than this, the attempts are selected first and their edges
+#: looked up, instead of the other way round.
 FEW = 6
-#: Maximum number of attempts per data edge above which only attempts at an end of an edge are read.
+#: With more attempts per row of ``edge_rows`` than this, only attempts at an end of an edge are selected.
 MAX_ATTEMPTS_PER_EDGE = 1
 
 
 def one_in(share: int) -> str:
-    """SQL that tests whether a row of ``edge_rows`` is in the sample of one in ``share`` objects."""
+    """SQL that tests whether a row of ``edge_rows`` is in the sample, which has one in ``share`` objects."""
     return f"hash(object_hi, object_lo, object_index) % {int(share)} = 0"
 
 
 def ends_of(mine: str | None, share: int, is_unfolded: bool, for_each: float) -> str:
     """SQL for the CTE ``ends``: the objects that moved, with the functions at both ends and their instances.
 
-    Its parameters are those of :class:`Unfolded` and of ``mine``.
+    The query's parameters are those of :class:`Unfolded` and of ``mine``.
 
     Args:
-        mine: condition on attempts, one of which must be at an end of each edge. None for all.
+        mine: condition on attempts. Only edges with such an attempt at one end are included. None for all
+            edges.
         share: use one in ``share`` objects.
         is_unfolded: whether instances are shown.
-        for_each: number of attempts of ``mine`` per row of ``edge_rows``. If it is small, they are looked up
-            first.
+        for_each: number of attempts of ``mine`` per row of ``edge_rows``. If it is small, these attempts are
+            selected first.
     """
     taken = [one_in(share)] if share > 1 else []
     few = ""
@@ -58,7 +59,7 @@ def ends_of(mine: str | None, share: int, is_unfolded: bool, for_each: float) ->
             f"(object_index >= {FIRST_PUT} OR task_hi IN (SELECT task_hi FROM few) "
             "OR object_hi IN (SELECT task_hi FROM few))"
         )
-    # An object's ID contains its task, except for objects that were put.
+    # An object's ID contains the ID of the task that created it, except for objects that were put.
     made = (
         f"{{}}_hi IN (SELECT object_hi FROM edge_rows WHERE kind IN ('get', 'argument', 'fetched') "
         f"AND (object_index >= {FIRST_PUT} OR bytes IS NULL))"
@@ -96,7 +97,9 @@ ends AS (
 
 
 def summed(of: str, share: int) -> str:
-    """SQL for the sums per pair of ends over the rows of ``of``: one in ``share`` of all objects."""
+    """SQL that sums the objects in the rows of ``of`` per pair of ends. The rows are a sample of one in
+    ``share`` objects.
+    """
     return f"""
 SELECT producer_kind, producer, producer_box, consumer_kind, consumer, consumer_box,
     count(*) FILTER (kind = 'argument') * {int(share)} AS arguments,
@@ -108,8 +111,9 @@ FROM {of} GROUP BY ALL
 
 
 def unnamed_objects(file: SessionFile, where: Where) -> int:
-    """Number of objects that the attempts of ``where`` received without an edge: a call lists its first 256,
-    and calls beyond the tracer's budget are reported as sums.
+    """Number of objects that the attempts of ``where`` received without an edge in the record.
+
+    A call lists only its first 256 objects, and calls beyond the tracer's budget are reported as sums.
     """
     mine, values = where.named()
     narrowed = f"AND task_hi IN (SELECT task_hi FROM attempts WHERE {mine})" if values else ""
@@ -128,7 +132,7 @@ def unnamed_objects(file: SessionFile, where: Where) -> int:
 
 
 def share_of(reader: duckdb.DuckDBPyConnection) -> tuple[int, int]:
-    """The sampling share (one in how many objects), and the number of rows for all objects."""
+    """The sampling share (one in how many objects is used), and the number of rows of ``edge_rows``."""
     (rows,) = reader.execute("SELECT count(*) FROM edge_rows").fetchone() or (0,)
     return max(1, -(-rows // MAX_EDGE_ROWS)), rows
 
@@ -136,8 +140,8 @@ def share_of(reader: duckdb.DuckDBPyConnection) -> tuple[int, int]:
 def data_edges(
     file: SessionFile, where: Where | None, attempts: int, unfolded: Unfolded
 ) -> tuple[int, list[Row]]:
-    """The sampling share (one in how many objects), and the data edges with an end among the attempts of
-    ``where``.
+    """The sampling share (one in how many objects is used), and the data edges with an end among the attempts
+    of ``where``.
 
     ``attempts``: number of those attempts.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rayscope.storage.sql.execution import IS_USERS_SPAN
 
-#: (time_ns, job_id, dataset_id, operator, issue, message); ``dataset_id`` is NULL in older records.
+#: Query for (time_ns, job_id, dataset_id, operator, issue, message). ``dataset_id`` is NULL in older records.
 DATA_ISSUES = f"""
 SELECT time_ns, job_id, json_extract_string(extra, '$.dataset') AS dataset_id,
     json_extract_string(extra, '$.place') AS operator, json_extract_string(extra, '$.issue') AS issue,

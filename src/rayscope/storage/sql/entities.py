@@ -40,17 +40,17 @@ _CONTAINS = "{} ILIKE ? ESCAPE '\\'"
 #: Columns searched by ``q``, besides the ID and the PID.
 _SEARCHED = ("name", "class_name", "node_name", "node_ip", "hostname", "entrypoint", "submission_id")
 
-#: Candidates listed in the error for an ambiguous text.
+#: Maximum number of candidates listed in the error for an ambiguous ID or name.
 _CANDIDATES = 5
-#: Kind -> SQL for when its entities began and ended, if not ``start_ns`` and ``end_ns``. The removal of a
-#: placement group is only in its transitions.
+#: Kind -> SQL for when its entities began and ended, if that is not in ``start_ns`` and ``end_ns``. The
+#: removal of a placement group is only in its transitions.
 _LIVED: Mapping[str, tuple[str, str]] = {
     "placement_group": (
         "created_ns",
         "list_min([(step->>0)::BIGINT FOR step IN CAST(doc->1 AS JSON[]) IF (step->>1) = 'REMOVED'])",
     )
 }
-#: Number of states in an entity's history, the newest.
+#: Maximum number of states in an entity's history. The newest are kept.
 _HISTORY = 1000
 
 
@@ -60,11 +60,11 @@ class EntityFilters:
 
     Attributes:
         state: one or several, joined by commas, like all IDs.
-        name: a part of it, like ``class_name`` (for a worker, the class of its actor).
-        at_least: NAME:NUMBER,... for measured values.
+        name: a part of the name. ``class_name`` is a part of the class (for a worker, of its actor's class).
+        at_least: minimum values of measured columns, as NAME:NUMBER,...
         q: a part of a name or an address, a PID, or a prefix of the ID.
         since_ns: only entities that were alive between this and ``until_ns``. An unknown start or end is
-            assumed to be outside of that range.
+            assumed to lie outside this range.
     """
 
     state: str | None = None
@@ -96,7 +96,9 @@ class ExtraColumns(NamedTuple):
 
 
 class EntityPage(Page[Any]):
-    """A page of entities. ``internal_hidden``: number of Ray's own entities that match but are hidden."""
+    """A page of entities. ``internal_hidden``: number of matching entities that are hidden because they are
+    Ray's own.
+    """
 
     internal_hidden: int = 0
 
@@ -114,7 +116,7 @@ def list_entities(
 ) -> EntityPage:
     """A page of actors, nodes, workers, jobs or placement groups. Raises BadQuery.
 
-    ``extra``: further columns, for which ``sort`` and the filter ``at_least`` work. ``internal``: include
+    ``extra``: further columns. They can be sorted by and filtered with ``at_least``. ``internal``: include
     Ray's own entities.
     """
     check_limit(limit)
@@ -177,7 +179,7 @@ def list_entities(
 
 
 def _sort_key(kind: Kind, name: str, sql_type: str | None) -> str:
-    """The expression by which a column sorts. Its values are never null."""
+    """SQL for the values to sort by for a column. They are never NULL."""
     if (kind, name) == ("worker", "job_id"):
         return f"coalesce({JOB_OF_WORKER}, '')"
     if name == "is_internal":
@@ -227,14 +229,16 @@ def _filter(where: Where, kind: Kind, filters: EntityFilters, columns: Iterable[
 
 
 def _selected(kind: Kind, columns: Iterable[str]) -> str:
-    """SELECT columns of a kind of entity, without its ID. Kinds that can be internal get ``is_internal``."""
+    """Columns to SELECT for a kind of entity, without its ID. Kinds that can be internal get
+    ``is_internal``.
+    """
     names = [name for name in columns if name not in (ENTITY_VIEWS[kind][1], "is_internal")]
     own = [f"{IS_INTERNAL[kind]} AS is_internal"] if kind in IS_INTERNAL else []
     return ", ".join([*names, *own])
 
 
 def at_least(text: Any, columns: Mapping[str, str]) -> list[tuple[str, float]]:
-    """Parse ``NAME:NUMBER,...`` to (column, minimum), with names from ``columns``. Raises BadQuery."""
+    """Parse ``NAME:NUMBER,...`` into (column, minimum). Names must be in ``columns``. Raises BadQuery."""
     found = []
     for part in str(text).split(",") if text else []:
         name, _, number = part.partition(":")
@@ -260,7 +264,7 @@ def jobs_of_driver(file: SessionFile, pid: int, since_ns: int) -> list[str]:
 
 def place_of_driver(file: SessionFile, pids: Collection[int], since_ns: int) -> tuple[str, str] | None:
     """The first job whose driver has one of these process IDs and started at or after ``since_ns``, and the
-    driver's node, or the head node if that is unknown.
+    driver's node (the head node if that is unknown). None if there is no such job.
     """
     with file.reader() as reader:
         found = reader.execute(
@@ -286,10 +290,10 @@ def script_and_host(cursor: duckdb.DuckDBPyConnection) -> tuple[str, str | None]
 
 
 def find_id(file: SessionFile, kind: Kind, text: str) -> str:
-    """The full ID of the entity whose ID is ``text`` or begins with it; ``text`` itself if there is none.
+    """The full ID of the entity whose ID is ``text`` or begins with it, or ``text`` itself if there is none.
 
-    For a node, the name shown in the UI works, too. Raises BadQuery, with some candidates, if there are
-    several.
+    For a node, the name shown in the UI works, too. Raises BadQuery, with some candidates, if several
+    entities match.
     """
     is_named = f"OR {node_name('node_rows')} = $1" if kind == "node" else ""
     with file.reader() as reader:
@@ -302,7 +306,7 @@ def find_id(file: SessionFile, kind: Kind, text: str) -> str:
 
 
 def find_nodes(file: SessionFile, text: str) -> str:
-    """Replace node names, as shown in the UI, by IDs in a comma-separated filter.
+    """Replace node names, as shown in the UI, with IDs in a comma-separated filter.
 
     Prefixes of IDs are kept. Raises BadQuery for a name that several nodes have.
     """
@@ -319,9 +323,9 @@ def find_nodes(file: SessionFile, text: str) -> str:
 
 
 def _only(matches: Sequence[tuple[Any, Any]], kind: Kind, text: str) -> str:
-    """The ID of the only match (ID, state), ``text`` if there is none.
+    """The ID of the only match, or ``text`` if there is none. ``matches``: (ID, state).
 
-    Raises BadQuery if there are several.
+    Raises BadQuery if there are several matches.
     """
     ids = [str(match) for match, _ in matches]
     if len(ids) > 1 and ids[0] != text:
@@ -337,11 +341,12 @@ def _only(matches: Sequence[tuple[Any, Any]], kind: Kind, text: str) -> str:
 def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
     """One entity, by its ID or a prefix of it.
 
-    Raises NotFound, and BadQuery for an ambiguous prefix.
+    Raises NotFound, or BadQuery for an ambiguous prefix.
 
     Returns:
-        Its columns and ``history``: every reported state in order of time, with ``time_ns``, ``state`` and
-        further fields. A restart of an actor has a ``message``: why the previous worker ended, if recorded.
+        The entity's columns and ``history``: the reported states in order of time, with ``time_ns``,
+        ``state`` and further fields. A restart of an actor has a ``message``: why the previous worker ended,
+        if that is recorded.
     """
     _, id_column = ENTITY_VIEWS[kind]
     columns = _selected(kind, dict(ENTITY_COLUMNS[kind]))

@@ -1,4 +1,5 @@
-"""SQL that extracts the line that names an error, and the frame that raised it, from an error's text.
+"""SQL that extracts two things from an error's text: the line that names the error, and the frame that raised
+it.
 
 All regular expressions use RE2, so they take linear time.
 """
@@ -7,25 +8,26 @@ from __future__ import annotations
 
 from rayscope.storage.sql.pages import literal
 
-#: Only the end of longer texts is searched, where a traceback names the exception, characters.
+#: Number of characters that are searched at the end of an error's text, where a traceback names the
+#: exception.
 _TEXT_CHARS = 20_000
 _HEADLINE_CHARS = 300
-#: Whether Ray kept only the end of an error. The default is 500 characters.
+#: SQL: whether Ray kept only the end of an error's text. By default it keeps 500 characters.
 CUT_ERROR = (
     "coalesce(starts_with(error_message, 'User exception:\n') AND length(error_message) >= 516 AND NOT "
     r"regexp_matches(error_message, '^User exception:\n([^\n]*\(pid=\d+, ip=|\+ Exception Group )'), false)"
 )
 
-#: Color codes, and Ray's prefix of all task errors.
+#: Color codes, and the prefix that Ray adds to all task errors.
 _NOT_TEXT = r"\x1b\[[0-9;]*m|^User exception:\n"
 #: Separates an exception from the next one in its chain.
 _NEXT_IN_CHAIN = (
     r"\n\s*(?:The above exception was the direct cause of|During handling of the above exception, another)"
     r"[^\n]*\n"
 )
-#: Exceptions of libraries that wrap an exception of user code.
+#: Exceptions with which libraries wrap an exception of user code.
 _WRAPPER = r"(?m)^ray\.exceptions\.(?:RayTaskError\(UserCodeException\)|UserCodeException)\b"
-#: Precedes each exception of a group. ``_MARGIN`` is the margin of its lines.
+#: Precedes each exception of an exception group. ``_MARGIN`` is the margin of the exception's lines.
 _MEMBER = r"\n *\+-[+-]*-+ \d+ -+\n"
 _MARGIN = r"(?m)^ *\| ?"
 _FRAME = r'(?m)^ *File "[^"\n]+", line \d+, in '
@@ -35,7 +37,7 @@ _EXCEPTION = (
     r"(?m)^[ |]*((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning|Group)"
     r"(?:\(\w+\))?(?::.*)?)$"
 )
-#: A frame of Python, a package, Ray, or compiled code.
+#: A frame of Python itself, an installed package, Ray, or compiled code.
 _LIBRARY = (
     r'File "([^"]*[/\\](site-packages|dist-packages|lib/python3[^/"]*|python/ray)[/\\]|<frozen '
     r'|[^"]*\.(pyx|pxi)")'
@@ -48,7 +50,7 @@ def _let(name: str, value: str, body: str) -> str:
 
 
 def _headline_of(text: str) -> str:
-    """SQL for the line that names one exception: the first after its frames."""
+    """SQL for the line that names one exception: the first line after its frames."""
     behind = f"regexp_replace({text}, {literal(_UNTIL_LAST_FRAME)}, '')"
     lines = f"list_filter(string_split({text}, chr(10)), lambda line: regexp_matches(line, '\\w'))"
     return (
@@ -59,17 +61,18 @@ def _headline_of(text: str) -> str:
 
 
 def _user_frame(text: str) -> str:
-    """SQL for the innermost frame outside of libraries, NULL if there is none."""
+    """SQL for the innermost frame outside of libraries, or NULL if there is none."""
     frames = f"regexp_extract_all({text}, {literal(_FRAME)})"
     return f"list_last(list_filter({frames}, lambda frame: NOT regexp_matches(frame, {literal(_LIBRARY)})))"
 
 
 def error_parts(message: str, without: str = "NULL") -> str:
-    """SQL for ``{'headline': ..., 'frame': ...}`` for an error's text. Both skip exceptions that wrap others.
+    """SQL for ``{'headline': ..., 'frame': ...}`` for an error's text.
 
-    ``headline``: the line that names the error; for an exception group also that of its first member.
-    ``frame``: the innermost ``File "...", line 1, in `` of user code, or of any code. ``without``: SQL for
-    the headline of an error without text.
+    Both skip exceptions that wrap others. ``headline``: the line that names the error. For an exception
+    group, the line of its first member is added. ``frame``: the innermost ``File "...", line 1, in `` of user
+    code, or of any code if there is no user code. ``without``: SQL for the headline of an error that has no
+    text.
     """
     parts = {
         "whole": f"regexp_replace(right({message}, {_TEXT_CHARS}), {literal(_NOT_TEXT)}, '', 'g')",
@@ -93,10 +96,10 @@ def error_parts(message: str, without: str = "NULL") -> str:
     return made
 
 
-#: The headline of an error without text, such as "Task cancelled".
+#: SQL for the headline of an error that has no text, such as "Task cancelled".
 TYPE_IN_WORDS = "upper(error_type[1]) || lower(replace(error_type[2:], '_', ' '))"
 _SUMMARY = f"{error_parts('error_message', TYPE_IN_WORDS)}['headline']"
-#: The line that names an attempt's error in lists.
+#: SQL for the line that names an attempt's error in lists.
 ERROR_SUMMARY = (
     f"CASE WHEN {CUT_ERROR} AND NOT regexp_matches({_SUMMARY}, {literal(_EXCEPTION)}) THEN '…' ELSE '' END "
     f"|| {_SUMMARY} AS error_summary"

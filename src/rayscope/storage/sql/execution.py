@@ -18,18 +18,21 @@ DRIVER_HI, DRIVER_LO = int(DRIVER_PREFIX[:16], 16), DRIVER_PREFIX[16:]
 
 
 def hex_id(prefix: str) -> str:
-    """SQL for a task's full hex ID from its two parts. NULL stays NULL."""
+    """SQL for a task's full hex ID, made of its two parts. NULL stays NULL."""
     return f"lower(lpad(to_hex({prefix}_hi), 16, '0') || {prefix}_lo)"
 
 
 TASK_ID = hex_id("task")
-#: The caller, and the parent according to Ray.
+#: SQL for the ID of the caller. ``NAMED_PARENT_ID`` is that of the parent according to Ray.
 PARENT_ID = hex_id("parent")
 NAMED_PARENT_ID = f"CASE WHEN named_parent IS NULL THEN {PARENT_ID} ELSE nullif(named_parent, '') END"
 
 
 def attempt_key(of: str = "") -> str:
-    """SQL for a number per attempt, for cheap joins. Two of 10^7 attempts collide in one of 10^5 records."""
+    """SQL for a number that identifies an attempt, for cheap joins.
+
+    In a record of 10^7 attempts, the probability that any two collide is below 10^-5.
+    """
     return f"hash({of}task_hi, {of}task_lo, {of}attempt)"
 
 
@@ -39,55 +42,64 @@ def is_driver(prefix: str) -> str:
 
 
 def total(of: str) -> str:
-    """SQL for a sum clamped to 64 bits, 0 if there are no rows."""
+    """SQL for a sum that is clamped to 64 bits, or 0 if there are no rows."""
     return f"least(coalesce(sum({of}), 0), {FOREVER})::BIGINT"
 
 
 # Columns computed when a row is written, see :data:`DERIVED`.
 #: When an attempt was submitted.
 CREATED = "created_at_ns"
-#: When it reached a worker. Waiting in that worker's queue does not occupy the worker yet.
+#: When an attempt reached its worker. While it waits in the worker's queue, it does not occupy the worker
+#: yet.
 REACHED = "reached_at_ns"
-#: When it began to execute.
+#: When an attempt began to execute.
 EXECUTING = "executing_at_ns"
-#: When it ended: Ray's ``end_time_ms``, which is FAILED if that was reported, otherwise FINISHED.
+#: When an attempt ended. This is Ray's ``end_time_ms``: the time of FAILED if that was reported, otherwise of
+#: FINISHED.
 END = "ended_at_ns"
 START = "running_ns"
-#: Drivers run as tasks of their own; lists and counts leave them out.
+#: Ray reports each driver as a task. Lists and counts leave these out.
 NOT_DRIVER = "type IS DISTINCT FROM 'DRIVER_TASK'"
-#: Query for each state and the number of attempts in it, ordered.
+#: Query for each state with the number of attempts in it, ordered by state.
 COUNT_STATES = (
     f"SELECT coalesce(state, 'NIL'), count(*) FROM attempts WHERE {NOT_DRIVER} GROUP BY 1 ORDER BY 1"
 )
 
 
-#: Whether a row of ``span_rows`` was created by user code (``rayscope.span``). Its name can be anything.
+#: Whether a row of ``span_rows`` was created by user code (``rayscope.span``), so that its name can be
+#: anything.
 IS_USERS_SPAN = """coalesce(starts_with(extra, '{"user":'), false)"""
-#: Prefix of our names for Ray Data's tasks.
+#: Prefix of the names that we give to Ray Data's tasks.
 DATA = "Data: "
-#: Prefix of our names for tasks of Dask on Ray.
+#: Prefix of the names that we give to tasks of Dask on Ray.
 DASK = "Dask: "
 #: The function that runs all tasks of Dask on Ray.
 _DASK_TASK = "dask_task_wrapper"
-#: Extracts the function from the name of such a task, ``dask:KEY``: the words before the key's hash, as in
-#: Dask's UI ("load" of ``dask:load-8d3c3a7f``, "read-csv" of ``dask:('read-csv-8d3c3a7f', 3)``).
+#: Extracts the function from the name ``dask:KEY`` of a task of Dask on Ray. It consists of the words before
+#: the key's hash, as in Dask's UI: "load" in ``dask:load-8d3c3a7f``, "read-csv" in
+#: ``dask:('read-csv-8d3c3a7f', 3)``.
 _DASK_FUNCTION = r"^dask:[(]*[\x27\x22]?([A-Za-z_]\w*(?:-[A-Za-z]+)*)(?:[-\x27\x22,)]|$)"
-#: An attempt's function, distinguished from others with the same name in Ray.
+#: SQL for the name of an attempt's function. It is distinct even if several functions have the same name in
+#: Ray.
 FUNCTION = "coalesce(distinct_name, func_name)"
-#: The actor created by a row of ``attempts`` without a name: Ray's restarts of actors have no definition.
+#: The ID of the actor that a row of ``attempts`` without a name creates. Ray reports no definition, and so no
+#: name, for restarts of actors.
 CREATED_ACTOR = (
     "CASE WHEN func_name IS NULL AND name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"
 )
 
 
 def creation_name(actor: str) -> str:
-    """SQL for the name of an actor's creation, made of its class. NULL if that is unknown."""
+    """SQL for the name of an actor's creation task, made of the actor's class, or NULL if the class is
+    unknown.
+    """
     return f"(SELECT class_name || '.__init__' FROM actor_rows WHERE id = {actor})"
 
 
 def is_of_data(of: str) -> str:
-    """SQL that tests whether a row ``of`` is a named task of Ray Data. All operators run the same few
-    functions (``_map_task``), and name their tasks after themselves.
+    """SQL that tests whether a row ``of`` is a named task of Ray Data.
+
+    All operators run the same few functions (``_map_task``), but name their tasks after themselves.
     """
     return (
         f"(coalesce(starts_with({of}.module_name, 'ray.data.') AND {of}.type = 'NORMAL_TASK', false) "
@@ -98,16 +110,16 @@ def is_of_data(of: str) -> str:
 def is_of_dask(of: str) -> str:
     """SQL that tests whether a row ``of`` is a task of Dask on Ray.
 
-    Those are named after keys of its graph.
+    Such tasks are named after keys of the Dask graph.
     """
     matches = f"regexp_matches({of}.name, '{_DASK_FUNCTION}')"
     return f"coalesce({of}.func_name = '{_DASK_TASK}' AND {matches}, false)"
 
 
 def rays_name(of: str) -> str:
-    """SQL for Ray's function of a row ``of``.
+    """SQL for the function name that Ray reports for a row ``of``.
 
-    NULL for tasks of Ray Data and Dask, which have names of their own.
+    NULL for tasks of Ray Data and Dask, because we name these ourselves.
     """
     return f"CASE WHEN NOT ({is_of_data(of)} OR {is_of_dask(of)}) THEN {of}.func_name END"
 
@@ -117,9 +129,9 @@ def _dask_name(of: str) -> str:
 
 
 def full_name(of: str, *, is_placed: bool = True) -> str:
-    """SQL for a unique name for the function of a row ``of`` of ``attempts`` (or of parts), NULL if unknown.
+    """SQL for a unique name of the function of a row ``of`` of ``attempts`` or of parts, or NULL if unknown.
 
-    ``is_placed``: use the tracer's descriptions of lambdas, closures, and wrappers.
+    ``is_placed``: whether to use the tracer's descriptions of lambdas, closures, and wrappers.
     """
     placed = f"(SELECT p.full_name FROM placed_functions p WHERE p.function_hash = {of}.function_hash)"
     return (
@@ -133,17 +145,17 @@ def full_name(of: str, *, is_placed: bool = True) -> str:
 
 
 def actors_worker(of: str) -> str:
-    """SQL for the worker of the actor that a call, a row ``of`` of ``attempts``, is for. NULL if unknown."""
+    """SQL for the worker of the actor whose method a row ``of`` of ``attempts`` calls, or NULL if unknown."""
     return f"(SELECT any_value(worker_id) FROM actor_rows WHERE id = {of}.actor_id)"
 
 
 def called_name(of: str) -> str:
-    """SQL for the function's name for a row ``of`` of ``attempts``, NULL if unknown.
+    """SQL for the name of the function that a row ``of`` of ``attempts`` calls, or NULL if unknown.
 
-    This is Ray's function, or ``distinct_name`` if several functions share that. Tasks of Ray Data are
-    ``Data: MapBatches(parse)``, and tasks of Dask on Ray ``Dask: load``.
+    This is the name that Ray reports, or ``distinct_name`` if several functions share that name. Tasks of Ray
+    Data are named ``Data: MapBatches(parse)``, and tasks of Dask on Ray ``Dask: load``.
     """
-    # If there is no row of Ray Data, as usual, DuckDB evaluates only the other branch.
+    # Usually there are no rows of Ray Data, and DuckDB then skips the first branch.
     return (
         f"CASE WHEN starts_with({of}.module_name, 'ray.data.') AND {of}.type = 'NORMAL_TASK' "
         f"AND {of}.name IS NOT NULL THEN '{DATA}' || {of}.name "
@@ -153,15 +165,19 @@ def called_name(of: str) -> str:
 
 
 def function_name(of: str) -> str:
-    """SQL for the function of a row ``of`` of ``attempts``, NULL if it was not reported."""
+    """SQL for the name of the function of a row ``of`` of ``attempts``, or NULL if it was not reported.
+
+    Like :func:`called_name`, but also names restarts of actors, after the actor's class.
+    """
     return (
         f"coalesce({called_name(of)}, "
         f"CASE WHEN {of}.type = 'ACTOR_CREATION_TASK' THEN {creation_name(f'{of}.actor_id')} END)"
     )
 
 
-#: Whether the start of an attempt that was sent to its worker is unknown: a worker reports its tasks once a
-#: second, and when it dies, unreported events are lost. Then waiting and running times are unknown.
+#: Whether an attempt was sent to its worker, but its start is unknown. A worker reports its tasks once a
+#: second, and when it dies, unreported events are lost. The attempt's waiting and execution times are then
+#: unknown.
 START_LOST = (
     "(coalesce(running_ns, execute_begin_ns, total_begin_ns) IS NULL AND (state = 'FINISHED' OR "
     "state = 'FAILED' AND (submitted_to_worker_ns IS NOT NULL OR error_type = 'TASK_EXECUTION_EXCEPTION')))"
@@ -169,7 +185,8 @@ START_LOST = (
 
 # Objects and the edges between tasks.
 
-#: Indices of objects created by ``ray.put`` start here. The first byte of their task ID is the attempt.
+#: Indices of objects created by ``ray.put`` start here. The first byte of the task ID in such an object's ID
+#: is the number of the attempt.
 FIRST_PUT = 100_000_001
 #: Rows of ``edge_rows`` for objects that a task received or got.
 CONSUMING_KINDS = "kind IN ('get', 'argument', 'nested', 'fetched')"
@@ -184,16 +201,17 @@ def object_id(prefix: str) -> str:
     return f"{hex_id(prefix)} || lower(lpad(to_hex({swapped}), 8, '0'))"
 
 
-#: Whether a value was yielded by a generator: it was stored before its task's function ended. The index of
-#: its object is one more than its order, because the first object is the generator itself. (The two times
-#: come from Python's clock and from that of Ray's C++, on the same machine.)
+#: Whether a value was yielded by a generator, that is, stored before its task's function ended. The index of
+#: its object is one more than its order, because the first object is the generator itself. The 5 µs allow for
+#: the two clocks that the times come from, Python's and that of Ray's C++ code on the same machine.
 _YIELDED = "coalesce(a.returned_ns < a.execute_end_ns - 5000, false)"
 
 
 def _created_objects(of: str) -> str:
-    """SQL for the objects that were returned or put, once each: retries create the same object again.
+    """SQL for the objects that were returned or put, one row per object, although retries create an object
+    again.
 
-    ``of``: a condition on the object's columns, with ``{}`` for their prefix.
+    ``of``: a condition on the object's columns, with ``{}`` in place of their prefix.
     """
     return f"""
 SELECT object_hi, object_lo, object_index, any_value(task_hi) AS task_hi, any_value(task_lo) AS task_lo,
@@ -221,8 +239,8 @@ GROUP BY object_hi, object_lo, object_index
 def _passed_by_value(taken_if: str) -> str:
     """SQL for the objects that Ray itself put for a call, with the caller.
 
-    Ray stores a large argument as an object with an index like that of ``ray.put``. No reference to it
-    exists, so an object that was put, got, waited for or passed on is a different one.
+    Ray stores a large argument as an object with an index like that of ``ray.put``. User code has no
+    reference to it, so any object that was put, got, waited for or passed on was not created in this way.
     """
     puts = f"kind = 'fetched' AND object_index >= {FIRST_PUT} AND {taken_if}"
     return f"""
@@ -240,11 +258,11 @@ WHERE NOT EXISTS (
 
 
 def moved(taken_if: str, made_if: str, by: str = "NULL::INTEGER") -> str:
-    """SQL for one row per object that a task received or got, and per object that it returned or put.
+    """SQL for one row per object that a task received or got, and one per object that it returned or put.
 
-    ``taken_if``: condition on rows of ``edge_rows``; ``made_if``: condition on objects, see
-    :func:`_created_objects`. ``by``: ``attempt`` for one row per attempt that took the object, in
-    ``taken_by``.
+    ``taken_if``: condition on rows of ``edge_rows``. ``made_if``: condition on objects, see
+    :func:`_created_objects`. With ``by="attempt"``, there is a row for each attempt that took the object, and
+    ``taken_by`` is the attempt.
     """
     return f"""
 WITH made AS ({_created_objects(made_if)}),
@@ -287,7 +305,7 @@ _SHOWN = (
 
 
 def nodes_of(which: str = "true") -> str:
-    """SQL for where tasks and drivers ran (``task_hi``, ``task_lo``, ``node_id``).
+    """SQL for the nodes on which tasks and drivers ran (``task_hi``, ``task_lo``, ``node_id``).
 
     ``which``: condition on ``attempts``.
     """
@@ -300,7 +318,7 @@ WHERE driver_node_id IS NOT NULL
 """
 
 
-#: ``task_hi`` of the tasks at both ends of the rows of a CTE ``moved``.
+#: Query for the ``task_hi`` of the tasks at both ends of the rows of a CTE ``moved``.
 ENDS = "SELECT producer_hi FROM moved UNION ALL SELECT consumer_hi FROM moved"
 _PLACED = f"""
 SELECT {_SHOWN}, p.node_id != c.node_id AS is_remote
@@ -308,13 +326,15 @@ FROM moved
 LEFT JOIN nodes p ON p.task_hi = producer_hi AND p.task_lo = producer_lo
 LEFT JOIN nodes c ON c.task_hi = consumer_hi AND c.task_lo = consumer_lo
 """
-#: All edges, with whether the object came from another node.
+#: Query for all data edges, with whether the object came from another node.
 EDGES = f"""
 WITH moved AS ({moved("true", "true")}), nodes AS ({nodes_of()}){_PLACED}"""
 
 
 def edges_of(part: int, parts: int) -> str:
-    """SQL for one of ``parts`` roughly equal parts of :data:`EDGES`, to limit the memory needed."""
+    """SQL for one of ``parts`` roughly equal parts of the rows of :data:`EDGES`. Reading in parts limits the
+    memory needed.
+    """
     of = f"_hi % {int(parts)} = {int(part)}"
     return f"""
 WITH moved AS MATERIALIZED ({moved("object" + of, "{}" + of)}),
@@ -336,39 +356,42 @@ _NEAR_TASK = moved(
     f"{{}}_hi IN (SELECT $high::UBIGINT UNION ALL SELECT object_hi {_PUT_BY_TASK} "
     f"UNION ALL SELECT object_hi FROM edge_rows WHERE {_OF_TASK})",
 )
-#: Edges near one task ($high, $low): what it created and took, who took what it created, and a few more.
+#: Query for the edges near one task ($high, $low): objects that it created or received, and the tasks that
+#: received its objects. It returns a few other edges, too.
 EDGES_NEAR_TASK = f"SELECT {_SHOWN} FROM ({_NEAR_TASK})"
 
 # Waits.
 
-#: Spans during which a task waits for others.
+#: Names of the spans in which a task waits for other tasks.
 BLOCKING_SPANS = ("ray.get", "ray.wait", "await", "placement_group.wait")
-#: Whether a row of ``span_rows`` is such a wait. Spans of user code never are, whatever their name.
+#: Whether a row of ``span_rows`` is one of :data:`BLOCKING_SPANS`. Spans created by user code never are,
+#: whatever their name.
 WAITS = (
     f"name IN ({', '.join(map(repr, BLOCKING_SPANS))}) "
     "AND NOT coalesce(starts_with(extra, '{\"user\":'), false)"
 )
-#: Stretches in which calls of async methods were suspended for anything but object references, and the edges
-#: of those that were reported before their end.
+#: Name of the spans in which calls of async methods were suspended for anything but object references. It is
+#: also the kind of the edges that report such a span before its end.
 AWAITING = "awaiting"
-#: Whether a row of ``span_rows`` is such a stretch.
+#: Whether a row of ``span_rows`` is a suspension (:data:`AWAITING`).
 IS_AWAITING = f"name = '{AWAITING}' AND NOT {IS_USERS_SPAN}"
-#: Whether a row of ``span_rows`` is the sum of several calls. The text is ours.
+#: Whether a row of ``span_rows`` is the sum of several calls. The tracer writes ``extra`` in this form.
 SUMMED = "(starts_with(extra, '{\"calls\":') AND json_valid(extra))"
 #: Whether a row of ``span_rows`` is a wait that was ended by a signal such as Ctrl-C.
 INTERRUPTED = """coalesce(ends_with(extra, '"interrupted":1}'), false)"""
-#: Whether a row of ``span_rows`` is a call with more objects than listed.
+#: Whether a row of ``span_rows`` is a call that involved more objects than the tracer lists.
 COUNTED = "(starts_with(extra, '{\"objects\":') AND json_valid(extra))"
 _HAS_NO_END = """NOT EXISTS (
     SELECT 1 FROM span_rows s
     WHERE s.task_hi = b.task_hi AND s.task_lo = b.task_lo AND s.begin_ns = b.begin_ns)"""
-#: Whether a row ``b`` of ``edge_rows`` is a wait that was reported while it lasted, but whose end was not: it
-#: still lasts, or its task died.
+#: Whether a row ``b`` of ``edge_rows`` is a wait that was reported while it lasted, but whose end was never
+#: reported: either it still lasts, or its task died.
 IS_OPEN_WAIT = f"starts_with(b.kind, 'blocked:') AND {_HAS_NO_END}"
-#: The same for a wait or a stretch of :data:`AWAITING`.
+#: Like :data:`IS_OPEN_WAIT`, but for both waits and suspensions (:data:`AWAITING`).
 IS_OPEN = f"(starts_with(b.kind, 'blocked:') OR b.kind = '{AWAITING}') AND {_HAS_NO_END}"
 
-#: Whether the tracer ran in the driver of $job, whose task is $high and $low: it reported that, or a wait.
+#: Whether the tracer ran in the driver of $job, whose task is $high and $low. It did if it reported that it
+#: was on, or reported any wait.
 IS_DRIVER_TRACED = f"""
 (EXISTS (SELECT 1 FROM worker_rows
     WHERE worker_type = 'DRIVER' AND coalesce(job_id, {job_of_driver()}) = $job AND starts_with(tracer, 'on'))
@@ -380,7 +403,7 @@ OR EXISTS (SELECT 1 FROM edge_rows
 #: Whether a row of ``edge_rows`` is a wait for a placement group. ``WAITED_GROUP`` is SQL for the group's ID.
 IS_GROUP_WAIT = f"object_index = {NO_OBJECT} AND kind != 'blocked:train.report'"
 WAITED_GROUP = f"substr({hex_id('object')}, 1, 36)"
-#: The tasks whose values a row of ``span_rows`` (ray.get, ray.wait or await) waited for.
+#: The IDs of the tasks whose return values a row of ``span_rows`` (ray.get, ray.wait or await) waited for.
 BLOCKED_ON = f"""
 (SELECT list(DISTINCT {hex_id("object")}) FROM edge_rows e
  WHERE e.task_hi = span_rows.task_hi AND e.task_lo = span_rows.task_lo
@@ -388,8 +411,9 @@ BLOCKED_ON = f"""
     AND e.kind IN ('get', 'wait') AND e.object_index < {FIRST_PUT})
 """
 
-#: SQL for the waits in progress at $at (``task_hi``, ``task_lo``, ``attempt``, ``begin_ns``, ``call``).
-#: Summed up calls have no exact times, and spans of user code do not block.
+#: SQL for the waits in progress at $at (``task_hi``, ``task_lo``, ``attempt``, ``begin_ns``, ``call``). It
+#: leaves out calls that were summed up, which have no exact times, and spans of user code, which do not
+#: block.
 BLOCKED_AT = f"""
 SELECT task_hi, task_lo, attempt, begin_ns, name AS call FROM span_rows
 WHERE {WAITS} AND NOT coalesce({SUMMED}, false) AND begin_ns <= $at AND end_ns > $at
@@ -400,7 +424,7 @@ WHERE {IS_OPEN_WAIT} AND begin_ns <= $at
 
 
 def still_blocked(where: str = "true") -> str:
-    """SQL for the waits of :data:`IS_OPEN`, as rows of the view of spans."""
+    """SQL for the waits that are :data:`IS_OPEN`, as rows of the view ``spans``."""
     return f"""
 SELECT {TASK_ID} AS task_id, attempt, split_part(kind, ':', -1) AS name, begin_ns, NULL::BIGINT AS end_ns,
     NULL::BIGINT AS duration_ns, NULL::VARCHAR AS extra,
@@ -413,19 +437,21 @@ GROUP BY task_hi, task_lo, attempt, kind, begin_ns
 
 # Where the time of an attempt went.
 
-#: Column of :func:`with_worker_starts`.
+#: Column that :func:`with_worker_starts` adds.
 STARTING = "starting_worker_ns"
 #: No worker starts faster than this, in ns.
 FASTEST_START_NS = 50_000_000
-#: A started worker gets its first task within this time, in ns.
+#: A worker that has started gets its first task within this time, in ns.
 FIRST_TASK_NS = 250_000_000
 #: When an attempt was assigned to a worker.
 _ASSIGNED = "coalesce(submitted_to_worker_ns, running_ns)"
 
 
 def with_worker_starts(where: str = "true") -> str:
-    """SQL for the rows of ``attempts`` selected by ``where``. ``starting_worker_ns`` is when the worker's
-    process began to start, for the first attempt in that process if it had to wait for it.
+    """SQL for the rows of ``attempts`` selected by ``where``, with the column ``starting_worker_ns``.
+
+    It is when the worker's process began to start. Only the first attempt in a process has it, and only if it
+    waited for the start.
     """
     return f"""
 SELECT a.* EXCLUDE (awaited_worker), CASE WHEN w.started_ns BETWEEN
@@ -441,18 +467,18 @@ LEFT JOIN (
 
 
 #: The phases of an attempt in order: (name, SQL for its begin). A phase lasts until the next known one
-#: begins, the last until the attempt ends, so they add up to the whole even if some are unknown.
+#: begins, and the last one until the attempt ends. So they add up to the total even if some are unknown.
 BEGINS: tuple[tuple[str, str], ...] = (
     ("waiting_args", CREATED),
     ("waiting_node", "pending_node_assignment_ns"),
-    # Only in rows of :func:`with_worker_starts`.
+    # Only rows of :func:`with_worker_starts` have this column.
     ("starting_worker", STARTING),
     ("queued", "submitted_to_worker_ns"),
     (
         "fetching",
         "coalesce(pending_actor_task_args_fetch_ns, getting_and_pinning_args_ns, pending_args_fetch_ns)",
     ),
-    # A task of an actor that has its arguments waits for its turn.
+    # An actor's task that has its arguments waits for its turn.
     ("queued", "pending_actor_task_ordering_or_concurrency_ns"),
     ("loading", "CASE WHEN deserialize_begin_ns IS NOT NULL THEN running_ns END"),
     (
@@ -462,7 +488,7 @@ BEGINS: tuple[tuple[str, str], ...] = (
     ("executing", "coalesce(execute_begin_ns, running_ns)"),
     ("storing", "execute_end_ns"),
 )
-#: The phases in the view, in order. ``executing`` excludes ``awaiting`` and ``blocked``.
+#: The phases in the view ``phases``, in order. There, ``executing`` excludes ``awaiting`` and ``blocked``.
 SCHEDULING_PHASES = (
     "waiting_args",
     "waiting_node",
@@ -477,12 +503,14 @@ SCHEDULING_PHASES = (
 )
 
 
-#: Phases stored in a row of ``attempts``. (A worker's start precedes the assignment.)
+#: The phases whose begin is in a row of ``attempts`` itself, that is, all but the worker's start.
 RECORDED = tuple((name, begin) for name, begin in BEGINS if begin != STARTING)
 
 
 def _phase_begin(number: int, begins: tuple[tuple[str, str], ...] = BEGINS) -> str:
-    """SQL for when a phase began, no earlier than the previous ones: clocks of two nodes may differ."""
+    """SQL for when a phase began. It is never before the previous phases, although the clocks of two nodes
+    may differ.
+    """
     _, begin = begins[number]
     known = ", ".join(earlier for _, earlier in begins[: number + 1])
     return f"CASE WHEN {begin} IS NOT NULL THEN greatest({known}) END"
@@ -492,7 +520,7 @@ _CREATED = (
     "coalesce(pending_args_avail_ns, pending_node_assignment_ns, submitted_to_worker_ns, running_ns, "
     "finished_ns, failed_ns, total_begin_ns)"
 )
-#: Columns computed once from the rest of a row of ``attempts``: column -> its SQL.
+#: Column -> SQL that computes it from the rest of a row of ``attempts`` when the row is written.
 DERIVED = {
     CREATED: _CREATED,
     REACHED: "coalesce(least(running_ns, getting_and_pinning_args_ns), execute_begin_ns, "
@@ -504,17 +532,21 @@ DERIVED = {
 }
 
 
-#: The last time in a record (ns), for views. Queries get a time as a parameter instead.
+#: SQL for the last time in a record (ns). The views use it, while queries get a time as a parameter.
 LAST = "(SELECT value::BIGINT FROM meta WHERE key = 'last_ns')"
 
 
 def ended_at(last: str | int) -> str:
-    """SQL for when an attempt ended. An open one lasts until ``last``, or until its worker ended."""
+    """SQL for when an attempt ended. An attempt without a reported end lasts until its execution ended, or
+    until ``last``.
+    """
     return f"coalesce({END}, total_end_ns, {last})"
 
 
 def all_ended_at(last: str | int) -> str:
-    """SQL for when all phases of an attempt ended: not before any of its other times; clocks differ."""
+    """SQL for when all phases of an attempt ended. It is never before the attempt's other times, although
+    clocks differ.
+    """
     known = ", ".join(begin for _, begin in RECORDED)
     return f"greatest({ended_at(last)}, {known}, total_end_ns)"
 
@@ -522,9 +554,9 @@ def all_ended_at(last: str | int) -> str:
 def times(last: str | int) -> dict[str, str]:
     """SQL for an attempt's times (ns), as defined in docs/reference/glossary.md.
 
-    ``executing`` includes the time returned by :func:`waited_ns`. Attempts that never ran have no
-    ``duration`` and ``executing``. If the begin was lost, ``waiting`` is unknown. ``last``: the end of
-    attempts that have not ended.
+    Here, ``executing`` includes the time returned by :func:`waited_ns`. Attempts that never ran have no
+    ``duration`` or ``executing``. If an attempt's start was lost, ``waiting`` is unknown. ``last``: when
+    attempts that have not ended count as ended.
     """
     return {
         "total": f"({all_ended_at(last)} - {CREATED})",
@@ -536,7 +568,7 @@ def times(last: str | int) -> dict[str, str]:
 
 
 def executed_at(last: str | int) -> str:
-    """SQL for when an attempt's function returned, NULL if it never began to execute."""
+    """SQL for when an attempt's function returned, or NULL if it never began to execute."""
     return (
         f"CASE WHEN execute_end_ns IS NOT NULL THEN greatest(execute_end_ns, {EXECUTING}) "
         f"WHEN {EXECUTING} IS NOT NULL THEN {all_ended_at(last)} END"
@@ -544,10 +576,12 @@ def executed_at(last: str | int) -> str:
 
 
 def phase_begins(last: str | int) -> str:
-    """SQL for the begins of an attempt's phases, columns ``b0`` ..., each no earlier than the previous ones.
+    """SQL for when an attempt's phases began: columns ``b0``, ``b1``, ..., each no earlier than the previous
+    one.
 
-    ``b_end`` is the attempt's end, and ``b_last`` the end of the last phase, unknown if the attempt's begin
-    was lost. ``last``: the end of attempts that have not ended. Needs rows of :func:`with_worker_starts`.
+    ``b_end`` is the attempt's end, and ``b_last`` the end of the last phase, which is unknown if the
+    attempt's start was lost. ``last``: when attempts that have not ended count as ended. Needs rows of
+    :func:`with_worker_starts`.
     """
     begins = [f"{_phase_begin(number)} AS b{number}" for number in range(len(BEGINS))]
     end = all_ended_at(last)
@@ -555,15 +589,17 @@ def phase_begins(last: str | int) -> str:
 
 
 def phase_durations(since: str | None = None, upto: str | None = None) -> str:
-    """SQL for a column per phase: its duration (ns), or the part between ``since`` and ``upto``, from the
-    columns of :func:`phase_begins`. ``executing`` includes the time returned by :func:`waited_ns`.
+    """SQL for one column per phase with its duration (ns), computed from the columns of :func:`phase_begins`.
+
+    With ``since`` and ``upto``, only the time between them counts. ``executing`` includes the time returned
+    by :func:`waited_ns`.
     """
     durations: dict[str, list[str]] = {}
     for number, (name, _) in enumerate(BEGINS):
         later = [*(f"b{later}" for later in range(number + 1, len(BEGINS))), "b_last"]
         begin, end = f"b{number}", f"coalesce({', '.join(later)})"
         lasted = f"{end} - {begin}"
-        if since and upto:  # greatest() ignores NULL
+        if since and upto:  # test for NULL, because greatest() ignores it
             lasted = (
                 f"CASE WHEN {begin} IS NOT NULL AND {end} IS NOT NULL THEN "
                 f"greatest(0, least({end}, {upto}) - greatest({begin}, {since})) END"
@@ -576,14 +612,16 @@ def waited_ns(of: str, ended: str | None = None, inside: tuple[str, str] | None 
     """SQL for how long attempts waited while running: ``key`` (:func:`attempt_key`), ``blocked`` and
     ``awaiting`` (ns).
 
-    Waits may overlap (``asyncio.gather``), so it is the union of the waits, plus the sums of calls that were
-    summed up. Most attempts wait once. Only the waits of the others are sorted.
+    Waits may overlap (``asyncio.gather``), so the union of the waits counts, plus the totals that were
+    reported for several calls at once. Most attempts wait only once. To save time, only the waits of the
+    others are sorted.
 
     Args:
         of: condition on the waits to read.
-        ended: SQL for attempts with ``ended``, which is the end of their waits that are :data:`IS_OPEN`.
-            Without it, open waits are ignored.
-        inside: SQL for two times. Only waits between them count, with a share of summed up calls.
+        ended: SQL for rows of attempts with their end, ``ended``. Waits that are :data:`IS_OPEN` last until
+            then. Without it, open waits are ignored.
+        inside: SQL for two times. Only the waiting between them counts. Calls that were summed up count in
+            proportion to their overlap.
     """
     key, clipped, touching = attempt_key(), "begin_ns, end_ns", ""
     summed = f"least(greatest(0, TRY_CAST(json_extract(extra, '$.blocked_ns') AS BIGINT)), {FOREVER})"
@@ -632,7 +670,7 @@ FROM (
 
 
 def waited_columns(of: str = "b.", executing: str = "executing") -> str:
-    """SQL for an attempt's ``blocked`` and ``awaiting`` from its row ``of`` of :func:`waited_ns`, if it has
+    """SQL for an attempt's ``blocked`` and ``awaiting``, from its row ``of`` of :func:`waited_ns` if there is
     one.
 
     Together they are at most ``executing``, which includes both.
@@ -645,13 +683,13 @@ def waited_columns(of: str = "b.", executing: str = "executing") -> str:
 def phases(where: str = NOT_DRIVER, of: str = "true", parents: str = "true", last: str | int = LAST) -> str:
     """SQL for the times and phases (ns) of the attempts selected by ``where``, and where they ran.
 
-    If the begin of an attempt was lost, the phases from its last reported state on are unknown: NULL.
+    If an attempt's start was lost, the phases from its last reported state on are unknown (NULL).
 
     Args:
         where: condition on attempts.
         of: condition on the spans to read.
-        parents: condition on the attempts of submitters to read.
-        last: the end of attempts that have not ended.
+        parents: condition on the submitters' attempts to read.
+        last: when attempts that have not ended count as ended.
     """
 
     def known(phase: str) -> str:
@@ -690,7 +728,7 @@ LEFT JOIN job_rows j ON starts_with(l.parent_lo, 'ffffffffffffffffffffffff') AND
 
 
 def with_times(last_ns: int) -> str:
-    """SQL for the function, type, state and times of each of ``attempts``."""
+    """SQL for the function, type, state and times of each row of ``attempts``."""
     of_attempt = ", ".join(f"{sql} AS {name}" for name, sql in times(int(last_ns)).items())
     return (
         f"SELECT {function_name('attempts')} AS func_name, type, "

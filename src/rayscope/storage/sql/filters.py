@@ -17,7 +17,7 @@ from rayscope.storage.sql.origins import IS_MINE, OF_OPERATOR, HiddenLibrary, is
 from rayscope.storage.sql.pages import Where, choices, equals, like
 
 _TASK_ID = re.compile(r"[0-9a-f]{4,48}")
-#: Number of characters of an error's message in lists.
+#: Maximum length of an error's message in lists, in characters.
 MESSAGE_CHARS = 500
 _EQUALS = (
     "job_id",
@@ -30,10 +30,10 @@ _EQUALS = (
 
 
 def is_task(prefix: str, task_id: str) -> tuple[str, list[Any]]:
-    """SQL, with values, that tests whether a task ID, in two parts, equals or begins with this one. Raises
-    BadQuery.
+    """SQL, with its values, that tests whether a stored task ID equals ``task_id`` or begins with it.
 
-    An ellipsis followed by the end of an ID works, too: the UI abbreviates IDs like this if all begin alike.
+    ``task_id`` may also be an ellipsis followed by the end of an ID: the UI abbreviates IDs like this if all
+    begin alike. Raises BadQuery.
     """
     text = task_id.strip().lower()
     digits = text.strip("…")
@@ -48,7 +48,9 @@ def is_task(prefix: str, task_id: str) -> tuple[str, list[Any]]:
 
 
 def restart_of(condition: str) -> str:
-    """SQL condition on the name that :func:`_name_restarts` gives to unnamed restarts of actors."""
+    """SQL for a condition on the name of an unnamed restart of an actor, which is made of the actor's
+    class.
+    """
     return (
         "(name IS NULL AND type = 'ACTOR_CREATION_TASK' AND actor_id IN "
         f"(SELECT id FROM actor_rows WHERE class_name || '.__init__' {condition}))"
@@ -56,7 +58,7 @@ def restart_of(condition: str) -> str:
 
 
 _LIKE = "ILIKE ? ESCAPE '\\'"
-#: A part of a task's name, or of Ray's name if another one is shown. ``?``: the pattern, three times.
+#: SQL that searches a task's displayed name, and Ray's name if that differs. ``?``: the pattern, three times.
 _NAME_LIKE = f"({SHOWN_NAME} {_LIKE} OR (distinct_name IS NOT NULL AND name {_LIKE}) OR {restart_of(_LIKE)})"
 
 
@@ -65,11 +67,11 @@ class TaskFilters:
     """Filters for task attempts. None or "" means no filter.
 
     Attributes:
-        name: a part of it.
-        func_name: a function, also by the name that it shares with others, or an operator of a library
-            ("Serve: shop/Model").
+        name: a part of the name.
+        func_name: a function (a name that several functions share selects all of them), or an operator of a
+            library ("Serve: shop/Model").
         state: one or several, joined by commas, like ``type``.
-        annotation: NAME or NAME=VALUE.
+        annotation: an annotation that the attempt has, as NAME or NAME=VALUE.
         q: a part of the name, or a prefix of the task ID.
         only: ``mine`` excludes internals of libraries.
         since_ns: only attempts that were in flight between this and ``until_ns``.
@@ -94,23 +96,23 @@ class TaskFilters:
     until_ns: int | None = None
 
     def active(self) -> dict[str, str | int]:
-        """The filters that are set."""
+        """Name -> value of the filters that are set."""
         return {name: value for name, value in vars(self).items() if value not in (None, "")}
 
     def without_range(self) -> TaskFilters:
-        """The same filters without the range of time."""
+        """The same filters without the time range."""
         return replace(self, since_ns=None, until_ns=None)
 
     def with_libraries(self) -> TaskFilters:
-        """The same filters, including the functions of libraries."""
+        """The same filters, without excluding internals of libraries."""
         return replace(self, only=None)
 
 
 def attempt_filters(filters: TaskFilters) -> Where:
-    """The condition on rows of ``attempts`` for a request's filters. Raises BadQuery."""
+    """The conditions on rows of ``attempts`` for a request's filters. Raises BadQuery."""
     where = Where([], [])
     if filters.type != "DRIVER_TASK":
-        # A driver is a job, not a task. Ray's own list excludes it, too.
+        # A driver is a job, not a task. Ray's own list of tasks excludes drivers, too.
         where.add(NOT_DRIVER)
     for name in _EQUALS:
         if value := getattr(filters, name):
@@ -153,7 +155,9 @@ def attempt_filters(filters: TaskFilters) -> Where:
 
 
 def hidden_libraries(file: SessionFile, filters: TaskFilters) -> list[HiddenLibrary]:
-    """The libraries whose attempts ``only=mine`` excludes, none without it. Raises BadQuery."""
+    """The libraries whose attempts ``only=mine`` excludes, or an empty list without ``only``. Raises
+    BadQuery.
+    """
     if not filters.only:
         return []
     with file.reader() as reader:
@@ -192,8 +196,10 @@ def _search(where: Where, text: str) -> None:
 def default_time(
     reader: duckdb.DuckDBPyConnection, filters: TaskFilters, last_ns: int, live: bool
 ) -> int | None:
-    """``last_ns`` (now) for a live session. Otherwise the last time at which an attempt selected by
-    ``filters`` was in flight (ns), None if there are none.
+    """The time (ns) for which to show attempts by default.
+
+    For a live session, this is ``last_ns`` (now). Otherwise it is the last time at which an attempt selected
+    by ``filters`` was in flight, or None if there are none.
     """
     if live:
         return last_ns

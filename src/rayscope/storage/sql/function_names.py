@@ -1,5 +1,5 @@
-"""SQL for the names that the logical graph gives to attempts and tasks: functions, classes, and for unfolded
-ones the instance or call that they belong to.
+"""SQL for the names under which the logical graph shows attempts and tasks: their function or class and, if
+that is unfolded, the instance or call that they belong to.
 """
 
 from __future__ import annotations
@@ -8,28 +8,29 @@ from typing import NamedTuple
 
 from rayscope.storage.sql.execution import function_name, hex_id
 
-#: Whether an attempt belongs to an actor.
+#: SQL: whether an attempt belongs to an actor.
 IS_ACTOR = "type IN ('ACTOR_TASK', 'ACTOR_CREATION_TASK')"
 
 
 def class_of(name: str) -> str:
-    """SQL for the class in a method's name, NULL if it has none.
+    """SQL for the class in a method's name, or NULL if there is none.
 
-    For a distinct name it is the module instead.
+    If the name is a function with its module, this is the module.
     """
     return f"nullif(left({name}, greatest(0, length({name}) - length(split_part({name}, '.', -1)) - 1)), '')"
 
 
 def with_function(of: str, select: str) -> str:
-    """SQL for rows of ``of`` with their function as ``func``."""
+    """SQL for the rows of ``of`` with their function as ``func``."""
     return f"SELECT {select}, {function_name('p')} AS func FROM {of} p"
 
 
 def tasks_named(which: str, mine: str | None = None) -> str:
-    """SQL for the task IDs, each once, of the attempts selected by ``which``, with their function and actor,
-    and ``is_mine``: whether any of these attempts fulfills ``mine``.
+    """SQL for the distinct task IDs of the attempts selected by ``which``, with their function, actor and
+    ``is_mine``.
 
-    Nearly all tasks have their first attempt on record. Only the others need grouping.
+    ``is_mine``: whether any of a task's selected attempts fulfills the condition ``mine``. The record has the
+    first attempt of nearly all tasks, so only the other tasks need grouping.
     """
     key = "p.task_hi, p.task_lo, p.actor_id, p.is_mine"
     again = f"FROM attempts WHERE attempt != 0 AND {which}"
@@ -51,8 +52,10 @@ GROUP BY task_hi, task_lo
 
 
 def box_of(func: str, actor: str, task: str) -> str:
-    """SQL for the instance or call that a row belongs to: '' if that is not shown, NULL if its class or
-    function is folded. ``task``: see :func:`shown_id`.
+    """SQL for the instance or call that a row belongs to.
+
+    It is '' if the instance or call is not shown, and NULL if its class or function is folded. ``task``: SQL
+    of :func:`shown_id`.
     """
     return (
         f"CASE WHEN {class_of(func)} IN (SELECT unnest(unfolded) FROM asked) THEN "
@@ -63,8 +66,9 @@ def box_of(func: str, actor: str, task: str) -> str:
 
 
 def shown_id(task: str) -> str:
-    """SQL for a task's ID if it is shown, otherwise NULL."""
-    # The ID is built for few tasks only. A subquery with IN would build it for all.
+    """SQL for a task's ID if the task is shown on its own, otherwise NULL."""
+    # The test of ``highs`` makes DuckDB build the ID for few tasks only. A subquery with IN would build it
+    # for all.
     identifier = hex_id(task)
     return (
         f"CASE WHEN list_contains((SELECT highs FROM asked), {task}_hi) THEN "
@@ -73,7 +77,9 @@ def shown_id(task: str) -> str:
 
 
 class Unfolded(NamedTuple):
-    """Unfolded functions and classes, the actors and tasks shown of them, and the tasks' first ID parts."""
+    """Unfolded functions and classes, the actors and tasks of them that are shown, and the first parts of the
+    tasks' IDs.
+    """
 
     unfolded: list[str]
     actors: list[str]
@@ -81,7 +87,8 @@ class Unfolded(NamedTuple):
     highs: list[int]
 
 
-#: SQL for the CTE ``asked``, without its closing parenthesis. ``?``: :class:`Unfolded`.
+#: SQL for the CTE ``asked``, without its closing parenthesis. The parameters ``?`` are the fields of
+#: :class:`Unfolded`.
 UNFOLDED = (
     "asked AS (SELECT ?::VARCHAR[] AS unfolded, ?::VARCHAR[] AS actors, ?::VARCHAR[] AS tasks, "
     "?::UBIGINT[] AS highs"

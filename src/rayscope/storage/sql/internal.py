@@ -2,9 +2,9 @@
 
 Ray's dashboard connects to the cluster as a driver, in a namespace that begins with ``_ray_internal_`` (Ray's
 job API hides such jobs). For each submitted job it starts an actor ``JobSupervisor`` in
-``SUPERVISOR_ACTOR_RAY_NAMESPACE``. Ray's own are these jobs and actors, all other actors of such a job, and
-the processes of both. Actors of Ray's libraries (Serve, Data, Train) belong to the user's jobs that start
-them.
+``SUPERVISOR_ACTOR_RAY_NAMESPACE``. These jobs and actors count as Ray's own, and so do all other actors of
+such a job, and the processes of both. Actors of Ray's libraries (Serve, Data, Train) belong to the user's
+jobs that start them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rayscope.model import Kind
 def is_rays_namespace(starts_with: str) -> str:
     """SQL that tests whether ``ray_namespace`` is Ray's own.
 
-    ``starts_with``: name of that function in the dialect.
+    ``starts_with``: name of that function in the SQL dialect.
     """
     return (
         f"ray_namespace = 'SUPERVISOR_ACTOR_RAY_NAMESPACE' OR {starts_with}(ray_namespace, '_ray_internal_')"
@@ -23,21 +23,22 @@ def is_rays_namespace(starts_with: str) -> str:
 
 
 def job_of_driver(row: str = "") -> str:
-    """SQL for the job of a row of ``worker_rows`` that is a driver: its ID begins with that of the job.
+    """SQL for the job of a row of ``worker_rows`` that is a driver, or NULL for other workers.
 
-    ``row``: name of the row with a dot. Null for other workers.
+    A driver's worker ID begins with its job's ID. ``row``: name of the row, followed by a dot.
     """
     return f"CASE WHEN {row}worker_type = 'DRIVER' THEN {row}id[:8] END"
 
 
 _NAMESPACE = is_rays_namespace("starts_with")
-#: A job is recognized by its namespace, which the GCS reports, or by an actor in one of Ray's.
+#: Query for Ray's own jobs. A job is recognized by its namespace, as reported by the GCS, or by an actor in
+#: one of Ray's namespaces.
 _JOBS = (
     "SELECT id FROM job_rows WHERE is_internal "
     f"UNION ALL SELECT job_id FROM actor_rows WHERE job_id IS NOT NULL AND ({_NAMESPACE})"
 )
 _ACTOR = f"coalesce({_NAMESPACE} OR job_id IN ({_JOBS}), false)"
-#: Kind of an entity -> whether a row of that kind is Ray's own.
+#: Kind of entity -> SQL for whether a row of that kind is Ray's own.
 IS_INTERNAL: dict[Kind, str] = {
     "job": f"coalesce(is_internal OR id IN ({_JOBS}), false)",
     "actor": _ACTOR,

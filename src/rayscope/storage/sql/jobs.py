@@ -1,4 +1,4 @@
-"""The default job of a request."""
+"""The job that a request is about if it does not name one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rayscope.storage.sql.execution import CREATED, END, EXECUTING, NOT_DRIVER
 
 
 def longest_job(reader: duckdb.DuckDBPyConnection, last_ns: int) -> str | None:
-    """The job with tasks that took longest, None if no job has tasks.
+    """The job whose tasks took longest, or None if no job has tasks.
 
-    ``last_ns``: the end of jobs that have not ended.
+    ``last_ns``: when tasks that have not ended count as ended.
     """
     found = reader.execute(
         f"SELECT job_id FROM attempts WHERE {NOT_DRIVER} GROUP BY job_id "

@@ -1,10 +1,11 @@
 """The merge rule of attempts in SQL: how any number of partial accounts become one.
 
-A task's owner and executor report independently. An event may arrive repeatedly, in any order or not at all,
-and the GCS reports it again. So an attempt only grows, and the *least* known value of each part wins: for the
-time of a state, the earliest; for other fields, which hardly ever conflict, any value that does not depend on
-the order of arrival. Hence merging is commutative, associative and idempotent. An interval, an error, and a
-return value each consist of several columns that are merged together.
+A task's owner and executor report independently. An event may arrive several times, in any order, or not at
+all, and the GCS reports the same things again. So merging only ever adds to an attempt, and the *least* known
+value of each part wins. For the time of a state, this is the earliest. Other fields hardly ever conflict, so
+any choice will do that does not depend on the order of arrival. Hence merging is commutative, associative and
+idempotent. An interval, an error, and a return value each consist of several columns that are merged
+together.
 """
 
 from __future__ import annotations
@@ -14,25 +15,27 @@ from collections.abc import Iterable, Sequence
 from rayscope.model import PHASES, STATES
 from rayscope.model.attempt import SCALARS
 
-#: Scalars of an attempt that are not texts.
+#: Scalar fields of an attempt that are integers, not strings.
 INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end", "cpu_ns"}
-#: The caller, as far as it is known.
+#: SQL for the caller: as reported by the tracer, otherwise the parent according to Ray.
 SUBMITTER = "coalesce(caller_task_id, parent_task_id)"
 KEY = ("task_hi", "task_lo", "attempt")
-#: Groups of columns merged together, by the column that is known whenever any of them is.
+#: Groups of columns that are merged together. The key is the column that has a value whenever any of them
+#: has.
 TOGETHER: dict[str, Sequence[str]] = {
     **{f"{phase}_begin_ns": (f"{phase}_begin_ns", f"{phase}_end_ns") for phase in PHASES},
     "error_ns": ("error_ns", "error_type", "error_message"),
     "returned_ns": ("returned_ns", "return_bytes", "output_bytes"),
 }
-#: Compared before those columns. When a worker dies, the task's owner reports only that, and a second later
-#: the GCS reports how. So the earliest error with a message wins.
+#: SQL for a value that is compared before the columns of a group. When a worker dies, the task's owner
+#: reports only the death, and a second later the GCS reports the cause. So the earliest error with a message
+#: wins.
 FIRST = {"error_ns": "coalesce(error_message, '') = ''"}
 SCALAR_COLUMNS = (
     *((name, "BIGINT" if name in INTEGERS else "VARCHAR") for name in SCALARS),
     *((f"{state.lower()}_ns", "BIGINT") for state in STATES),
 )
-#: (column, DuckDB type) of a part of an attempt. A table of parts has the key and some of the others.
+#: (column, DuckDB type) of a part of an attempt. A table of parts has the key columns and some of the others.
 PART_COLUMNS: tuple[tuple[str, str], ...] = (
     *(("task_hi", "UBIGINT"), ("task_lo", "VARCHAR"), ("attempt", "INTEGER")),
     *SCALAR_COLUMNS,
@@ -42,12 +45,12 @@ PART_COLUMNS: tuple[tuple[str, str], ...] = (
         for column in columns
     ),
 )
-#: When a part arrived (monotonic, s). The least value wins here, too.
+#: Column for when a part arrived (monotonic, s). The least value wins here, too.
 SINCE = "since"
 
 
 def merge(tables: Iterable[str]) -> str:
-    """A query that merges the parts in all ``tables``: one row per attempt."""
+    """A query that merges the parts in all ``tables``. It returns one row per attempt."""
     key = ", ".join(KEY)
     nothing = ", ".join(f"NULL::{kind} AS {name}" for name, kind in (*PART_COLUMNS, (SINCE, "DOUBLE")))
     parts = " UNION ALL BY NAME ".join([f"SELECT {nothing} WHERE false", *(f"FROM {t}" for t in tables)])

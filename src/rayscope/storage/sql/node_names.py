@@ -1,14 +1,13 @@
-"""The one name of a node, in lists, charts, and events."""
+"""SQL for a node's name, which is the same in lists, charts, and events."""
 
 from __future__ import annotations
 
 
 def node_name(of: str) -> str:
-    """SQL for the name of a row ``of`` of ``node_rows``: the one that was given to it, otherwise its host
-    name.
+    """SQL for the name of a row ``of`` of ``node_rows``: the name that the user gave to the node, otherwise
+    its host name, its address, or the start of its ID.
 
-    Ray uses the address as the name of an unnamed node. Without a host name it is the address, or the ID's
-    start.
+    Ray uses the address as the name of an unnamed node.
     """
     return (
         f"coalesce(nullif(nullif({of}.node_name, {of}.node_ip), ''), nullif({of}.hostname, ''), "

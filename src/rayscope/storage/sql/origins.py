@@ -3,7 +3,8 @@
 Ray's libraries run user code inside functions of their own: a Data task runs the user's ``parse``, a Serve
 replica the user's class. Such functions belong to an *operator*, named as in the library: ``Data:
 MapBatches(parse)``, ``Serve: shop/Model``, ``Train: workers``, ``Tune: trials``. The library's bookkeeping
-has its own: ``Data: internals``. For functions of other libraries, the operator is the library's name.
+has an operator of its own: ``Data: internals``. For functions of other libraries, the operator is the
+library's name.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from rayscope.storage.sql.execution import DASK, DATA, NOT_DRIVER, called_name, 
 from rayscope.storage.sql.function_names import class_of
 from rayscope.storage.sql.pages import Where, rows_of
 
-# One text to be split: DuckDB takes long to plan an IN with hundreds of constants in every query.
+# A single string that is split in SQL: DuckDB takes long to plan an IN with hundreds of constants in every
+# query.
 _NAMES = f"string_split('{' '.join(sorted(LIBRARIES))}', ' ')"
 _INTERNALS = ": internals"
-#: Library -> prefix of its operators' names, and SQL for those that run user code: WHEN ... THEN ..., with
-#: {func} (see ``called_name``) and {module}.
+#: Library -> prefix of its operators' names, and SQL (WHEN ... THEN ...) for the operators that run user
+#: code. In the SQL, {func} is the function as in ``called_name``, and {module} its module.
 _OPERATORS: dict[str, tuple[str, str]] = {
-    # Shuffles run the functions of the preceding operators, but do not report which.
+    # Shuffles run the functions of the preceding operators, but do not report which ones.
     "ray.data": (
         DATA,
         f"WHEN starts_with({{func}}, 'MapWorker(') "
@@ -54,7 +56,9 @@ _OPERATORS: dict[str, tuple[str, str]] = {
 
 
 def origin_of(module: str) -> str:
-    """SQL for :func:`rayscope.model.origin.origin` of a module, '' if it is unknown."""
+    """SQL for :func:`rayscope.model.origin.origin` of ``module``, which is SQL, too ('' for an unknown
+    module).
+    """
     top, part = (f"split_part({module}, '.', {number})" for number in (1, 2))
     return (
         f"CASE WHEN {module} = '' THEN NULL WHEN {top} = 'ray' THEN CASE "
@@ -64,7 +68,7 @@ def origin_of(module: str) -> str:
 
 
 def _operator_of_library(func: str, module: str) -> str:
-    """SQL for the operator of a function of a library with operators, NULL for all others."""
+    """SQL for the operator of a function, or NULL if its library has no operators."""
     cases = " ".join(
         f"WHEN starts_with({module} || '.', '{library}.') "
         f"THEN CASE {rules.format(func=func, module=module)} "
@@ -75,7 +79,9 @@ def _operator_of_library(func: str, module: str) -> str:
 
 
 def operator_of(func: str, module: str) -> str:
-    """SQL for the operator of a function and its module. NULL if unknown, or for a function of the user."""
+    """SQL for the operator of a function with this module, or NULL if that is unknown or the function is the
+    user's.
+    """
     return f"coalesce({_operator_of_library(func, module)}, nullif({origin_of(module)}, '{USER}'))"
 
 
@@ -84,9 +90,9 @@ def is_internal(func: str, module: str) -> str:
     return f"coalesce(ends_with({_operator_of_library(func, module)}, '{_INTERNALS}'), false)"
 
 
-#: SQL for rows (func, origin, operator), NULL where unknown. All methods of a class have one origin. A name
-#: used by both the user and a library is attributed to the user. (DuckDB cannot optimize the CASE over a
-#: column that is NULL throughout, hence ''.)
+#: Query for rows (func, origin, operator), with NULL for unknown values. All methods of a class have the same
+#: origin. A name used by both the user and a library is attributed to the user. DuckDB cannot optimize the
+#: CASE over a column that has only NULL, hence ''.
 ORIGINS = f"""
 SELECT func, origin, CASE WHEN origin != '{USER}' THEN operator END AS operator
 FROM (
@@ -101,23 +107,24 @@ FROM (
         WHERE func IS NOT NULL)
     GROUP BY func WINDOW of_class AS (PARTITION BY coalesce({class_of("func")}, func)))
 """
-#: Whether a row of :data:`ORIGINS` is a library's function that is not known to run user code.
+#: Whether a row of :data:`ORIGINS` is a function of a library that is not known to run user code.
 _IS_INTERNAL = f"(operator = origin OR ends_with(operator, '{_INTERNALS}'))"
-#: Whether an attempt runs user code. Excludes a library's internals, but not unknown functions.
+#: Whether an attempt runs user code. This excludes internals of libraries, but not unknown functions.
 IS_MINE = (
     f"coalesce({function_name('attempts')}, '') NOT IN (SELECT func FROM ({ORIGINS}) WHERE {_IS_INTERNAL})"
 )
-#: Whether an attempt belongs to this operator, or its function has this name. ``?``: the operator, twice.
+#: Whether an attempt belongs to an operator, or its function has that name. ``?``: the operator's name,
+#: twice.
 OF_OPERATOR = f"{function_name('attempts')} IN (SELECT func FROM ({ORIGINS}) WHERE operator = ? OR func = ?)"
 
 
 def is_operator(name: str) -> bool:
-    """Whether a name is that of an operator of Ray's libraries, not of a function."""
+    """Whether a name is that of an operator of one of Ray's libraries, not of a function."""
     return name.startswith(tuple(prefix for prefix, _ in _OPERATORS.values()))
 
 
 def origins(reader: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str | None]]:
-    """Function -> its origin and operator, where known."""
+    """Function -> its origin and operator, for functions whose origin is known."""
     found = reader.execute(
         f"SELECT func, origin, operator FROM ({ORIGINS}) WHERE origin IS NOT NULL"
     ).fetchall()
@@ -125,7 +132,7 @@ def origins(reader: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str | Non
 
 
 def operators(reader: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Library function -> its operator, unless they have the same name."""
+    """Library function -> its operator. Functions that have the same name as their operator are omitted."""
     return {
         func: operator
         for func, (_, operator) in origins(reader).items()
@@ -134,7 +141,9 @@ def operators(reader: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 
 class HiddenLibrary(TypedDict):
-    """A library, by the operator of its internals, and how many of these there are."""
+    """A library, identified by the operator of its internals, and how many internal functions and attempts it
+    has.
+    """
 
     library: str
     functions: int
@@ -142,7 +151,7 @@ class HiddenLibrary(TypedDict):
 
 
 def libraries(reader: duckdb.DuckDBPyConnection, where: Where) -> list[HiddenLibrary]:
-    """Libraries whose internals are among the attempts selected by ``where``."""
+    """Libraries with internals among the attempts selected by ``where``."""
     counted = (
         f"SELECT {function_name('attempts')} AS func, count(*) AS n FROM attempts{where.sql} GROUP BY func"
     )

@@ -1,4 +1,4 @@
-"""Shared by all lists: conditions, sort orders, keyset cursors and pages."""
+"""Code that all lists share: conditions, sort orders, keyset cursors and pages."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Where:
         return f" WHERE {' AND '.join(self.clauses)}" if self.clauses else ""
 
     def named(self) -> tuple[str, dict[str, Any]]:
-        """All conditions as one, with named parameters ($p0, ...) instead of question marks, and their
-        values.
+        """All conditions joined into one, with named parameters ($p0, ...) instead of question marks, and the
+        parameters' values.
         """
         parts = " AND ".join(self.clauses).split("?")
         named = {f"p{number}": value for number, value in enumerate(self.values)}
@@ -52,23 +52,23 @@ class Where:
         self.values.extend(values)
 
 
-#: Length of the IDs in these columns. Shorter texts are prefixes.
+#: Length of the IDs in these columns. Shorter values are prefixes.
 _ID_LENGTHS = {"node_id": 56, "worker_id": 56, "actor_id": 32, "placement_group_id": 36, "job_id": 8}
-#: Minimum length of a prefix of an ID. The UI and the command line abbreviate IDs to prefixes.
+#: Minimum length of a prefix that stands for an ID. The UI and the command line abbreviate IDs to prefixes.
 MIN_PREFIX = 4
 
 
 def equals(field: str, value: str, column: str | None = None) -> str:
-    """SQL that tests whether a field equals its one parameter, or is an ID that begins with it.
+    """SQL with one parameter that tests whether a field equals it, or is an ID that begins with it.
 
-    ``column``: where the field is, if not in a column of its name.
+    ``column``: the column with the field, if it does not have the field's name.
     """
     is_prefix = MIN_PREFIX <= len(value) < _ID_LENGTHS.get(field, 0)
     return f"starts_with({column or field}, ?)" if is_prefix else f"{column or field} = ?"
 
 
 def choices(field: str, text: str, known: Sequence[str]) -> list[str]:
-    """The comma-separated values of a filter, in upper case. Raises BadQuery for an unknown one."""
+    """The comma-separated values of a filter, in upper case. Raises BadQuery for an unknown value."""
     values = [value.strip().upper() for value in text.split(",") if value.strip()]
     for value in values:
         if value not in known:
@@ -77,12 +77,14 @@ def choices(field: str, text: str, known: Sequence[str]) -> list[str]:
 
 
 def encode_cursor(values: Sequence[Any]) -> str:
-    """Encode the sort order and the last row's key as an opaque text."""
+    """Encode the sort order and the last row's key as an opaque string."""
     return base64.urlsafe_b64encode(msgspec.json.encode(list(values))).decode().rstrip("=")
 
 
 def decode_cursor(cursor: str, sort: str, *types: list[type]) -> list[Any]:
-    """Decode a cursor whose values have one of ``types``. Raises BadQuery."""
+    """Decode a cursor. After the sort order, its values must match one of the lists of ``types``. Raises
+    BadQuery.
+    """
     try:
         values = msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except ValueError as error:
@@ -101,7 +103,7 @@ def decode_cursor(cursor: str, sort: str, *types: list[type]) -> list[Any]:
 
 
 def direction_of(sort: str, allowed: Sequence[str]) -> tuple[str, bool]:
-    """The field to sort by, and whether in descending order (``-field``). Raises BadQuery."""
+    """The field to sort by, and whether to sort in descending order (``-field``). Raises BadQuery."""
     descending = sort.startswith("-")
     name = sort.removeprefix("-")
     if name not in allowed:
@@ -126,11 +128,12 @@ def count_and_edge(
     descending: bool,
     limit: int,
 ) -> int:
-    """Number of ``rows`` (SQL) that match. Narrows ``where`` to a page of them.
+    """Number of ``rows`` (SQL) that match ``where``. Afterwards, ``where`` selects only the rows of one page.
 
-    ``after``: the cursor's condition; ``key``: the first sort column. The remaining rows are the page and any
-    others with the key of its last row: sorting 100,000 full rows costs three times as much. Must run in the
-    same transaction as the query for the page, or rows could be missing from it.
+    ``after``: the cursor's condition. ``key``: the first sort column. The rows that ``where`` then selects
+    are the page, and any others with the same key as its last row. This is three times as fast as sorting
+    100,000 full rows. It must run in the same transaction as the query for the page, or rows could be missing
+    from the page.
     """
     aggregate, operator = ("max", ">=") if descending else ("min", "<=")
     filtered = f" FILTER ({' AND '.join(after.clauses)})" if after.clauses else ""
@@ -146,12 +149,12 @@ def count_and_edge(
 
 
 def like(text: str) -> str:
-    """Escape a text for use inside an ILIKE pattern."""
+    """An ILIKE pattern that matches strings which contain ``text``."""
     return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
 
 
 def literal(text: str) -> str:
-    """A constant as an SQL literal. Use parameters for values from requests."""
+    """``text`` as an SQL literal. Only for constants: use parameters for values from requests."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -161,6 +164,8 @@ def fields_of(row: Mapping[str, Any], schema: Any) -> Row:
 
 
 def rows_of(cursor: duckdb.DuckDBPyConnection) -> list[Any]:
-    """All rows of a result, as dicts. The type of a row is that of the function which selects the columns."""
+    """All rows of a result, as dicts. The caller, which selects the columns, declares the type of the
+    rows.
+    """
     names = [column[0] for column in cursor.description or ()]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

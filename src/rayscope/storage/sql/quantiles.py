@@ -13,10 +13,11 @@ def bucket(duration: str) -> str:
 
 
 def quantile(share: float, where: str = "true") -> str:
-    """SQL for a quantile of durations, from rows of counts by :func:`bucket`. NULL without rows.
+    """SQL for a quantile of durations, from rows with a count per :func:`bucket`. NULL if there are no rows.
 
-    Columns: ``took_n`` durations from ``min_took`` to ``max_took``, assumed to be spread evenly, ``below`` in
-    lower buckets, ``took_of`` in total. Exact for up to two in a bucket.
+    Columns of the rows: the bucket has ``took_n`` durations from ``min_took`` to ``max_took``, which are
+    assumed to be spread evenly. ``below`` durations are in lower buckets, and there are ``took_of`` in total.
+    The result is exact if a bucket has at most two durations.
     """
     rank = f"({share} * (took_of - 1))"
 
@@ -33,8 +34,10 @@ def quantile(share: float, where: str = "true") -> str:
 
 
 def ranked(rows: str, by: str) -> str:
-    """SQL that adds the columns ``below`` and ``took_of``, which :func:`quantile` reads, to the rows of
-    counts in ``rows``. ``by``: columns that identify a group of durations.
+    """SQL that adds the columns ``below`` and ``took_of``, which :func:`quantile` reads, to ``rows`` of
+    counts per bucket.
+
+    ``by``: columns that identify a group of durations.
     """
     return (
         f"SELECT *, sum(took_n) OVER (PARTITION BY {by} ORDER BY bucket NULLS LAST) - took_n AS below, "

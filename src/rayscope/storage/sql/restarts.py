@@ -1,4 +1,4 @@
-"""Restarts of actors, and why the previous worker ended."""
+"""SQL for the restarts of actors, and why the previous worker ended."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from __future__ import annotations
 def restarts(condition: str) -> str:
     """SQL for the restarts of the actors that match ``condition``.
 
-    Columns: those of ``actor_rows``, ``step`` (JSON of the change of state), and ``message``: the exit of the
-    actor's previous worker, NULL if it was not recorded.
+    Columns: those of ``actor_rows``, ``step`` (the change of state as JSON), and ``message`` (why the actor's
+    previous worker exited, or NULL if that was not recorded).
     """
     return f"""
 SELECT r.*, nullif(concat_ws(': ', exit_type, exit_detail), '') AS message

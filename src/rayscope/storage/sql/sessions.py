@@ -31,14 +31,14 @@ def nodes(file: SessionFile) -> list[Row]:
 
 
 def span_count(file: SessionFile) -> int:
-    """How many spans are on record that are not phases of a task (``ray.get`` and the like)."""
+    """Number of recorded spans that are not phases of a task (``ray.get`` and the like)."""
     with file.reader() as reader:
         found = reader.execute("SELECT count(*) FROM span_rows").fetchone()
     return int(found[0]) if found else 0
 
 
 def counts(file: SessionFile) -> dict[str, dict[str, int]]:
-    """Attempts and entities by state, and ``span`` (first and last time seen) in ns."""
+    """``tasks`` or the view of an entity kind -> state -> number of attempts or entities."""
     result: dict[str, dict[str, int]] = {}
     with file.reader() as reader:
         result["tasks"] = dict(reader.execute(COUNT_STATES).fetchall())
@@ -53,7 +53,7 @@ def counts(file: SessionFile) -> dict[str, dict[str, int]]:
 
 
 def time_range(file: SessionFile) -> tuple[int | None, int | None]:
-    """The first and the last time that any attempt tells (ns)."""
+    """The first and the last time at which an attempt was submitted, started, or ended (ns)."""
     with file.reader() as reader:
         row = reader.execute(f"SELECT min({CREATED}), max(coalesce({END}, {START}, {CREATED})) FROM attempts")
         found = row.fetchone()
@@ -72,14 +72,16 @@ def resources_total(file: SessionFile) -> dict[str, float]:
     return total
 
 
-#: The GCS declares failed what ran on a worker 1 s after its death, and what is left of a job 15 s after its
-#: end (``gcs_mark_task_failed_on_worker_dead_delay_ms``, ``..._on_job_done_delay_ms``).
+#: Time (ns) by which the GCS has declared attempts of a dead worker or an ended job failed. It does so 1 s
+#: after a worker's death and 15 s after a job's end (``gcs_mark_task_failed_on_worker_dead_delay_ms``,
+#: ``..._on_job_done_delay_ms``).
 _ORPHAN_NS = 20 * 10**9
 
 
 def orphans(file: SessionFile) -> int:
-    """How many attempts have not ended although their worker or job has, so long ago that Ray's GCS has
-    declared them failed: no event says that.
+    """Number of attempts without a recorded end whose worker or job ended at least 20 s ago.
+
+    Ray's GCS has declared them failed by then, but sends no event about it.
     """
     before_ns = time.time_ns() - _ORPHAN_NS
     with file.reader() as reader:
@@ -94,7 +96,7 @@ def orphans(file: SessionFile) -> int:
 
 
 class Losses(TypedDict):
-    """What is missing from a record. ``by``: a row for each kind of loss that Ray counted."""
+    """The data that is missing from a record. ``by``: one row for each kind of loss that was counted."""
 
     total: int
     spans: int
@@ -104,7 +106,9 @@ class Losses(TypedDict):
 
 
 def dropped(file: SessionFile) -> Losses:
-    """What is missing from the record: what Ray counted as lost, and attempts whose definition is missing."""
+    """The data that is missing from the record: losses that were counted, and attempts without a definition
+    or a start.
+    """
     with file.reader() as reader:
         by = rows_of(
             reader.execute(

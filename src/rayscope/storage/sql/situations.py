@@ -19,14 +19,17 @@ from rayscope.storage.sql.execution import (
     is_driver,
 )
 
-#: Attempts that were submitted and had not ended at $at.
+#: SQL: whether an attempt was submitted and had not ended at the time $at.
 IN_FLIGHT = f"{NOT_DRIVER} AND {CREATED} <= $at AND coalesce({END}, {FOREVER}) > $at"
-#: Those that a worker had begun to run.
+#: SQL: whether an attempt was in flight at the time $at, and a worker had begun to run it.
 ON_WORKER = f"{IN_FLIGHT} AND worker_id IS NOT NULL AND {START} <= $at"
 
 
 def _reached(value: str) -> str:
-    """SQL for the situation at $at, or of its begin: the last phase that has begun by then."""
+    """SQL for an attempt's situation at $at, which is the last phase that had begun by then.
+
+    If ``value`` is not empty, the SQL is for when that phase began.
+    """
     begins = execution.BEGINS
     cases = []
     for number, (name, begin) in reversed(list(enumerate(begins))):
@@ -51,8 +54,8 @@ CREATE TEMP TABLE blocked AS
 SELECT * FROM ({BLOCKED_AT}) AS b WHERE {is_driver("task")} OR EXISTS (
     SELECT 1 FROM flight f WHERE f.task_hi = b.task_hi AND f.task_lo = b.task_lo AND f.attempt = b.attempt)
 """
-#: A blocking call stops the event loop of its async actor. Ray reports later calls as running, but they have
-#: not executed anything.
+#: Marks calls as queued if a blocking call had stopped the event loop of their async actor before they began.
+#: Ray reports them as running, but they have not executed anything.
 _STUCK = """
 UPDATE flight SET situation = 'queued' FROM (
     SELECT f.worker_id, min(b.begin_ns) AS begin_ns
@@ -69,7 +72,7 @@ UPDATE flight SET situation = 'blocked', since = b.begin_ns FROM (
     SELECT task_hi, task_lo, attempt, min(begin_ns) AS begin_ns FROM blocked GROUP BY ALL) b
 WHERE b.task_hi = flight.task_hi AND b.task_lo = flight.task_lo AND b.attempt = flight.attempt
 """
-#: Whether a row ``e`` of ``edge_rows`` is a task's value that a wait is for.
+#: SQL: whether a row ``e`` of ``edge_rows`` is a return value that a wait is for.
 AWAITED = f"(e.kind IN ('get', 'wait') OR starts_with(e.kind, 'blocked:')) AND e.object_index < {FIRST_PUT}"
 
 
@@ -81,11 +84,13 @@ def create_flight(
     counted: str = "true",
     values: Mapping[str, Any] | None = None,
 ) -> None:
-    """Create the temporary tables ``flight`` and ``blocked`` for the attempts at $at selected by ``where``.
+    """Create the temporary tables ``flight`` and ``blocked`` for the attempts selected by ``where`` at
+    ``at_ns``.
 
-    ``flight`` has each attempt's ``situation``, ``since`` when (ns) it is in it, and ``counted``, the value
-    of that condition. ``blocked`` has the waits of these attempts and of all drivers: ``task_hi``,
-    ``task_lo``, ``attempt``, ``begin_ns`` and ``call``. ``values``: further parameters of the conditions.
+    ``flight`` has each attempt's ``situation``, ``since`` (when that situation began, ns), and ``counted``,
+    the value of the condition ``counted``. ``blocked`` has the waits of these attempts and of all drivers:
+    ``task_hi``, ``task_lo``, ``attempt``, ``begin_ns`` and ``call``. ``values``: further parameters of the
+    conditions.
     """
     started = execution.with_worker_starts(where)
     reader.execute(_FLIGHT.format(started=started, counted=counted), {"at": at_ns, **(values or {})})

@@ -1,4 +1,4 @@
-"""Names of workers: their actor, or the functions that they ran."""
+"""Names for workers: their actor, or the functions that they ran."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rayscope.storage.sql.internal import job_of_driver
 from rayscope.storage.sql.lanes import NAME
 from rayscope.storage.sql.pages import Row, rows_of
 
-#: Number of functions in a worker's name: the first that it ran, so that the name is stable.
+#: Maximum number of functions in a worker's name. They are the first that it ran, so that the name is stable.
 NAMED_FUNCTIONS = 3
 
 DRIVERS_JOB = job_of_driver("r.")
-#: SQL for the job of any row ``r``. Ray itself reports the jobs of few workers.
+#: SQL for the job of any row ``r`` of ``worker_rows``. Ray itself reports the job of only a few workers.
 JOB_OF_WORKER = f"""coalesce(r.job_id, {DRIVERS_JOB},
     (SELECT max(a.job_id) FROM actor_rows a WHERE a.worker_id = r.id),
     (SELECT max(t.job_id) FROM attempts t WHERE t.worker_id = r.id))"""
@@ -44,8 +44,10 @@ LEFT JOIN worker_rows r ON r.id = w.worker_id
 
 
 def worker_names(reader: duckdb.DuckDBPyConnection, worker_ids: Collection[str]) -> dict[str, Row]:
-    """Worker -> ``actor_id``, ``actor_class``, ``actor_name``, the first ``functions`` that it ran, their
-    number ``functions_total``, and ``job_id``. Unknown values are None.
+    """Worker ID -> ``actor_id``, ``actor_class``, ``actor_name``, ``functions`` (the first that it ran),
+    ``functions_total`` (how many it ran), and ``job_id``.
+
+    Unknown values are None.
     """
     if not worker_ids:
         return {}
@@ -54,7 +56,9 @@ def worker_names(reader: duckdb.DuckDBPyConnection, worker_ids: Collection[str])
 
 
 def name_lanes(reader: duckdb.DuckDBPyConnection, lanes: list[Row], by: str) -> None:
-    """Add the functions that identify a worker to rows of lanes."""
+    """Add the functions that name a worker to rows of lanes. If the lanes are not workers, no functions are
+    added.
+    """
     names = worker_names(reader, [lane["lane"] for lane in lanes]) if by == "worker" else {}
     for lane in lanes:
         name = names.get(lane["lane"])
@@ -63,7 +67,7 @@ def name_lanes(reader: duckdb.DuckDBPyConnection, lanes: list[Row], by: str) -> 
 
 
 def job_scripts(reader: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Job or submission -> the script that it runs, if it was reported."""
+    """ID of a job or submission -> the script that it runs. Those that did not report one are omitted."""
     found: list[tuple[Any, ...]] = reader.execute(
         "SELECT id, submission_id, entrypoint FROM job_rows WHERE entrypoint != ''"
     ).fetchall()
