@@ -140,7 +140,7 @@ def channels(alerts: CurrentAlerts) -> Json[schemas.ChannelsAnswer]:
 def exported(
     alerts: CurrentAlerts, rule: Annotated[list[str] | None, Query(max_length=100)] = None
 ) -> Response:
-    """Return all rules, or the named ones, as a file that Prometheus loads."""
+    """Return all rules, or the named ones, as a rule file that Prometheus can load."""
     known = alerts.rules.rules
     chosen = known if rule is None else [named(known, name) for name in rule]
     return Response(export(chosen), media_type="application/yaml")
@@ -150,7 +150,7 @@ def exported(
 def tested(
     records: CurrentRecords, metrics: CurrentMetrics, alerts: CurrentAlerts, body: schemas.TestBody
 ) -> Json[schemas.TestAnswer]:
-    """Test a rule against the record: when would it have fired? Changes nothing."""
+    """Test a rule against the recorded data: return when it would have fired. Changes nothing."""
     chosen = records.resolve(body.session)
     rule = _parse_rule(alerts, body)
     first_ns, _ = records.read_cached(chosen, "time range", sessions_sql.time_range)
@@ -260,7 +260,7 @@ def _rule_info(rule: Rule) -> schemas.RuleDefinition:
 def _silence_info(silence: Silence, now_ns: int) -> schemas.SilenceInfo:
     return {
         "id": silence.id,
-        # SilenceBody allows no other operators.
+        # The cast is safe because SilenceBody allows no other operators.
         "matchers": [
             {"label": each.label, "op": cast(schemas.Operator, each.op), "value": each.value}
             for each in silence.matchers

@@ -1,4 +1,4 @@
-"""Evaluates a rule on recorded series, to find when it would have fired."""
+"""Evaluates a rule on recorded series to find out when it would have fired."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rayscope.storage.errors import BadQuery
 
 _MAX_EVALUATIONS = 20_000
 _MAX_TRANSITIONS = 500
-#: Maximum number of queries by the rule's templates over all evaluations.
+#: Maximum number of queries that the rule's templates may make in all evaluations together.
 _MAX_QUERIES = 1000
 
 
@@ -25,11 +25,11 @@ def backtest(
     end_ns: int,
     rendering: Callable[[SeriesStore, int], Rendering] = lambda *_: Rendering(),
 ) -> schemas.TestResult:
-    """Evaluate a rule from start to end at its own interval, as if it had been active then.
+    """Evaluate a rule from ``start_ns`` to ``end_ns`` at its own interval, as if it had been active then.
 
     The result has the first 500 ``transitions`` (``left_out`` counts the others), ``fired`` (the number of
-    alerts that fired), and ``evaluations``. ``rendering`` returns the context of the rule's templates at a
-    time. Raises BadQuery for a range that is too long for the interval.
+    alerts that fired), and ``evaluations``. ``rendering`` returns the context of the rule's templates for a
+    time. Raises BadQuery if the range is too long for the interval.
     """
     step_ns = rule.interval_ns
     evaluations = (end_ns - start_ns) // step_ns + 1

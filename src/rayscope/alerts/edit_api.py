@@ -19,7 +19,9 @@ Name = Annotated[str, InPath(min_length=1, max_length=100)]
 
 
 def _refuse_simple_form(body: Any) -> Any:
-    """Reject a rule in another form with an error that shows it in Rayscope's form."""
+    """Reject a rule that has ``metric`` instead of ``expr``, with an error that shows it in Rayscope's
+    form.
+    """
     if (text := as_rule_file(body)) is not None:
         raise ValueError(f"A rule needs `expr`. As a file of rules this one is:\n{text}")
     return body
@@ -46,14 +48,14 @@ def put_rule(alerts: CurrentAlerts, name: Name, body: NewRule) -> Json[schemas.C
 
 @router.delete("/api/v1/alerts/rules/{name}")
 def delete_rule(alerts: CurrentAlerts, name: Name) -> Json[schemas.Changed]:
-    """Remove a rule of ``ui.yml``. A built-in rule that it replaced is back."""
+    """Remove a rule from ``ui.yml``. If it had replaced a built-in rule, that one is restored."""
     editing.delete_rule(alerts.folder, name)
     return _changed(alerts, name)
 
 
 @router.put("/api/v1/alerts/rules/{name}/enabled")
 def switch_rule(alerts: CurrentAlerts, name: Name, body: schemas.EnabledBody) -> Json[schemas.Changed]:
-    """Turn any rule on or off."""
+    """Turn a rule on or off, whichever file it is in."""
     known = alerts.rules
     named((*known.rules, *known.disabled), name)
     editing.switch_rule(alerts.folder, name, body.enabled)

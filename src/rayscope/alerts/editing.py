@@ -1,7 +1,7 @@
-"""Rules and channels that the operator changes, written to the files that the server reads.
+"""Lets the operator change rules and channels, by writing to the files that the server reads.
 
-Rules go to ``ui.yml``, so that hand-written files keep their comments. All channels are in one file, and a
-changed channel replaces its own entry. Changes are checked by the code that reads the files.
+Rules go to ``ui.yml``, so that hand-written files keep their comments. All channels are in one file, in which
+a changed channel replaces its own entry. Changes are checked with the code that reads the files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rayscope.storage.errors import BadQuery, NotFound, StoreError
 
 RULES_FILE = "ui.yml"
 _GROUP = "ui"
-#: Keys of a channel's entry that Rayscope reads. The channel's type reads all others.
+#: Keys of a channel's entry that Rayscope reads. All others are settings of the channel's type.
 _OURS = {
     "name",
     "type",
@@ -34,12 +34,12 @@ _OURS = {
     "group_interval",
     "repeat_interval",
 }
-#: Serializes changes, because each one starts from the file that the previous one wrote.
+#: Serializes changes, because each change starts from the file that the previous one wrote.
 _lock = threading.Lock()
 
 
 def put_rule(folder: Path, name: str, rule: Mapping[str, Any]) -> None:
-    """Add a rule to the UI's file, or replace it. Raises BadQuery if it could not be read back."""
+    """Add a rule to the UI's file, or replace it. Raises BadQuery if the rule is invalid."""
 
     def change(document: dict[str, Any]) -> None:
         rules = _rules(document)
@@ -50,7 +50,7 @@ def put_rule(folder: Path, name: str, rule: Mapping[str, Any]) -> None:
 
 
 def delete_rule(folder: Path, name: str) -> None:
-    """Remove a rule from the UI's file, which restores a built-in one of that name. Raises NotFound."""
+    """Remove a rule from the UI's file. This restores a built-in rule of that name. Raises NotFound."""
 
     def change(document: dict[str, Any]) -> None:
         rules = _rules(document)
@@ -64,7 +64,7 @@ def delete_rule(folder: Path, name: str) -> None:
 
 
 def switch_rule(folder: Path, name: str, enabled: bool) -> None:
-    """Turn a rule on or off, in any file."""
+    """Turn a rule on or off, whichever file it is in."""
 
     def change(document: dict[str, Any]) -> None:
         _switch(document, "enable", name, on=enabled)
@@ -74,10 +74,10 @@ def switch_rule(folder: Path, name: str, enabled: bool) -> None:
 
 
 def put_channel(folder: Path, name: str, fields: Mapping[str, Any], config: Mapping[str, Any] | None) -> None:
-    """Add a channel, or replace it. Raises BadQuery if it could not be used.
+    """Add a channel, or replace it. Raises BadQuery if the channel could not be used.
 
-    ``config`` has the channel's addresses and secrets, all of them. None keeps the current ones, so that a
-    secret never goes to an address that was set separately.
+    ``config`` has all of the channel's addresses and secrets. None keeps the current ones. They cannot be
+    changed one by one, so that a secret is never sent to an address that was set separately.
     """
 
     def change(document: dict[str, Any]) -> None:
@@ -112,7 +112,9 @@ def delete_channel(folder: Path, name: str) -> None:
 
 
 def _place(channels: list[Any], name: str) -> int | None:
-    """Return the index of the channel. A channel without a name is named by its number."""
+    """Return the index of the channel of that name. A channel without a name is called ``channel-`` and its
+    number.
+    """
     for at, each in enumerate(channels):
         if isinstance(each, dict) and str(each.get("name") or f"channel-{at + 1}") == name:
             return at
@@ -138,7 +140,7 @@ def _edit_rules(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     with _lock:
         path = folder / RULES_FILE
         text = _text(path)
-        parse_rules(text, RULES_FILE)  # report problems of the file before changing it
+        parse_rules(text, RULES_FILE)  # report problems of the existing file before changing it
         document = parse_yaml(text) or {}
         change(document)
         text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
@@ -178,7 +180,7 @@ def _text(path: Path) -> str:
 
 
 def _write(path: Path, text: str, mode: int) -> None:
-    """Write a file with ``mode``. An existing file keeps its own mode, limited to ``mode``."""
+    """Write a file with ``mode``. An existing file keeps its own mode, except for the execute bits."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():

@@ -1,4 +1,4 @@
-"""The state of alerts on disk: JSON documents."""
+"""Stores the state of alerts on disk, as JSON documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def save(path: Path, document: Any) -> bool:
-    """Write a document. Returns whether that succeeded."""
+    """Write a document to a file. Returns whether that succeeded."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, msgspec.json.encode(document))
@@ -27,9 +27,10 @@ def save(path: Path, document: Any) -> bool:
 
 
 def load(path: Path, decoder: msgspec.json.Decoder[T], new: T) -> T:
-    """Read a document, or return ``new`` if there is none. A damaged file is set aside first.
+    """Read a document, or return ``new`` if there is none or it is damaged. A damaged file is renamed.
 
-    Raises StoreError if it cannot be read now, because continuing with ``new`` would soon overwrite it.
+    Raises StoreError if the file cannot be read at the moment, because continuing with ``new`` would soon
+    overwrite it.
     """
     try:
         return decoder.decode(path.read_bytes())

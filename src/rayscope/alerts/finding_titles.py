@@ -1,4 +1,6 @@
-"""Chinese titles of findings, for the Chinese texts of alerts. The UI has the same (``zh.insights.ts``)."""
+"""Chinese titles of findings, for the Chinese texts of alerts. The UI has the same titles
+(``zh.insights.ts``).
+"""
 
 from __future__ import annotations
 
@@ -53,6 +55,6 @@ FINDING_TITLES_ZH = {
 
 
 def with_chinese_title(labels: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the labels of a series, with the Chinese ``title`` if they describe a finding."""
+    """Return the labels of a series. If they describe a finding, their ``title`` is in Chinese."""
     title = FINDING_TITLES_ZH.get(labels.get("kind", ""))
     return {**labels, "title": title} if title and "title" in labels else labels

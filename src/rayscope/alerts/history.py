@@ -20,16 +20,18 @@ from rayscope.storage.errors import StoreError
 
 MAX_EVENTS = 500
 _POINTS = 60
-#: Time before the condition began to hold for which a transition's series is kept, in ns.
+#: A transition's series is kept from this time (ns) before the condition began to hold.
 _BEFORE_NS = 60 * 10**9
 _LONGEST_NS = 3600 * 10**9
 
-#: Labels of a series without those that its rule sets.
+#: Labels of a series, without those that the rule sets.
 _Own = frozenset[tuple[str, str]]
 
 
 class Event(msgspec.Struct, frozen=True):
-    """A recorded transition. ``times_ms`` and ``values`` are the compared series up to the transition."""
+    """A recorded transition. ``times_ms`` and ``values`` are the series that the rule compares, up to the
+    transition.
+    """
 
     time_ns: int
     rule: str
@@ -46,7 +48,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class SavedState(msgspec.Struct):
-    """A session's state that survives restarts of the server. ``alerts`` are by rule and fingerprint."""
+    """A session's state that survives restarts of the server. ``alerts``: rule -> fingerprint -> alert."""
 
     alerts: dict[str, Alerts] = {}
     events: list[Event] = []
@@ -57,7 +59,9 @@ _SAVED_STATE = msgspec.json.Decoder(SavedState)
 
 
 class RuleValues(NamedTuple):
-    """A rule's result at ``time_ns``. ``stamp`` is that of the metrics ``names`` just before."""
+    """A rule's result at ``time_ns``. ``stamp`` identifies the samples of the metrics ``names`` just before
+    then.
+    """
 
     vector: list[tuple[Mapping[str, str], float]]
     time_ns: int
@@ -66,7 +70,7 @@ class RuleValues(NamedTuple):
 
 
 class Session:
-    """The alerts of one session, in memory and in its folder."""
+    """The alerts of one session. They are kept in memory and in the session's folder."""
 
     def __init__(self, path: Path) -> None:
         kept = load(path, _SAVED_STATE, SavedState())
@@ -74,14 +78,15 @@ class Session:
         self.alerts = kept.alerts
         self.events: deque[Event] = deque(kept.events, MAX_EVENTS)
         self.evaluated_ns = kept.evaluated_ns
-        #: Next evaluation, last error, cost in s, and last values of each rule.
+        #: Rule -> its next evaluation (ns). Likewise ``errors`` has its last error, ``cost_s`` the time that
+        #: its last evaluation took, and ``matched`` how many series its last result had.
         self.due_ns: dict[str, int] = {}
         self.errors: dict[str, str] = {}
-        #: Why a label or annotation could not be rendered the last time, by rule.
+        #: Rule -> why one of its labels or annotations could not be rendered the last time, or None.
         self.template_errors: dict[str, str | None] = {}
         self.cost_s: dict[str, float] = {}
         self.matched: dict[str, int] = {}
-        #: Last result of each rule's expression.
+        #: Rule -> the last result of its expression.
         self.results: dict[str, RuleValues] = {}
 
     @property
@@ -96,7 +101,7 @@ class Session:
         )
 
     def of(self, *states: State) -> list[Alert]:
-        """Return the alerts in these states, the newest first."""
+        """Return the alerts in these states, newest first."""
         found = [
             each for of_rule in self.alerts.values() for each in of_rule.values() if each.state in states
         ]
@@ -108,7 +113,9 @@ def _since(alert: Alert) -> int:
 
 
 class TransitionSeries:
-    """The series behind one rule's transitions in one turn. Similar alerts share an evaluation."""
+    """The series that caused one rule's transitions in one turn. Alerts with similar ranges share an
+    evaluation.
+    """
 
     def __init__(self, rule: Rule, store: SeriesStore) -> None:
         self._rule, self._store = rule, store
@@ -116,9 +123,9 @@ class TransitionSeries:
 
     def of(self, alert: Alert, end_ns: int) -> tuple[list[int], list[float | None]]:
         """Return the times (ms) and values of an alert's series, or empty lists if there are none."""
-        # At most the last hour: a resolved alert that fired for days ended because of recent values.
+        # Keep at most the last hour: if an alert fired for days, recent values are what ended it.
         since_ns = max(alert.active_ns - _BEFORE_NS, end_ns - _LONGEST_NS)
-        # Ranges have one of four lengths, so that all alerts of a turn share a few evaluations.
+        # Round the length up to one of four, so that all alerts of a turn share a few evaluations.
         shared_ns = _BEFORE_NS
         while shared_ns < end_ns - since_ns:
             shared_ns *= 4
@@ -155,7 +162,7 @@ class TransitionSeries:
 
 
 def event_of(rule: Rule, change: Transition, series: TransitionSeries) -> Event:
-    """Return a transition with the series that caused it."""
+    """Return a transition as an event, with the series that caused it."""
     alert = change.alert
     times, values = series.of(alert, change.time_ns)
     return Event(
@@ -179,6 +186,6 @@ def _finite(value: float | None) -> float | None:
 
 
 def newest_first(events: Sequence[Event]) -> list[schemas.AlertEvent]:
-    """Return events in the API's format."""
-    # Structs are encoded like dicts, without the time and memory for a copy.
+    """Return events in the API's format, newest first."""
+    # The structs are encoded like dicts, so converting them would only take time and memory.
     return cast(list[schemas.AlertEvent], list(reversed(events)))

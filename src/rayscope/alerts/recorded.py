@@ -1,6 +1,6 @@
-"""Recording rules: references to their names are replaced by the recorded expressions.
+"""Recording rules: in expressions, their names are replaced with the recorded expressions.
 
-Prometheus stores the results as series of their own. Rayscope stores nothing.
+Prometheus stores the results of recording rules as series of their own. Rayscope does not store them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 from rayscope.storage.errors import BadQuery
 
 _KEYS = {"record", "expr", "labels"}
-#: Maximum nesting of recorded names within recorded expressions.
+#: Maximum depth to which recording rules may refer to other recording rules.
 _MAX_DEPTH = 10
 #: Maximum length of an expanded expression, in characters.
 _MAX_CHARS = 20_000
 _NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
-#: Strings and matchers (which contain no series names), names, and selectors behind a name.
+#: Matches either a string or matchers, which contain no names of series, or a name and any selector after it.
 _TOKEN = re.compile(
     r"""(?P<other>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|\{(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^}"'])*\})"""
     r"|(?P<name>[A-Za-z_:][A-Za-z0-9_:]*)(?P<selects>\s*[\[{])?"
@@ -26,7 +26,9 @@ _TOKEN = re.compile(
 
 
 def recorded_expression(rule: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the name and the expression of a recording rule, with its labels. Raises BadQuery."""
+    """Return the name of a recording rule, and its expression, which also sets its labels. Raises
+    BadQuery.
+    """
     name, expr, labels = rule["record"], rule.get("expr"), rule.get("labels") or {}
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise BadQuery(f"{str(name)[:60]!r} is not a name of a series.", "Use letters, digits, _ and :.")
@@ -38,7 +40,7 @@ def recorded_expression(rule: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def expand(expr: str, records: Mapping[str, str]) -> str:
-    """Replace the names of ``records`` in ``expr`` by their expressions. Raises BadQuery."""
+    """Replace the names of ``records`` in ``expr`` with their expressions. Raises BadQuery."""
 
     def replace(match: re.Match[str]) -> str:
         name = match["name"]

@@ -52,8 +52,8 @@ _RULE_KEYS = {
 class Rule(msgspec.Struct, frozen=True):
     """One alert rule. Durations are in ns.
 
-    ``value_expr`` is compared with ``threshold`` by ``op``. The three are None if the expression does not
-    compare with a number. ``source`` is the name of the file, or ``shipped``.
+    ``expr`` compares ``value_expr`` with ``threshold`` by ``op``. These three are None if it does not compare
+    with a number. ``source`` is the name of the file, or ``shipped``.
     """
 
     name: str
@@ -71,7 +71,9 @@ class Rule(msgspec.Struct, frozen=True):
 
     @property
     def severity(self) -> str:
-        """``critical``, ``warning``, ``info``, or another value of the label; ``none`` without it."""
+        """The label ``severity``: ``critical``, ``warning``, ``info``, or another value. ``none`` without the
+        label.
+        """
         return self.labels.get("severity", "none")
 
     @property
@@ -89,7 +91,7 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Problem(NamedTuple):
-    """A problem in a file or one of its rules, and the remedy.
+    """A problem with a file or with one of its rules, and the remedy.
 
     ``rule`` is the name of the rule, or "" for the whole file. The UI translates problems whose ``params``
     say ``what`` they are about.
@@ -119,7 +121,9 @@ class _Document(NamedTuple):
 
 
 class RuleSet(NamedTuple):
-    """All rules in order, those that are switched off, problems, and recording rules by name."""
+    """All rules of all files: those that are on, those that are switched off, problems, and recording rules
+    by name.
+    """
 
     rules: tuple[Rule, ...]
     disabled: tuple[Rule, ...]
@@ -128,8 +132,8 @@ class RuleSet(NamedTuple):
 
 
 def duration_ns(text: Any) -> int:
-    """Convert a duration such as ``1m30s`` to ns. Raises BadQuery."""
-    plain = re.fullmatch(r"\d{1,12}(?:\.\d{1,9})?", str(text))  # a number is in seconds
+    """Convert a duration such as ``1m30s``, or a number of seconds, to ns. Raises BadQuery."""
+    plain = re.fullmatch(r"\d{1,12}(?:\.\d{1,9})?", str(text))  # a plain number is in seconds
     try:
         seconds = float(plain[0]) if plain else duration_s(str(text))
     except ValueError as error:
@@ -148,7 +152,7 @@ def duration_text(ns: int) -> str:
 
 
 def parse_rules(text: str, source: str) -> RuleFile:
-    """Parse a file of rules, which may be a ``PrometheusRule`` of Kubernetes. Raises BadQuery."""
+    """Parse the text of a rule file, which may be a ``PrometheusRule`` of Kubernetes. Raises BadQuery."""
     document = _read_document(text)
     rules = _rules(document.groups, source, _records(document.groups))
     return RuleFile(rules, document.disable, document.enable)
@@ -185,8 +189,8 @@ def _rules(
 ) -> list[Rule]:
     """Return the rules in a file's groups. Raises BadQuery.
 
-    With ``refused``, problems of single rules are added to it and these rules are left out. Without it, the
-    first problem is raised.
+    With ``refused``, problems with single rules are added to that list, and these rules are left out. Without
+    it, the first problem is raised.
     """
     rules: list[Rule] = []
     for group in groups:
@@ -215,7 +219,7 @@ def _rules(
 
 
 def _records(groups: list[Any]) -> dict[str, str]:
-    """Return the usable recording rules in groups, by name."""
+    """Return name -> expression of the valid recording rules in a file's groups."""
     records: dict[str, str] = {}
     for group in groups:
         rules = group.get("rules") if isinstance(group, dict) else None
@@ -332,7 +336,7 @@ def _texts(rule: str, key: str, texts: Any) -> dict[str, str]:
 def load_rules(folder: Path) -> RuleSet:
     """Return the shipped rules and those of the files in ``folder``.
 
-    A file or rule that cannot be used becomes a problem, and all others are used.
+    Files and rules that cannot be used are listed as problems. All others are used.
     """
     shipped = parse_rules(SHIPPED.read_text(), "shipped")
     rules = {rule.name: rule for rule in shipped.rules}
@@ -377,14 +381,14 @@ def load_rules(folder: Path) -> RuleSet:
 
 
 def rule_files(folder: Path) -> list[Path]:
-    """Return the files with rules, by name, without the file of channels."""
+    """Return the rule files, ordered by name. The channels' file is not one of them."""
     return sorted(
         path for path in folder.glob("*.y*ml") if path.suffix in (".yml", ".yaml") and path.stem != "channels"
     )
 
 
 def export(rules: Iterable[Rule]) -> str:
-    """Return the rules as a file that Prometheus loads."""
+    """Return the rules as the text of a file that Prometheus can load."""
     groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for rule in rules:
         entry: dict[str, Any] = {"alert": rule.name, "expr": rule.expr}
@@ -398,7 +402,7 @@ def export(rules: Iterable[Rule]) -> str:
     document = {
         "groups": [
             {
-                # Prometheus requires unique names for the groups of a file.
+                # Prometheus requires unique names for the groups in a file.
                 "name": name if names.count(name) == 1 else f"{name} every {duration_text(interval_ns)}",
                 "interval": duration_text(interval_ns),
                 "rules": rules,

@@ -1,4 +1,4 @@
-"""The shapes of alerts' requests and responses, for the OpenAPI description."""
+"""Schemas of the requests and responses for alerts, used in the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AckInfo(TypedDict):
 
 
 class PlainAlert(TypedDict):
-    """One alert without its silences. Times that do not apply are 0.
+    """One alert, without the silences that match it. Times that do not apply are 0.
 
     ``condition`` is the rule's expression with the duration for which it must hold.
     """
@@ -43,7 +43,7 @@ class PlainAlert(TypedDict):
 
 
 class AlertInfo(PlainAlert):
-    """One alert. Times that do not apply are 0. ``silenced_by`` has the silences that match it now.
+    """One alert. Times that do not apply are 0. ``silenced_by`` has the IDs of active silences that match it.
 
     ``condition`` is the rule's expression with the duration for which it must hold.
     """
@@ -53,7 +53,7 @@ class AlertInfo(PlainAlert):
 
 
 class AlertsTopic(TypedDict):
-    """The alerts of a session that are firing or pending, or were when it ended."""
+    """The alerts of a session that are firing or pending, or were firing or pending when it ended."""
 
     live: bool
     firing: int
@@ -63,10 +63,11 @@ class AlertsTopic(TypedDict):
 
 
 class AlertsAnswer(AlertsTopic):
-    """The alerts of a session. If it is not ``live``, ``items`` are those firing or pending at its end.
+    """The alerts of a session. If it is not ``live``, ``items`` are those that were firing or pending at its
+    end.
 
-    ``firing`` includes alerts that fired until the session ended. ``info`` of these have the severity
-    ``info``.
+    ``firing`` counts firing alerts, including those that fired until the session ended. ``info`` is how many
+    of them have the severity ``info``.
     """
 
     session: str
@@ -77,7 +78,7 @@ class AlertsAnswer(AlertsTopic):
 
 
 class RuleDefinition(TypedDict):
-    """A rule. ``threshold`` applies to ``value_expr``."""
+    """A rule. The alert's value is that of ``value_expr``, which is compared with ``threshold``."""
 
     name: str
     group: str
@@ -106,19 +107,20 @@ class RuleStatus(TypedDict):
 
 
 class RuleInfo(RuleDefinition, RuleStatus):
-    """A rule and its state in the session. ``threshold`` applies to ``value_expr``.
+    """A rule and its state in the session. ``value_expr`` is compared with ``threshold``.
 
-    ``error`` is why it could not be evaluated, and ``template_error`` why one of its texts could not be
-    rendered. ``unknown_metrics`` are names in a user's rule for which there are no series (yet).
+    ``error`` is why the rule could not be evaluated, and ``template_error`` why one of its labels or
+    annotations could not be rendered. ``unknown_metrics`` are metrics in a user's rule for which there are no
+    series (yet).
     """
 
     enabled: bool
 
 
 class FileProblem(TypedDict):
-    """A rule file, or one of its rules (``rule``, else empty), that cannot be used.
+    """A rule file, or a rule in one, that cannot be used. ``rule`` is empty if the whole file is meant.
 
-    ``params``: ``what`` the message is about, and its values; empty for some messages.
+    ``params``: ``what`` the message is about, and the values in it. It is empty for some messages.
     """
 
     file: str
@@ -139,7 +141,7 @@ class RulesAnswer(TypedDict):
 
 
 class TestedTransition(TypedDict):
-    """A transition of an alert."""
+    """An alert's change of state in a tested rule."""
 
     time_ns: int
     before: State
@@ -150,7 +152,7 @@ class TestedTransition(TypedDict):
 
 
 class AlertEvent(TestedTransition):
-    """A transition, and the series that caused it."""
+    """An alert's change of state, and the series that caused it."""
 
     rule: str
     fingerprint: str
@@ -161,7 +163,7 @@ class AlertEvent(TestedTransition):
 
 
 class HistoryAnswer(TypedDict):
-    """The newest transitions. Only ``kept_at_most`` are kept."""
+    """The newest transitions of a session's alerts. At most ``kept_at_most`` are kept."""
 
     session: str
     items: list[AlertEvent]
@@ -190,7 +192,7 @@ class MatcherBody(Body, extra="forbid"):
 
 
 class SilenceBody(Body):
-    """A new silence: from now, or ``starts_ns``, for ``duration_s``."""
+    """A new silence. It begins now or at ``starts_ns``, and lasts for ``duration_s``."""
 
     matchers: list[MatcherBody] = Field(min_length=1, max_length=20)
     duration_s: float = Field(gt=0, le=366 * 86400)
@@ -221,7 +223,7 @@ class SilencesAnswer(TypedDict):
 
 
 class AckBody(Body):
-    """Acknowledge an alert."""
+    """The acknowledgement of an alert."""
 
     session: str | None = Field(None, max_length=200)
     fingerprint: str = Field(max_length=100)
@@ -230,7 +232,7 @@ class AckBody(Body):
 
 
 class ChannelInfo(TypedDict):
-    """A channel, its targets (without secrets), and the state of its deliveries. Times are in ns or s."""
+    """A channel, its targets (without secrets), and the state of its deliveries."""
 
     name: str
     type: str
@@ -284,7 +286,9 @@ class TestBody(Body):
 
 
 class TestResult(TypedDict):
-    """When a rule would have changed its state. ``left_out`` counts transitions beyond the first ones."""
+    """When a rule's alerts would have changed their state. ``left_out`` counts transitions beyond the first
+    500.
+    """
 
     evaluations: int
     fired: int
@@ -294,7 +298,7 @@ class TestResult(TypedDict):
 
 
 class TestAnswer(TestResult):
-    """When the rule would have changed its state."""
+    """When the tested rule's alerts would have changed their state."""
 
     session: str
     rule: RuleDefinition
@@ -303,7 +307,7 @@ class TestAnswer(TestResult):
 
 
 class RuleBody(Body):
-    """A rule that the operator sets."""
+    """A rule that the operator adds or replaces."""
 
     expr: str = Field(min_length=1, max_length=4000)
     for_s: float = Field(0, ge=0, le=366 * 86400)
@@ -319,7 +323,9 @@ class EnabledBody(Body):
 
 
 class ChannelBody(Body):
-    """A channel. ``config`` has its type's settings, such as ``urls``; null keeps the current ones."""
+    """A channel. ``config`` has the settings of its type, such as ``urls``. Null keeps the current
+    settings.
+    """
 
     type: str = Field(min_length=1, max_length=100)
     config: dict[str, Any] | None = Field(None, max_length=20)

@@ -45,26 +45,26 @@ from rayscope.storage.errors import BadQuery, StoreError
 log = logging.getLogger("rayscope.alerts")
 
 _TICK_S = 1.0
-#: A longer time without evaluations means that the server was away, in ns.
+#: If there were no evaluations for longer than this, the server was not running, in ns.
 _AWAY_NS = 3 * INTERVAL_NS
-#: Pending alerts that were not evaluated for longer start again, in ns.
+#: If pending alerts were not evaluated for longer than this, they start again, in ns.
 _FORGET_NS = 3600 * 10**9
 #: Changes without a transition (values, timers) are saved at least this often, in ns.
 _SAVE_NS = 60 * 10**9
-#: Number of sessions whose alerts stay in memory, unless more are live.
+#: Maximum number of sessions whose alerts stay in memory, unless more are live.
 _SESSIONS = 20
 _MAX_ALERTS = 1000
-#: While a rule's series have no newer sample, its last result stays valid for this long, in ns.
+#: How long a rule's last result is reused while its series get no newer samples, in ns.
 _HOLDS_NS = 5 * 10**9
 
 
 class AlertService:
     """Evaluates the rules of live sessions and notifies channels, between :meth:`start` and :meth:`stop`.
 
-    ``live()`` returns the sessions that are measured, ``store(session)`` their series, and ``home(session)``
-    the folder of a session. ``has_ended(session)`` and ``is_lost(session)`` return whether its cluster has
-    ended, or does not respond now. ``link(session)`` is the session's page and ``url()`` the server's
-    address.
+    ``live()`` returns the sessions whose metrics are being collected, ``store(session)`` their series, and
+    ``home(session)`` a session's folder. ``has_ended(session)`` returns whether its cluster has ended, and
+    ``is_lost(session)`` whether it does not respond now. ``link(session)`` returns the address of the
+    session's page, and ``url()`` that of the server.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class AlertService:
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._machines: dict[str, Machine] = {}
         self._saved_ns: dict[str, int] = {}
-        #: When each session ended. Its channels are notified for a while after that.
+        #: Session -> when it ended. Channels are notified of its ended alerts for a while after that.
         self._ended_ns: dict[str, int] = {}
         self._stamp: object = None
         self.rules = RuleSet((), (), ())
@@ -104,11 +104,11 @@ class AlertService:
         self.reload()
 
     def start(self) -> None:
-        """Start evaluating."""
+        """Start evaluating rules."""
         self._task.start()
 
     def stop(self) -> None:
-        """Stop, and save all state."""
+        """Stop evaluating rules, and save all state."""
         self._task.stop()
         self.notifier.stop()
         with self._lock:
@@ -116,7 +116,7 @@ class AlertService:
                 self._sessions[name].save()
 
     def reload(self) -> None:
-        """Read the rules again if a file was changed, added, or removed."""
+        """Read the rules again if a rule file was changed, added, or removed."""
         try:
             stamp = [(path, path.stat().st_mtime_ns) for path in rule_files(self.folder)]
         except OSError:
@@ -140,7 +140,7 @@ class AlertService:
     def turn(self, now_ns: int) -> None:
         """Evaluate all due rules, and notify the channels.
 
-        Turns are serialized, so that results of an older turn never follow those of a newer one.
+        Turns never overlap, so that results of an older turn cannot overwrite those of a newer one.
         """
         with self._turning:
             self._turn(now_ns)
@@ -164,9 +164,11 @@ class AlertService:
             log.warning("notifications wait: %s", problem.message)
 
     def _save_ended(self, live: Collection[str], now_ns: int) -> dict[str, list[Alert]]:
-        """Save the alerts of sessions that ended since the last turn, so that memory may drop them.
+        """Save the alerts of sessions that ended since the last turn, so that they may be dropped from
+        memory.
 
-        Returns the alerts that ended with them, by session.
+        Returns session -> alerts that ended with it, or shortly before, for sessions that ended within the
+        last 15 minutes.
         """
         ended: dict[str, list[Alert]] = {}
         with self._lock:
@@ -242,7 +244,7 @@ class AlertService:
             with self._lock:
                 alerts = session.alerts.setdefault(rule.name, {})
                 firing = {key for key, alert in alerts.items() if alert.state is State.FIRING}
-            # This asks the cluster, which may take long, so it is done without the lock.
+            # Checking whether the cluster is lost may take long, so do it without the lock.
             lost = bool(firing - rendered.alerts.keys()) and is_lost()
             with self._lock:
                 changes = machine.advance(alerts, rendered.alerts, now_ns, lost)
@@ -256,7 +258,7 @@ class AlertService:
             return False
         except (KeyboardInterrupt, SystemExit):
             raise
-        # a panic of native code is not an Exception; other rules must not fail
+        # Panics of native code are not Exceptions. They must not affect other rules.
         except BaseException as error:
             if rule.name not in session.errors:
                 log.exception("the alert rule %s", rule.name)
@@ -277,7 +279,7 @@ class AlertService:
             return known
 
     def rendering(self, store: SeriesStore, now_ns: int) -> Rendering:
-        """Return the context of a rule's templates for an evaluation at a time."""
+        """Return the context in which a rule's templates are rendered for an evaluation at a time."""
         records = self.rules.records
 
         def query(expr: str) -> list[Sample]:
@@ -291,7 +293,7 @@ class AlertService:
     # Methods for the API.
 
     def active(self, session: str) -> list[Alert]:
-        """Return the alerts that are firing or ended with the session, then the pending ones.
+        """Return the alerts that are firing or ended with the session, and after them the pending ones.
 
         Raises NotFound.
         """
@@ -307,12 +309,12 @@ class AlertService:
             return [msgspec.structs.replace(alert) for alert in self._of(session).of(*states)]
 
     def events(self, session: str) -> list[Event]:
-        """Return the recorded transitions, the oldest first."""
+        """Return the recorded transitions, oldest first."""
         with self._lock:
             return list(self._of(session).events)
 
     def about_rules(self, session: str) -> dict[str, schemas.RuleStatus]:
-        """Return each rule's state here, its number of alerts, its errors, and its cost in s, by rule."""
+        """Return rule -> its state in a session, its number of alerts, its errors, and its cost in s."""
         known = set(self._store(session).names())
         with self._lock:
             found = self._of(session)
@@ -345,7 +347,7 @@ class AlertService:
         raise BadQuery("This alert is not firing (any more).", "GET /api/v1/alerts lists firing alerts.")
 
     def test_channel(self, name: str, session: str, now_ns: int) -> str | None:
-        """Send a test notification. Returns the error, or None. Raises NotFound."""
+        """Send a test notification. Returns the error, or None if it was sent. Raises NotFound."""
         labels = {"alertname": "TestNotification", "severity": "info"}
         alert = Alert(
             "0" * 16,
@@ -366,7 +368,10 @@ class AlertService:
 
 
 def _unknown_metrics(rule: Rule, session: Session, known: Collection[str]) -> list[str]:
-    """Return the names without series. Shipped rules may refer to things that a cluster does not have."""
+    """Return the metrics in a rule for which there are no series.
+
+    Shipped rules are left out, because they may refer to things that a cluster does not have.
+    """
     results = session.results.get(rule.name)
     if rule.source == "shipped" or results is None or results.names is None:
         return []
@@ -374,7 +379,7 @@ def _unknown_metrics(rule: Rule, session: Session, known: Collection[str]) -> li
 
 
 def _log_changes(rule: Rule, changes: Iterable[Transition]) -> None:
-    """Log alerts that fire, are resolved, or end with their cluster. The server prints both levels."""
+    """Log alerts that fire (as warnings), and those that are resolved or end with their cluster (as info)."""
     for change in changes:
         if change.after in (State.FIRING, *OVER):
             level = logging.WARNING if change.after is State.FIRING else logging.INFO
@@ -393,7 +398,7 @@ def _worst(alerts: Iterable[Alert]) -> State:
 def _vector(
     session: Session, rule: Rule, store: SeriesStore, now_ns: int
 ) -> list[tuple[Mapping[str, str], float]]:
-    """Return the result of :func:`evaluate_expr`, or the last result if there are no newer samples."""
+    """Return the result of a rule's expression. The last result is reused if there are no newer samples."""
     last = session.results.get(rule.name)
     stamp = None if last is None or last.names is None else store.stamp(last.names)
     if last is not None and last.stamp == stamp is not None and 0 <= now_ns - last.time_ns < _HOLDS_NS:
@@ -406,7 +411,8 @@ def _vector(
 def evaluate_expr(
     rule: Rule, store: SeriesStore, now_ns: int
 ) -> tuple[frozenset[str] | None, list[tuple[Mapping[str, str], float]]]:
-    """The metrics in a rule's expression (None if they are not all named), and its result at a time.
+    """Return the metrics in a rule's expression (None if some are not given by name), and its result at a
+    time.
 
     Raises StoreError.
     """

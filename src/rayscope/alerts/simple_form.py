@@ -1,6 +1,7 @@
-"""Converts alert rules from the form that introductions to monitoring Ray show.
+"""Converts alert rules from the form that is used in introductions to monitoring Ray.
 
-It has ``id``, ``name``, ``metric``, ``operator``, ``threshold``, ``duration``, and ``severity``.
+A rule in this form has ``id``, ``name``, ``metric``, ``operator``, ``threshold``, ``duration``, and
+``severity``.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from typing import Any
 
 import yaml
 
-#: Expressions for the metrics in such rules: those of the built-in rules ``NodeCpuHigh``, ``NodeMemoryHigh``,
-#: and ``TaskFailureRateHigh``.
+#: Metric in such a rule -> expression. The built-in rules ``NodeCpuHigh``, ``NodeMemoryHigh``, and
+#: ``TaskFailureRateHigh`` use the same expressions.
 METRICS = {
     "cpu_usage": "ray_node_cpu_utilization",
     "memory_usage": "100 * ray_node_mem_used / ray_node_mem_total",
@@ -27,7 +28,7 @@ _DEAD_NODE = "rayscope_node_up == 0"
 
 
 def as_rule_file(body: Any) -> str | None:
-    """Return an equivalent rule file, or None if the rule has another form."""
+    """Return the text of an equivalent rule file, or None if the rule is not in this form."""
     if not isinstance(body, Mapping) or not {"metric", "operator", "threshold"} <= set(body):
         return None
     metric, operator, threshold = (str(body[key])[:200] for key in ("metric", "operator", "threshold"))

@@ -1,4 +1,4 @@
-"""The state machine of alerts, which follows Prometheus' (``rules/alerting.go``), as a pure function.
+"""The state machine of alerts, as a pure function. It follows the one of Prometheus (``rules/alerting.go``).
 
 An alert is one series of a rule's result. This module does not access clocks, stores, or files.
 """
@@ -26,19 +26,22 @@ class State(str, enum.Enum):
     """State of an alert."""
 
     _value_: schemas.State
-    #: The condition does not hold. State of a rule without alerts, and the first state of an alert.
+    #: The condition does not hold. This is the state of a rule without alerts, and the first state of an
+    #: alert.
     INACTIVE = "inactive"
     #: The condition holds, but not yet for the duration of ``for``.
     PENDING = "pending"
-    #: The condition held long enough. It fires until the condition has been false for ``keep_firing_for``.
+    #: The condition held long enough. The alert fires until the condition has been false for
+    #: ``keep_firing_for``.
     FIRING = "firing"
-    #: It fired, and the condition is false now. Kept for a while, so that channels can report the end.
+    #: The alert fired, and the condition is false now. It is kept for a while, so that channels can report
+    #: the end.
     RESOLVED = "resolved"
-    #: It fired until its cluster ended. Kept and sent like a resolved one.
+    #: The alert fired until its cluster ended. It is kept and sent like a resolved alert.
     ENDED = "ended"
 
 
-#: States in which the channels report the end.
+#: States of alerts whose end the channels report.
 OVER = (State.RESOLVED, State.ENDED)
 
 
@@ -57,8 +60,8 @@ class Acknowledgement(msgspec.Struct, frozen=True):
 class Alert(msgspec.Struct):
     """One alert of a rule. Times are in ns since the epoch, or 0 if they do not apply.
 
-    ``keep_ns`` is since when it has been firing only because of ``keep_firing_for``. ``value`` is None if it
-    is not a number.
+    ``keep_ns`` is when the condition became false, if the alert fires only because of ``keep_firing_for``.
+    ``value`` is None if it is not a finite number.
     """
 
     fingerprint: str
@@ -93,7 +96,8 @@ Vector = Sequence[tuple[Mapping[str, str], float]]
 
 
 class Rendered(NamedTuple):
-    """The result of a rule's expression as alerts by fingerprint: labels, annotations, and value.
+    """The result of a rule's expression. ``alerts``: fingerprint -> labels, annotations, and value of an
+    alert.
 
     ``problem`` is the first reason why a label or annotation could not be rendered, or None.
     """
@@ -112,7 +116,9 @@ class Machine:
     def step(
         self, alerts: Alerts, vector: Vector, now_ns: int, rendering: Rendering | None = None
     ) -> list[Transition]:
-        """Call :meth:`render` and :meth:`advance`. If it raises BadQuery, nothing has changed."""
+        """Call :meth:`render`, then :meth:`advance`. May raise BadQuery, and has not changed anything in that
+        case.
+        """
         return self.advance(alerts, self.render(vector, rendering or Rendering()).alerts, now_ns)
 
     def advance(
@@ -122,10 +128,11 @@ class Machine:
         now_ns: int,
         is_lost: bool = False,
     ) -> list[Transition]:
-        """Update ``alerts`` (by fingerprint) with those whose condition holds now. Returns the transitions.
+        """Update ``alerts``, given ``rendered``, the alerts whose condition holds now. Returns the
+        transitions.
 
-        ``is_lost`` means that the cluster does not respond. Then no alert is resolved, because its series may
-        have ended with the cluster.
+        ``is_lost`` means that the cluster does not respond. In that case no alert is resolved, because its
+        series may have ended only because the cluster did.
         """
         changes: list[Transition] = []
 
@@ -175,7 +182,9 @@ class Machine:
         return now_ns - alert.keep_ns < self.rule.keep_firing_ns
 
     def render(self, vector: Vector, rendering: Rendering) -> Rendered:
-        """Return the alerts of an expression's result. Raises BadQuery if two series are the same alert."""
+        """Convert the result of the rule's expression to alerts. Raises BadQuery if two series produce the
+        same alert.
+        """
         alerts: dict[str, tuple[dict[str, str], dict[str, str], float]] = {}
         problems: list[str] = []
 
@@ -207,7 +216,7 @@ class Machine:
 
 
 def fingerprint(labels: Mapping[str, str]) -> str:
-    """Return the hash of an alert's labels, which identifies it."""
+    """Return the hash of an alert's labels, which identifies the alert."""
     text = "\xff".join(f"{name}\xfe{value}" for name, value in sorted(labels.items()))
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
@@ -223,7 +232,7 @@ def end_alerts(alerts: Alerts, now_ns: int) -> list[Transition]:
 
 
 def shift_pending(alerts: Alerts, gap_ns: int) -> None:
-    """Exclude a time of ``gap_ns`` without evaluations from pending alerts, as Prometheus does on restart."""
+    """Do not count ``gap_ns`` without evaluations as pending time, as Prometheus does after a restart."""
     for alert in alerts.values():
         if alert.state is State.PENDING:
             alert.active_ns += gap_ns

@@ -14,7 +14,7 @@ _REMEDY = "See docs/reference/alerts.md for what templates may contain."
 
 
 class Template:
-    """A parsed template. Raises BadQuery if the text is invalid."""
+    """A parsed template. Raises BadQuery if the template is invalid."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_CHARS:
@@ -25,5 +25,5 @@ class Template:
             raise BadQuery(f"The template {text[:100]!r} cannot be read: {error}.", _REMEDY) from error
 
     def fill(self, labels: Mapping[str, str], value: float, rendering: Rendering | None = None) -> str:
-        """Return the text for an alert with these labels and this value. Raises TemplateError."""
+        """Render the template for an alert with these labels and this value. Raises TemplateError."""
         return render(self._nodes, labels, value, rendering or Rendering())

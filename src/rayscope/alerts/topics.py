@@ -13,7 +13,10 @@ _ALERTS = 100
 
 
 def alerts(records: SessionReader, alerts: AlertService, session: str) -> schemas.AlertsTopic:
-    """Return the firing and pending alerts (the first 100), their numbers, and when a session ended."""
+    """Return the firing and pending alerts (the first 100) and how many there are.
+
+    If the session has ended, alerts that fired until then are included as firing.
+    """
     active = alerts.active(session)
     now_ns = time.time_ns()
     items = [alert_info(alerts, session, alert, now_ns) for alert in active[:_ALERTS]]
@@ -28,7 +31,7 @@ def alerts(records: SessionReader, alerts: AlertService, session: str) -> schema
 
 
 def info_count(active: list[Alert]) -> int:
-    """Return how many firing alerts have the severity ``info``, which badges do not count."""
+    """Return how many firing alerts have the severity ``info``. Badges do not count these."""
     return sum(each.state is not State.PENDING and each.labels.get("severity") == "info" for each in active)
 
 

@@ -10,17 +10,18 @@ import yaml
 from rayscope.errors import RayscopeError
 
 MAX_BYTES = 256 << 10
-#: Limits for the parser. A file of 500 rules has about 15,000 nodes, and is nested eight deep.
+#: Limits for the parser: number of nodes, and depth of nesting. A file of 500 rules has about 15,000 nodes,
+#: and is nested eight levels deep.
 _MAX_NODES = 40_000
 _MAX_DEPTH = 20
 
 
 class BadYaml(RayscopeError):
-    """A text is not valid YAML. The message may quote the text."""
+    """A text is not valid YAML, or exceeds a limit. The message may quote the text."""
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader with limits, because a few bytes can expand beyond the memory or the stack."""
+    """A loader with limits. Without them, a few bytes of YAML could exhaust the memory or the stack."""
 
     depth = nodes = 0
 
@@ -40,22 +41,22 @@ class _Loader(yaml.SafeLoader):
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the document of a text. Raises BadYaml."""
+    """Parse a YAML document. Raises BadYaml."""
     if len(text) > MAX_BYTES:
         raise BadYaml(f"it is larger than {MAX_BYTES >> 10} KiB")
     try:
         return yaml.load(text, _Loader)  # noqa: S506  based on SafeLoader
     except BadYaml:
         raise
-    except (
-        Exception
-    ) as error:  # invalid values raise any error of Python: month 99 of a date, a number of 5,000 digits
+    except Exception as error:  # invalid values can raise any exception, such as a date with month 99
         raise BadYaml(str(error)[:300]) from error
 
 
 def read_text(path: Path) -> str:
-    """Read a file up to the parser's limit. Raises OSError, or ValueError if it is not UTF-8."""
-    if not path.is_file():  # a pipe would never end
+    """Read a text file, but not much beyond the parser's limit. Raises OSError, or ValueError if it is not
+    UTF-8.
+    """
+    if not path.is_file():  # reading a pipe might never end
         raise OSError("it is not a regular file")
     with path.open("rb") as file:
         return file.read(4 * MAX_BYTES).decode()

@@ -1,7 +1,7 @@
-"""Alertmanager (v2) as a channel. It groups, silences, and repeats itself, so it receives all alerts again.
+"""Alertmanager (v2) as a channel. It does its own grouping, silencing, and repeating.
 
-As in Prometheus, firing alerts are sent every minute with an end a few minutes ahead, so that an alert ends
-if the server disappears. Resolved alerts are sent with their actual end.
+As in Prometheus, all firing alerts are sent again every minute with an end a few minutes ahead, so that an
+alert ends if the server disappears. Resolved alerts are sent with their actual end.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from rayscope.alerts.state import Alert
 from rayscope.storage.errors import BadQuery
 
 _RESEND_NS = 60 * 10**9
-#: End of a firing alert after each sending, in ns. Prometheus also uses four times the interval.
+#: How long after being sent a firing alert ends, in ns. Like Prometheus, this is four times the interval.
 _HOLDS_NS = 4 * _RESEND_NS
 
 
 class AlertmanagerChannel:
-    """``url`` is Alertmanager's web address. ``username`` and ``password``, or ``token``, if required."""
+    """Settings: ``url``, Alertmanager's web address, and ``username`` and ``password``, or ``token``, if
+    required.
+    """
 
     route: Route | None = Route((), 0, 0, _RESEND_NS)
 
@@ -46,7 +48,7 @@ class AlertmanagerChannel:
         self._url = url.rstrip("/") + "/api/v2/alerts"
 
     def targets(self) -> list[str]:
-        """Return its host and port."""
+        """Return Alertmanager's host and port."""
         return [self._host]
 
     def send(self, notification: Notification) -> None:
@@ -61,7 +63,8 @@ class AlertmanagerChannel:
         except httpx.HTTPError as error:
             raise ChannelError(f"Could not reach {self._host}: {type(error).__name__}.") from error
         if not answer.is_success:
-            # Omit the body: users see this text, and the address may be reachable only from the server.
+            # Omit the body: users see this message, but the address may be one that only the server can
+            # reach.
             raise ChannelError(f"{self._host} answered {answer.status_code}.")
 
 

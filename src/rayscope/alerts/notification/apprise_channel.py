@@ -1,4 +1,4 @@
-"""Notifications through apprise: email, chat, webhooks, and about 130 more services, each by its URL."""
+"""Notifications through Apprise: email, chat, webhooks, and about 130 more services, each given by a URL."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ log = logging.getLogger("rayscope.alerts")
 
 _MAX_URLS = 20
 _LOGGED_CHARS = 300
-#: HTTP status of a response in Apprise's messages.
+#: Finds the HTTP status of a response in Apprise's log messages.
 _STATUS = re.compile(r"\b(?:error=|failed: |status=)(\d{3})\b")
 _UNREACHABLE = re.compile(r"connection error|socket exception|timed? ?out", re.IGNORECASE)
-#: URL arguments that name a local file. (``template`` is a file for some services, an ID for others.)
+#: URL arguments that name a local file. ``template`` is not among them, because it is an ID for some
+#: services.
 _FILE_ARGUMENTS = frozenset({"keyfile", "subfile", "pgpkey", "pgppub", "pgpprv"})
 #: Services that write to a local log.
 _LOCAL_LOGS = frozenset({"syslog"})
@@ -31,13 +32,13 @@ AttachFile.location = ContentLocation.INACCESSIBLE
 
 
 class _Asset(apprise.AppriseAsset):
-    """Settings of all services: redirects are not followed."""
+    """Settings for all services: redirects are not followed."""
 
     http_redirects = False
 
 
 class AppriseChannel:
-    """``urls``: a list of apprise's URLs."""
+    """Settings: ``urls``, a list of Apprise URLs."""
 
     route: Route | None = None
 
@@ -71,10 +72,10 @@ class AppriseChannel:
         return [str(service.service_name or "apprise") for service in self._apprise]
 
     def send(self, notification: Notification) -> None:
-        """Notify all services. Raises ChannelError with just the status of the response.
+        """Notify all services. Raises ChannelError, which contains only the status of the response.
 
-        Apprise's log messages may contain the body of a response, even from an internal address, so they go
-        only to the server's log.
+        Apprise's log messages may contain the body of a response, possibly from an internal address, so they
+        go only to the server's log.
         """
         kinds = {True: apprise.NotifyType.WARNING, False: apprise.NotifyType.SUCCESS}
         kind = kinds[bool(notification.firing)]
@@ -107,7 +108,9 @@ def _refuse_local(url: str, number: int) -> None:
 
 
 def _has_file(service: object, depth: int = 3) -> bool:
-    """Return whether a service would read a file or another URL, such as a template, for its messages."""
+    """Return whether a service would read a file or fetch another URL, such as a template, for its
+    messages.
+    """
     if isinstance(service, apprise.AppriseAttachment):
         return len(service) > 0
     is_ours = type(service).__module__.partition(".")[0] == "apprise" and hasattr(service, "__dict__")

@@ -1,8 +1,9 @@
 """Notification channels: the plug-in interface, and the file with the configured channels.
 
-A kind of channel is a class in the entry point group ``rayscope.channels``; the built-in kinds use the same
-group. ``channels.yml`` in the data directory is the only place for the channels with their addresses and
-secrets: no request can set an address, and the API never returns one.
+A kind of channel is a class in the entry point group ``rayscope.channels``. The built-in kinds use the same
+group. ``channels.yml`` in the data directory is the only place where channels are stored, with their
+addresses and secrets. The API never returns secrets, and of an address only what :meth:`Channel.targets`
+shows.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ _ROUTE_KEYS = {"group_by", "group_wait", "group_interval", "repeat_interval"}
 
 
 class ChannelError(RayscopeError):
-    """A notification could not be delivered. The message has the reason, without secrets."""
+    """A notification could not be delivered. The message gives the reason, without secrets."""
 
 
 class Route(NamedTuple):
-    """When a group of alerts is notified. Durations are in ns, with Alertmanager's meaning."""
+    """When notifications about a group of alerts are sent. Durations are in ns and mean the same as in
+    Alertmanager.
+    """
 
     group_by: tuple[str, ...] = ("alertname",)
     group_wait_ns: int = 10 * 10**9
@@ -39,7 +42,7 @@ class Route(NamedTuple):
 
 
 class Notification(NamedTuple):
-    """One message: the firing alerts of a group, and those that ended since the last message."""
+    """One message to a channel: the firing alerts of a group, and those that ended since the last message."""
 
     session: str
     group: Mapping[str, str]
@@ -53,19 +56,19 @@ class Notification(NamedTuple):
 
     @property
     def title(self) -> str:
-        """One line: the summary of a single alert, or the rules of several."""
+        """One line: the summary of the alert or, if there are several, the names of their rules."""
         return texts.title(self.firing, self.resolved, self.language, self.is_test)
 
     @property
     def body(self) -> str:
-        """A plain text with a paragraph for each alert."""
+        """Plain text with a paragraph for each alert."""
         return texts.body(self.firing, self.resolved, self.language, self.session, self.url)
 
 
 class Channel(Protocol):
-    """Interface of a plug-in. ``config`` is its mapping of ``channels.yml``.
+    """Interface of a kind of channel. ``config`` is the channel's mapping in ``channels.yml``.
 
-    ``route`` sets when it is notified; None leaves that to the file.
+    ``route`` sets when it is notified. None leaves that to the file.
     """
 
     route: Route | None
@@ -73,16 +76,17 @@ class Channel(Protocol):
     def __init__(self, config: Mapping[str, Any]) -> None: ...
 
     def send(self, notification: Notification) -> None:
-        """Deliver a notification, in the channel's own thread. Raises ChannelError if a retry may help."""
+        """Deliver a notification. Runs in the channel's own thread. Raises ChannelError if that failed."""
 
     def targets(self) -> list[str]:
-        """Return readable targets without secrets."""
+        """Return the channel's targets in readable form, without secrets."""
 
 
 class ConfiguredChannel(NamedTuple):
-    """A channel in the file. Alerts must have the labels ``match``. ``channel`` is None if unusable.
+    """A channel in the file. ``channel`` is None if it cannot be used.
 
-    ``send_info`` includes alerts of severity ``info``.
+    It is notified of alerts that have the labels ``match``. ``send_info``: whether alerts of severity
+    ``info`` are included.
     """
 
     name: str
@@ -97,7 +101,7 @@ class ConfiguredChannel(NamedTuple):
 
 
 class Config(NamedTuple):
-    """All of ``channels.yml``, with ``problem`` and ``remedy`` if it cannot be read."""
+    """The content of ``channels.yml``, with ``problem`` and ``remedy`` if it cannot be read."""
 
     channels: tuple[ConfiguredChannel, ...] = ()
     problem: str | None = None
@@ -123,14 +127,14 @@ def _kind(name: str) -> Any:
 
 
 def channels_file(folder: Path) -> Path:
-    """Return the channels' file: ``channels.yml``, or ``channels.yaml`` if only that exists."""
+    """Return the path of the channels' file: ``channels.yml``, or ``channels.yaml`` if only that exists."""
     other = folder / "channels.yaml"
     path = folder / "channels.yml"
     return other if other.exists() and not path.exists() else path
 
 
 def load_channels(path: Path) -> Config:
-    """Read the file. A problem with one channel does not affect the others."""
+    """Read the channels' file. A problem with one channel does not affect the others."""
     if not path.exists():
         return Config()
     try:
@@ -187,7 +191,7 @@ def _configured(entry: Any, number: int, route: Route) -> ConfiguredChannel:
         return ConfiguredChannel(
             name, kind, match, resolved, info, route, None, problem.message, problem.remedy
         )
-    except Exception as error:  # error of a plug-in, whose text could contain a secret
+    except Exception as error:  # raised by a plug-in, so its text could contain a secret
         said = f"Could not create the channel: {type(error).__name__}."
         return ConfiguredChannel(
             name, kind, match, resolved, info, route, None, said, "See the plugin's documentation."

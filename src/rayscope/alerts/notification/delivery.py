@@ -1,4 +1,4 @@
-"""Deliveries of one channel: a thread, a bounded queue, and retries."""
+"""Delivers the notifications of one channel, with a thread, a bounded queue, and retries."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from rayscope.alerts.notification.channels import ChannelError, ConfiguredChanne
 log = logging.getLogger("rayscope.alerts")
 
 MAX_WAITING = 100
-#: Pauses before retries, in s. After the last one, delivery is abandoned and the group is notified again
-#: later.
+#: Pauses before retries, in s. If the last retry fails, the notification is abandoned, and its group is
+#: notified again later.
 RETRY_S = (1.0, 5.0, 20.0, 60.0)
 
 
 class DeliveryStatus(msgspec.Struct):
-    """State of a channel's deliveries. ``last_*`` belong to the last try. Times are in ns, or 0."""
+    """State of a channel's deliveries. ``last_*`` describe the last try. Times are in ns, or 0 if there is
+    none.
+    """
 
     sent: int = 0
     failed: int = 0
@@ -36,7 +38,9 @@ class DeliveryStatus(msgspec.Struct):
 
 
 class Delivery:
-    """Sends a channel's notifications one by one. Calls ``given_up`` with undeliverable ones."""
+    """Sends a channel's notifications one by one. Calls ``given_up`` with those that could not be
+    delivered.
+    """
 
     def __init__(
         self,
@@ -50,7 +54,7 @@ class Delivery:
         self._retry_s = retry_s
         self._waiting: deque[Notification] = deque()
         self._wake = threading.Condition()
-        #: The failed notification that waits for its retry.
+        #: The notification that failed and waits for a retry.
         self._again: Notification | None = None
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name=f"rayscope-{channel.name}", daemon=True)
@@ -67,7 +71,7 @@ class Delivery:
             self._wake.notify()
 
     def stop(self) -> list[Notification]:
-        """End the thread. Returns the notifications that are neither sent nor being sent."""
+        """Tell the thread to end. Returns the notifications that it has not sent and is not sending."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
@@ -87,7 +91,7 @@ class Delivery:
                 return
 
     def _deliver(self, notification: Notification) -> bool:
-        """Try until it is delivered or abandoned. Returns False if the thread was stopped."""
+        """Retry until the notification is delivered or abandoned. Returns False if the thread was stopped."""
         for number, pause in enumerate((*self._retry_s, None), 1):
             error = attempt(self.channel, notification)
             now_ns = time.time_ns()
@@ -111,14 +115,14 @@ class Delivery:
 
 
 def attempt(channel: ConfiguredChannel, notification: Notification) -> str | None:
-    """Send once. Returns the error, or None."""
+    """Try once to send a notification. Returns the error, or None if it was sent."""
     if channel.channel is None:
         return channel.problem or "The channel is not usable."
     try:
         channel.channel.send(notification)
     except ChannelError as problem:
         return str(problem)[:500]
-    except Exception as error:  # error of a plug-in, whose text could contain a secret
+    except Exception as error:  # raised by a plug-in, so its text could contain a secret
         log.exception("channel %s", channel.name)
         return f"The channel failed: {type(error).__name__}."
     return None

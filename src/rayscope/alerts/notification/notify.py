@@ -1,8 +1,9 @@
 """Decides when to notify channels of alerts: grouping, waiting, repeating, silences, and acknowledgements.
 
-Each channel has groups: the alerts of a session with the same values of ``group_by``. A group is notified
-after ``group_wait``, of changes at least ``group_interval`` later, and of alerts that keep firing every
-``repeat_interval`` unless all of them are acknowledged. The state survives restarts.
+Each channel has groups: the alerts of a session with the same values of the labels in ``group_by``. The first
+notification about a group is sent after ``group_wait``, and one about changes at least ``group_interval``
+after the last. If alerts keep firing, it is repeated every ``repeat_interval`` unless all of them are
+acknowledged. The state survives restarts.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from rayscope.alerts.state import OVER, Alert, State
 
 log = logging.getLogger("rayscope.alerts")
 
-#: State of a group without alerts is deleted after this time, in ns.
+#: Time after which the state of a group without alerts is deleted, in ns.
 _FORGET_NS = 7 * 86400 * 10**9
 _MAX_GROUPS = 5000
 
@@ -38,11 +39,11 @@ Silencing = Callable[[Mapping[str, str]], list[str]]
 
 
 class Group(msgspec.Struct):
-    """A channel's state of a group: when it began, when it was last notified, and of which alerts."""
+    """A channel's state for a group: when the group began, when it was last notified, and of which alerts."""
 
     first_ns: int
     sent_ns: int = 0
-    #: Fingerprints of the alerts that were reported as firing.
+    #: Fingerprints of the alerts that the last notification reported as firing.
     notified: list[str] = []
 
 
@@ -73,11 +74,13 @@ class Notifier:
 
     @cached_property
     def _groups(self) -> dict[str, Group]:
-        """State of all groups, read on first use. If that fails, the next use tries again."""
+        """The state of all groups. It is read on first use. If that fails, the next use tries again."""
         return load(self._state, _GROUPS, {})
 
     def reload(self) -> None:
-        """Read the file again if it has changed. Queued notifications move to the new channel."""
+        """Read the channels' file again if it has changed. Queued notifications move to the new channel of
+        the same name.
+        """
         try:
             stamp: float | None = self._file.stat().st_mtime_ns
         except OSError:
@@ -109,7 +112,9 @@ class Notifier:
         return delivery.status if delivery else DeliveryStatus()
 
     def test(self, name: str, notification: Notification) -> str | None:
-        """Send a test through a channel now. Returns the error, or None. Raises NotFound."""
+        """Send a test notification through a channel now. Returns the error, or None if it was sent. Raises
+        NotFound.
+        """
         channel = self.config.named(name)
         error = attempt(channel, notification)
         status = self.status(name)
@@ -118,7 +123,9 @@ class Notifier:
         return error
 
     def tick(self, alerts: Mapping[str, Sequence[Alert]], silencing: Silencing, now_ns: int) -> None:
-        """Notify channels of ``alerts``: those firing or ended, by session. Raises StoreError."""
+        """Notify channels of ``alerts`` if due. ``alerts``: session -> its firing and ended alerts. Raises
+        StoreError.
+        """
         with self._lock:
             changed = False
             seen: set[str] = set()
@@ -146,7 +153,7 @@ class Notifier:
         silencing: Silencing,
         now_ns: int,
     ) -> bool:
-        """Notify a channel of one group if it is due. Returns whether the state has changed."""
+        """Notify a channel of one group if that is due. Returns whether the group's state has changed."""
         loud = [alert for alert in members if not silencing({**alert.labels, "session": session})]
         group = self._groups.get(key)
         notified = set(group.notified) if group else set()
@@ -188,7 +195,9 @@ class Notifier:
         return has_unacknowledged and since_ns >= route.repeat_interval_ns
 
     def _given_up(self, notification: Notification) -> None:
-        """Notify the group again, ``group_interval`` from now, as if it had never been notified."""
+        """Note that a notification could not be delivered, so that its group is notified again after
+        ``group_interval``.
+        """
         with self._lock:
             for key, group in self._groups.items():
                 _, session, labels = _decode_key(key)
@@ -199,7 +208,7 @@ class Notifier:
 def _grouped(
     channel: ConfiguredChannel, session: str, alerts: Sequence[Alert]
 ) -> list[tuple[str, dict[str, str], list[Alert]]]:
-    """Return a channel's groups of a session as (key, labels, alerts)."""
+    """Group a session's alerts for a channel. Returns (key, labels, alerts) of each group."""
     groups: dict[str, tuple[dict[str, str], list[Alert]]] = {}
     for alert in alerts:
         if any(alert.labels.get(name, "") != value for name, value in channel.match.items()):

@@ -20,7 +20,7 @@ _MAX_SILENCES = 500
 _MAX_MATCHERS = 20
 _MAX_TEXT = 1000
 _LONGEST_NS = 366 * 86400 * 10**9
-#: How long an ended silence is shown, in ns.
+#: How long a silence is shown after it has ended, in ns.
 _KEPT_NS = 5 * 86400 * 10**9
 
 
@@ -35,13 +35,13 @@ class Silence(msgspec.Struct, frozen=True):
     comment: str
 
     def state(self, now_ns: int) -> schemas.SilenceState:
-        """Return whether it applies at a time."""
+        """Return whether the silence is active, expired, or still pending at a time."""
         if now_ns >= self.ends_ns:
             return "expired"
         return "active" if now_ns >= self.starts_ns else "pending"
 
     def fits(self, labels: Mapping[str, str]) -> bool:
-        """Return whether an alert with these labels matches."""
+        """Return whether the silence matches an alert with these labels."""
         return bool(matching([tuple(sorted(labels.items()))], self.matchers))
 
 
@@ -57,7 +57,7 @@ class Silences:
 
     @cached_property
     def _all(self) -> dict[str, Silence]:
-        """All silences, read on first use. A file that cannot be read is tried again on the next use."""
+        """ID -> silence. The file is read on first use. If that fails, the next use tries again."""
         return {silence.id: silence for silence in load(self._path, _SILENCES, [])}
 
     def add(
@@ -70,7 +70,7 @@ class Silences:
         *,
         now_ns: int,
     ) -> Silence:
-        """Add a silence. Raises BadQuery if it is invalid, and StoreError while the file cannot be read."""
+        """Add a silence. Raises BadQuery if it is invalid, or StoreError if the file cannot be read."""
         ends_ns = min(ends_ns, starts_ns + _LONGEST_NS)
         if not matchers or len(matchers) > _MAX_MATCHERS:
             raise BadQuery(f"A silence must have 1 to {_MAX_MATCHERS} matchers.", "Give the labels to match.")
@@ -108,7 +108,9 @@ class Silences:
         self._all = {key: each for key, each in self._all.items() if now_ns - each.ends_ns < _KEPT_NS}
 
     def list_visible(self, now_ns: int) -> list[Silence]:
-        """Return all silences, the active ones first, and then by their end."""
+        """Return silences, including recently expired ones: active ones first, then pending and expired
+        ones.
+        """
         order = {"active": 0, "pending": 1, "expired": 2}
         with self._lock:
             found = [each for each in self._all.values() if now_ns - each.ends_ns < _KEPT_NS]

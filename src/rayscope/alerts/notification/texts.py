@@ -9,7 +9,7 @@ from typing import Literal
 from rayscope.alerts.state import Alert, State
 
 Language = Literal["en", "zh"]
-#: Maximum number of alerts of one kind in a notification. Others are counted.
+#: Maximum number of firing and of resolved alerts in a notification. The others are only counted.
 _LIMIT = 20
 _WORDS: dict[Language, dict[str, str]] = {
     "en": {
@@ -58,7 +58,7 @@ _WORDS: dict[Language, dict[str, str]] = {
 
 
 def title(firing: Sequence[Alert], resolved: Sequence[Alert], language: Language, is_test: bool) -> str:
-    """Return one line: the summary of a single alert, or the rules of several."""
+    """Return one line: the summary of the alert or, if there are several, the names of their rules."""
     words, alerts = _WORDS[language], firing or resolved
     states = {alert.state for alert in alerts}
     state = words["[firing]" if firing else "[ended]" if states == {State.ENDED} else "[resolved]"]
@@ -73,7 +73,7 @@ def title(firing: Sequence[Alert], resolved: Sequence[Alert], language: Language
 def body(
     firing: Sequence[Alert], resolved: Sequence[Alert], language: Language, session: str, url: str | None
 ) -> str:
-    """Return a plain text with a paragraph for each alert, at most 20 of each kind."""
+    """Return plain text with a paragraph for each alert, for at most 20 firing and 20 resolved alerts."""
     words = _WORDS[language]
     lines: list[str] = []
     for kind, alerts in (("firing", firing), ("resolved", resolved)):
@@ -87,7 +87,7 @@ def body(
 
 
 def summary(alert: Alert, language: Language) -> str:
-    """Return the summary of an alert, or the name of its rule."""
+    """Return the summary of an alert, or the name of its rule if it has none."""
     return _annotation(alert, "summary", language) or alert.rule
 
 

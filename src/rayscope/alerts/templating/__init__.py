@@ -1,1 +1,3 @@
-"""Templates of labels and annotations, as Prometheus renders them: Go's ``text/template``."""
+"""Templates of labels and annotations. They are rendered as in Prometheus, which uses Go's
+``text/template``.
+"""

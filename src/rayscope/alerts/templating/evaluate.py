@@ -1,4 +1,4 @@
-"""Renders a template's tree for an alert, within limits."""
+"""Renders a parsed template for an alert, within limits."""
 
 from __future__ import annotations
 
@@ -23,26 +23,27 @@ from rayscope.alerts.templating.parser import (
 from rayscope.alerts.templating.values import AlertData, Sample, TemplateError, Value, member, text_of, truth
 from rayscope.storage.errors import StoreError
 
-#: Maximum length of a rendered text in characters. Longer texts are truncated.
+#: Maximum length of the output of a template, in characters. Longer output is truncated.
 MAX_RENDERED = 4000
-#: Maximum length of a text that a function returns, in characters.
+#: Maximum length of a string that a function returns, in characters.
 _MAX_VALUE = 20_000
-#: Maximum number of nodes, commands, and operands evaluated for one text.
+#: Maximum number of steps for one template. Each node, command, and operand that is evaluated is a step.
 _MAX_STEPS = 10_000
-#: The same limit for all texts in one evaluation of a rule.
+#: Maximum number of steps for all templates in one evaluation of a rule.
 _MAX_STEPS_PER_EVALUATION = 200_000
-#: Number of characters or items of an argument that count as one step.
+#: This many characters or items of a function's argument count as one step.
 _SIZE_OF_A_STEP = 100
-#: Maximum number of different queries in all texts of one evaluation of a rule.
+#: Maximum number of different queries in all templates in one evaluation of a rule.
 MAX_QUERIES = 100
 
 
 @dataclass
 class Rendering:
-    """The context that all templates share in one evaluation of a rule, and their remaining allowance.
+    """The context that all templates share in one evaluation of a rule, with the queries and steps that
+    remain.
 
-    ``query`` evaluates PromQL at the time of the evaluation and raises BadQuery. Each expression is
-    evaluated once.
+    ``query`` evaluates PromQL at the time of the evaluation, and may raise BadQuery. Each expression is
+    evaluated only once.
     """
 
     query: Callable[[str], list[Sample]] | None = None
@@ -52,7 +53,7 @@ class Rendering:
     results: dict[str, list[Sample]] = field(default_factory=dict)
 
     def samples(self, expr: str) -> list[Sample]:
-        """Return the result of ``query``. Raises TemplateError, StoreError."""
+        """Return the result of ``query`` for ``expr``. Raises TemplateError or StoreError."""
         if self.query is None:
             raise TemplateError("queries are not available here")
         if expr not in self.results:
@@ -68,20 +69,20 @@ class Rendering:
             return query(expr)
         except (KeyboardInterrupt, SystemExit, StoreError):
             raise
-        except BaseException as error:  # a panic of native code is not an Exception
+        except BaseException as error:  # panics of native code are not Exceptions
             raise TemplateError(f"{type(error).__name__}: {str(error)[:300]}") from error
 
 
 class _Full(Exception):
-    """The text has reached its maximum length."""
+    """The output has reached its maximum length."""
 
 
 class _Jumped(Exception):
-    """A ``break`` or ``continue``."""
+    """Leaves the body of a ``range`` at a ``break`` or ``continue``."""
 
 
 def render(nodes: Sequence[Node], labels: Mapping[str, str], value: float, rendering: Rendering) -> str:
-    """Return the text for an alert with these labels and this value. Raises TemplateError."""
+    """Render a template for an alert with these labels and this value. Raises TemplateError."""
     run = _Run(AlertData(labels, {}, rendering.external_url, value), rendering)
     try:
         run.walk(nodes, run.data)
@@ -91,7 +92,7 @@ def render(nodes: Sequence[Node], labels: Mapping[str, str], value: float, rende
 
 
 class _Run:
-    """The rendering of one text."""
+    """The rendering of one template."""
 
     def __init__(self, data: AlertData, rendering: Rendering) -> None:
         self.data = data
@@ -125,7 +126,7 @@ class _Run:
             raise _Full
 
     def walk(self, nodes: Sequence[Node], dot: Value) -> None:
-        """Write the output of the nodes."""
+        """Append the output of the nodes."""
         for node in nodes:
             self._step()
             if isinstance(node, Text):
@@ -194,7 +195,7 @@ class _Run:
         return value
 
     def _command(self, operands: tuple[Operand, ...], dot: Value, last: list[Value]) -> Value:
-        """Evaluate a command. ``last`` has the piped value, if any."""
+        """Evaluate a command. ``last`` has the value that is piped into it, if any."""
         self._step()
         function = operands[0]
         if not isinstance(function, Function):
@@ -212,7 +213,9 @@ class _Run:
         return value
 
     def _logical(self, ends: bool, operands: Sequence[Operand], dot: Value, last: list[Value]) -> Value:
-        """Return the first argument whose truth is ``ends``, or the last. Later ones are skipped."""
+        """Return the first argument whose truth is ``ends``, or else the last one. Later arguments are not
+        evaluated.
+        """
         if not operands and not last:
             raise TemplateError("wrong number of args for and/or: want at least 1 got 0")
         value: Value = None
@@ -247,5 +250,5 @@ def _fields(value: Value, names: tuple[str, ...]) -> Value:
     return value
 
 
-#: The names of all functions.
+#: Names of all functions that templates may call.
 NAMES = frozenset(FUNCTIONS) | {"and", "or", "query", "externalURL", "pathPrefix"}

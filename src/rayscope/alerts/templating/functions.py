@@ -1,4 +1,4 @@
-"""The functions of templates: Go's own, and those that Prometheus adds for rules."""
+"""The functions that templates may call: Go's own, and those that Prometheus adds for rules."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _LARGE = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _SMALL = ("", "m", "u", "n", "p", "f", "a", "z", "y")
 _BINARY = ("", "ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi")
 
-#: Maximum product of the lengths of a text and the replacement of its matches.
+#: Maximum length of a string multiplied by the length of the replacement for its matches.
 _MAX_REPLACED = 1_000_000
 
 
 class Signature(NamedTuple):
-    """A function with the types of its arguments, and whether the last one may be repeated or left out."""
+    """A function, the types of its arguments, and whether the last argument may be repeated or left out."""
 
     call: Callable[..., Value]
     takes: tuple[str, ...]
@@ -39,7 +39,7 @@ class Signature(NamedTuple):
 
 
 def call(name: str, signature: Signature, values: list[Value]) -> Value:
-    """Return the function's result. Raises TemplateError."""
+    """Call a function after checking its arguments. Raises TemplateError."""
     takes, least = signature.takes, len(signature.takes) - signature.variadic
     if len(values) < least or (len(values) > least and not signature.variadic):
         raise TemplateError(f"wrong number of args for {name}: want {least} got {len(values)}")
@@ -57,10 +57,10 @@ def call(name: str, signature: Signature, values: list[Value]) -> Value:
 
 
 def _float(value: Value) -> float:
-    """Convert a value to a number as Prometheus does, including texts."""
+    """Convert a number or a string to a number, as Prometheus does."""
     if isinstance(value, str):
         try:
-            # Python also accepts underscores and blanks.
+            # Make Python reject underscores and blanks, which it would accept.
             return float(re.sub(r"[_\s]", "x", value))
         except ValueError:
             raise TemplateError(f'strconv.ParseFloat: parsing "{value[:60]}": invalid syntax') from None
@@ -74,7 +74,7 @@ def _short(value: float) -> str:
 
 
 def _scaled(value: float, base: float, prefixes: tuple[str, ...]) -> str:
-    """Format with the prefix that leaves a number below ``base``."""
+    """Format a number with the unit prefix that makes it less than ``base``."""
     at = 0
     while at + 1 < len(prefixes) and abs(value) >= base:
         value, at = value / base, at + 1
@@ -142,7 +142,7 @@ def _title(text: str) -> str:
 
 
 def _as_one(char: str, changed: str) -> str:
-    """Go maps a character to a single one, while Python may return several."""
+    """Go maps a character to a single one. If Python returns several, the original character is kept."""
     return changed if len(changed) == 1 else char
 
 
@@ -163,7 +163,7 @@ def _strip_port(address: str) -> str:
 
 
 def _split_port(address: str) -> tuple[str, str]:
-    """Return host and port, both empty if there is no port."""
+    """Return (host, port), or two empty strings if there is no port."""
     host, colon, port = address.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         return host[1:-1], port
@@ -257,7 +257,8 @@ def _sorted_by(label: str, samples: list[Sample]) -> list[Sample]:
     return sorted(samples, key=lambda sample: sample.labels.get(label, ""))
 
 
-#: All functions except ``and`` and ``or``, which skip arguments, and ``query`` and ``externalURL``.
+#: All functions except ``and`` and ``or``, which do not always evaluate all arguments, and those that need
+#: the context of a rendering (``query``, ``externalURL``, and ``pathPrefix``).
 FUNCTIONS: dict[str, Signature] = {
     "eq": Signature(_equal, (_ANY, _ANY), True),
     "ne": Signature(lambda one, other: not _equal(one, other), (_ANY, _ANY)),
@@ -299,5 +300,5 @@ FUNCTIONS: dict[str, Signature] = {
 
 
 def path_of(url: str) -> str:
-    """Return the path of an address, for ``pathPrefix``."""
+    """Return the path of a URL, for the function ``pathPrefix``."""
     return urlsplit(url).path

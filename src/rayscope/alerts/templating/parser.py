@@ -1,4 +1,4 @@
-"""Parses a template into a tree, as Go's ``text/template/parse`` does, without ``define``."""
+"""Parses a template into a tree, as Go's ``text/template/parse`` does. ``define`` is not supported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rayscope.alerts.templating.values import TemplateError, Value
 
 _MAX_DEPTH = 20
 _MAX_INTEGER = 1 << 63
-#: Variables that Prometheus sets before a rule's template.
+#: Variables that Prometheus defines for the templates of rules.
 VARIABLES = ("$", "$labels", "$externalLabels", "$externalURL", "$value")
 _KEYWORDS = ("if", "else", "end", "range", "with", "break", "continue")
 _UNSUPPORTED = ("define", "template", "block")
@@ -27,7 +27,7 @@ _ESCAPED |= {"\\": "\\", '"': '"', "'": "'"}
 
 
 class Text(NamedTuple):
-    """The text between actions."""
+    """Text outside of actions."""
 
     text: str
 
@@ -68,7 +68,9 @@ Operand: TypeAlias = "Literal | Variable | Dot | Function | Nested"
 
 
 class Pipeline(NamedTuple):
-    """Commands that pass each value to the next as its last argument. ``names`` are variables to set."""
+    """Commands that each pass their value to the next one as its last argument. ``names``: variables to
+    set.
+    """
 
     commands: tuple[tuple[Operand, ...], ...]
     names: tuple[str, ...]
@@ -105,12 +107,14 @@ class _Token(NamedTuple):
 
 
 def parse(text: str, functions: Collection[str]) -> tuple[Node, ...]:
-    """Return the tree of a template that may use ``functions``. Raises TemplateError."""
+    """Return the tree of a template, in which only ``functions`` may be called. Raises TemplateError."""
     return _Parser(_tokens(text), functions).whole()
 
 
 def _tokens(text: str) -> list[_Token]:
-    """Return texts (``raw``) and the tokens of actions. Each action ends with ``close``."""
+    """Split a template into text outside of actions (``raw``) and the tokens of actions. An action ends with
+    ``close``.
+    """
     tokens: list[_Token] = []
     at, trims = 0, False
     while True:
@@ -129,7 +133,9 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _action(text: str, at: int, tokens: list[_Token]) -> tuple[int, bool]:
-    """Add the tokens of an action. Returns its end, and whether blanks after it are dropped."""
+    """Append an action's tokens to ``tokens``. Returns where it ends, and whether whitespace after it is
+    dropped.
+    """
     comment = re.compile(r"[ \t\r\n]?/\*.*?\*/(\s-)?\}\}", re.DOTALL).match(text, at)
     if comment:
         return comment.end(), bool(comment[1])
@@ -166,7 +172,7 @@ class _Parser:
         return self._tokens[self._at - 1]
 
     def _skip_space(self) -> _Token:
-        """Return the next token that is not blank, without consuming it."""
+        """Skip whitespace, and return the next token without consuming it."""
         while self._peek().kind == "space":
             self._at += 1
         return self._peek()
@@ -177,7 +183,9 @@ class _Parser:
             raise TemplateError(f"it is nested more than {_MAX_DEPTH} levels deep")
 
     def _nodes(self) -> tuple[tuple[Node, ...], str | None]:
-        """Parse nodes up to ``else`` or ``end``, or to the end of the template (None)."""
+        """Parse nodes up to an ``else`` or ``end``. Returns the nodes and that keyword, or None at the end of
+        the template.
+        """
         nodes: list[Node] = []
         while self._at < len(self._tokens):
             if self._peek().kind == "raw":
@@ -256,7 +264,9 @@ class _Parser:
         return Pipeline(tuple(commands), names, declares)
 
     def _declared(self, in_range: bool) -> tuple[tuple[str, ...], bool]:
-        """Parse ``$name :=``, ``$name =``, or ``$index, $value :=`` of a range."""
+        """Parse ``$name :=``, ``$name =``, or, in a range, ``$index, $value :=``. Returns the names, and
+        whether it was ``:=``.
+        """
         began, names = self._at, []
         while self._skip_space().kind == "variable":
             names.append(self._next().text)

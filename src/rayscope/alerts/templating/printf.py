@@ -16,7 +16,7 @@ _ESCAPES |= {'"': r"\"", "\\": r"\\"}
 
 
 def sprint(values: Sequence[Value]) -> str:
-    """Join the texts of values, with a blank between two values if neither is a text."""
+    """Format values and join them. As in Go, there is a space between two values if neither is a string."""
     made = ""
     for at, value in enumerate(values):
         if at and not isinstance(value, str) and not isinstance(values[at - 1], str):
@@ -26,7 +26,7 @@ def sprint(values: Sequence[Value]) -> str:
 
 
 def sprintf(template: str, values: Sequence[Value]) -> str:
-    """Fill in the verbs of ``template``. Mismatches are marked as in Go. Raises TemplateError."""
+    """Replace the verbs in ``template`` with values. Mismatches are marked as in Go. Raises TemplateError."""
     left = list(values)
 
     def size(text: str | None) -> int | None:
@@ -71,7 +71,7 @@ def _padded(text: str, is_number: bool, flags: str, width: int) -> str:
 
 
 def _formatted(verb: str, flags: str, precision: int | None, value: Value) -> tuple[str, bool]:
-    """Return the text of a value before padding, and whether it may be padded with zeros."""
+    """Return a formatted value before padding, and whether it may be padded with zeros."""
     if verb == "T":
         return type_name(value), False
     if isinstance(value, bool):
@@ -119,7 +119,7 @@ def _float(verb: str, flags: str, precision: int | None, value: float) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text in quotes, as ``%q`` prints it."""
+    """Return a string in quotes, as ``%q`` prints it."""
     return f'"{"".join(map(_escaped, text))}"'
 
 

@@ -1,4 +1,4 @@
-"""Values within a template, and their text as Go prints it (``%v``)."""
+"""Values in a template, and how Go prints them (``%v``)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-#: A text, number, bool, map, list of samples, :class:`Sample`, :class:`AlertData`, or None (Go's nil).
+#: A string, number, bool, map, list of samples, :class:`Sample`, :class:`AlertData`, or None (Go's nil).
 Value = Any
 
 
 class TemplateError(Exception):
-    """A template that cannot be parsed or rendered."""
+    """A template cannot be parsed or rendered."""
 
 
 class Sample(NamedTuple):
@@ -22,7 +22,7 @@ class Sample(NamedTuple):
 
 
 class AlertData(NamedTuple):
-    """The alert that a template is rendered for, which is the initial dot."""
+    """The alert that a template is rendered for. It is the initial value of ``.`` (the dot)."""
 
     labels: Mapping[str, str]
     external_labels: Mapping[str, str]
@@ -57,7 +57,7 @@ def type_name(value: Value) -> str:
 
 
 def truth(value: Value) -> bool:
-    """Return whether ``if`` treats a value as true: neither zero nor empty, and NaN."""
+    """Return whether ``if`` treats a value as true: it is neither zero nor empty. NaN counts as true."""
     return bool(value)
 
 
@@ -79,7 +79,9 @@ def text_of(value: Value) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as Go's ``%v`` prints it: the shortest text, with an exponent from 1e+06 on."""
+    """Return a number as Go's ``%v`` prints it: as short as possible, with an exponent below 1e-04 or from
+    1e+06.
+    """
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("+Inf" if value > 0 else "-Inf")
     mantissa, exponent = "", 0
