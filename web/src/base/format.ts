@@ -6,7 +6,7 @@
 
 export type Nanos = number | bigint | string | null | undefined;
 
-/** Converts ns to ms with fraction; null if the value is not a number. */
+/** Converts ns to ms, keeping the fraction; null if the value is not a number. */
 export function toMillis(ns: Nanos): number | null {
   if (ns === null || ns === undefined || ns === '') return null;
   if (typeof ns === 'number') return Number.isFinite(ns) ? ns / 1e6 : null;
@@ -29,7 +29,7 @@ export function nanosBetween(begin: Nanos, end: Nanos): number | null {
   }
 }
 
-/** How long something has been running or ran, ns; null if its begin is unknown. */
+/** How long something has been running, or ran, ns; null if its start is unknown. */
 export function elapsedNs(
   { start_ns, end_ns }: { start_ns: number | null; end_ns: number | null },
   now = Date.now(),
@@ -37,7 +37,7 @@ export function elapsedNs(
   return nanosBetween(start_ns, end_ns ?? now * 1e6);
 }
 
-/** A value with at most four digits, whole numbers below a million in full; `–` if unknown. */
+/** A value with at most four digits, or in full if it is a whole number below a million; `–` if unknown. */
 export function short(value: string | number | boolean | null): string {
   if (value === null) return '–';
   if (typeof value !== 'number' || (Number.isInteger(value) && Math.abs(value) < 1e6)) return String(value);
@@ -69,8 +69,8 @@ export function duration(ns: Nanos): string {
 }
 
 /**
- * Both ends of a range: `20.0` and `35.0 s`, `450 ms` and `1.20 s`; only the second if both have the same
- * text.
+ * Both ends of a range: `20.0` and `35.0 s`, `450 ms` and `1.20 s`; only the second if both would read the
+ * same.
  */
 export function rangeEnds(low: number, high: number): [string, string] {
   const [begin, end] = [duration(low), duration(high)];
@@ -138,7 +138,7 @@ export function fullTime(ns: Nanos): string {
   );
 }
 
-/** The clock to the millisecond: `14:03:07.123`; `–` if unknown. */
+/** The time of day to the millisecond: `14:03:07.123`; `–` if unknown. */
 export function clockTime(ns: Nanos): string {
   return fullTime(ns).split(' ')[1] ?? '–';
 }
@@ -165,9 +165,9 @@ export function bytes(value: number | null | undefined): string {
 
 /**
  * The part of an id that differs from similar ids. Task ids start with random bytes and end with the ids of
- * their actor and job, except that an actor's creation task starts with ff's, so its end is shown. The end is
- * also shown for a driver's task (ff's after the first byte) and for objects that it put, which differ only
- * there.
+ * their actor and job. An actor's creation task is an exception: its id starts with ff's, so its end is
+ * shown. The end is also shown for a driver's task (ff's after the first byte) and for objects that it put,
+ * which differ only there.
  */
 export function shortId(id: string): string {
   if (id.length <= 12) return id;
@@ -177,8 +177,8 @@ export function shortId(id: string): string {
 const FRAME = /^\s*File "[^"]+", line \d+/;
 
 /**
- * The line of a traceback that names the exception, i.e. the first one after its frames. For other texts, the
- * first line.
+ * The line of a traceback that names the exception, i.e. the first one after its frames. For any other
+ * string, the first line that is not indented.
  */
 export function headline(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');

@@ -1,6 +1,6 @@
 /** Layout of grid cells and of the slots inside a cell. */
 
-/** The index of no cell. */
+/** The index that stands for no cell. */
 export const NONE = -1;
 
 /** Width of a cell divided by its height. */
@@ -23,7 +23,8 @@ export interface Grid {
 }
 
 /**
- * The grid with the largest cells of a fixed aspect ratio for this number of cells, at most `widest` wide.
+ * The grid with the largest cells that fit this number of cells into the area. The cells have a fixed aspect
+ * ratio and are at most `widest` wide.
  */
 export function gridOf(cellCount: number, width: number, height: number, widest = 520): Grid {
   let best = { columns: 1, cell: 0 };
@@ -52,7 +53,7 @@ export function cellAt(grid: Grid, place: number): Box {
   };
 }
 
-/** The index of the cell at a point in grid coordinates; NONE beside the columns. */
+/** The index of the cell at a point in grid coordinates; NONE outside the columns. */
 export function indexAt(grid: Grid, x: number, y: number): number {
   const column = Math.floor(x / grid.width);
   const row = Math.floor(y / grid.height);
@@ -62,7 +63,7 @@ export function indexAt(grid: Grid, x: number, y: number): number {
 export const isInside = (box: Box, x: number, y: number): boolean =>
   x >= box.x && y >= box.y && x < box.x + box.width && y < box.y + box.height;
 
-/** Unique node names: those that occur more than once are extended by the beginning of the id. */
+/** Distinct names of nodes: a name that several nodes share is followed by the start of the node's id. */
 export function uniqueNames(nodes: readonly { name: string; node_id: string }[]): string[] {
   const counts = new Map<string, number>();
   for (const { name } of nodes) counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -31,7 +31,10 @@ export function addKeys(group: { current: BindingGroup }): () => void {
   };
 }
 
-/** The active key bindings in groups, without those that another group overrides. */
+/**
+ * The active key bindings, by title of their group. If groups with the same title bind the same keys, the one
+ * added last counts.
+ */
 export function activeKeys(): BindingGroup[] {
   const found = new Map<string, Map<string, Binding>>();
   for (const { current } of groups) {
@@ -44,7 +47,7 @@ export function activeKeys(): BindingGroup[] {
     .filter(({ bindings }) => bindings.length > 0);
 }
 
-/** Event that opens the list of keys, from anywhere in the page. */
+/** The event that opens the list of keys. Any part of the page can dispatch it. */
 export const SHOW_KEYS = 'rayscope:keys';
 export const showKeys = () => window.dispatchEvent(new Event(SHOW_KEYS));
 

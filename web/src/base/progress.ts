@@ -9,7 +9,7 @@ export interface Progress {
   waiting: number;
 }
 
-/** The sum of counts, for example by state; undefined while they load. */
+/** The sum of the counts, for example of attempts by state; undefined while they are loading. */
 export function total<T extends Record<keyof T, number>>(counts: T): number;
 export function total<T extends Record<keyof T, number>>(counts: T | undefined): number | undefined;
 export function total(counts: Record<string, number> | undefined) {
@@ -21,7 +21,7 @@ export function failedOf(states: Readonly<Record<string, number>>, internalsStop
   return Math.max(0, (states.FAILED ?? 0) - internalsStopped);
 }
 
-/** Sums of the counts by state. Attempts stopped on purpose count as ended but not as failed. */
+/** Adds up the counts by state. Attempts stopped on purpose count as ended but not as failed. */
 export function progressOf(states: Readonly<Record<string, number>>, internalsStopped = 0): Progress {
   const all = total(states);
   const failed = failedOf(states, internalsStopped);
@@ -32,8 +32,8 @@ export function progressOf(states: Readonly<Record<string, number>>, internalsSt
 }
 
 /**
- * Parses a JSON object that the user typed: undefined for an empty text, null for anything else that is not
- * an object.
+ * Parses a JSON object that the user typed. Returns undefined for an empty string, and null for anything else
+ * that is not a JSON object.
  */
 export function typedObject(text: string): Record<string, unknown> | null | undefined {
   if (text.trim() === '') return undefined;

@@ -40,13 +40,13 @@ export const TIME_PARTS = {
 
 export type TimePart = keyof typeof TIME_PARTS;
 
-/** The reason why an attempt has no worker yet, by its state. Other attempts were already scheduled. */
+/** Why an attempt has no worker yet, by its state. Attempts in other states have already been scheduled. */
 const UNSCHEDULED = {
   PENDING_ARGS_AVAIL: 'waiting_args',
   PENDING_NODE_ASSIGNMENT: 'waiting_node',
 } as const;
 
-/** The reason why an attempt waits, or waited, if it never got a worker. */
+/** Why an attempt waits, or waited, for a worker; null if it got one or if its state gives no reason. */
 export function unscheduled(attempt: { reported_state: string; start_ns: number | null }) {
   if (attempt.start_ns !== null) return null;
   return UNSCHEDULED[attempt.reported_state as keyof typeof UNSCHEDULED] ?? null;

@@ -7,7 +7,10 @@ export interface ServerMessage {
   params?: Record<string, string | number> | null;
 }
 
-/** The key of the translated message; null if there is none or it needs a value that the message lacks. */
+/**
+ * The key of the translated message; null if there is no translation or if it needs a value that the message
+ * lacks.
+ */
 export function messageKey(
   of: string,
   message: ServerMessage,

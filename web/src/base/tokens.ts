@@ -1,14 +1,11 @@
-/**
- * All colours, sizes and type choices of the UI. Components use these or the CSS variables generated from
- * them.
- */
+/** All colours, sizes and fonts of the UI. Components use these or the CSS variables generated from them. */
 
 type Shades = { light: string; dark: string };
 
 /**
- * A colour for each of Ray's task states and for CUT_OFF. Waiting states are warm colours, starting ones
- * teal, running ones blue to violet (blocked in ray.get or ray.wait still holds a worker), and ended ones
- * green or red.
+ * A colour for each of Ray's task states and for CUT_OFF. Waiting states have warm colours, starting ones
+ * teal, running ones blue to violet, and ended ones green or red. Attempts that are blocked in ray.get or
+ * ray.wait still hold a worker, so they have colours of running ones.
  */
 export const stateColors: Record<string, Shades> = {
   PENDING_ARGS_AVAIL: { light: '#a3845c', dark: '#b89b74' },

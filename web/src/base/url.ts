@@ -1,17 +1,25 @@
 /** The UI state that a link contains: parses it from a URL and formats it as one. */
 
 interface ViewTraits {
-  /** Where the navigation shows it: execution views share their filters and selection; libraries appear if used. */
+  /**
+   * The group in the navigation. Execution views share their filters and selection. Libraries are listed only
+   * if used.
+   */
   group: 'work' | 'execution' | 'libraries' | 'cluster';
-  /** Its list shows entities that Ray reports. */
+  /** The view lists entities that Ray reports. */
   isEntity?: true;
-  /** Ignores the range of time: its content has no begin and end, or it has its own range. */
+  /**
+   * The view ignores the range of time, because its content has no start and end or because it has its own
+   * range.
+   */
   ignoresRange?: true;
-  /** Whether code of libraries can be left out: shown until hidden, or collapsed until expanded. */
+  /**
+   * Present if library code can be left out. It is either shown until hidden, or collapsed until expanded.
+   */
   origin?: 'shown' | 'collapsed';
 }
 
-/** The views, in the order of the navigation. The rest of a page is in its folder. */
+/** The views, in the order of the navigation. Everything else about a view is in the folder of its page. */
 const TRAITS = {
   overview: { group: 'work' },
   insights: { group: 'work', ignoresRange: true, origin: 'shown' },
@@ -138,7 +146,7 @@ export interface SessionUrl {
   session: string;
   view: View;
   filters: Filters;
-  /** FIELD or -FIELD; the view's default order if absent. */
+  /** The order: FIELD, or -FIELD for descending; the view's default order if absent. */
   sort?: string;
   /** The task in the drawer, and which of its attempts (the last one if absent). */
   task?: string;
@@ -254,7 +262,7 @@ export function withRange(url: SessionUrl, range: { from: string; to: string } |
   };
 }
 
-/** `mine` if functions of libraries are left out. */
+/** `mine` if functions of libraries are left out, otherwise undefined. */
 export const onlyMineOf = ({ view, settings }: SessionUrl): 'mine' | undefined =>
   settings?.only === 'mine' || (settings?.only === undefined && traits(view).origin === 'collapsed')
     ? 'mine'
@@ -322,8 +330,8 @@ export function slowestOf(
 }
 
 /**
- * The page of a job, or the list of another entity filtered by its id, so that it is found in lists of any
- * length.
+ * The page of a job. For any other entity, the list filtered by its id, so that it is found however long the
+ * list is.
  */
 export function toItem(url: SessionUrl, view: View, id: string): SessionUrl {
   if (view === 'jobs') return { ...toView(url, view), item: id };
@@ -341,7 +349,7 @@ export const LIST_BY_ID_FIELD: Record<string, EntityView> = {
   placement_group_id: 'placement-groups',
 };
 
-/** The filtered states with one of them toggled. */
+/** The value of the state filter with one state toggled. */
 export function toggleState(filter: string | undefined, state: string): string | undefined {
   const states = new Set((filter ?? '').split(',').filter((name) => name !== ''));
   if (!states.delete(state)) states.add(state);

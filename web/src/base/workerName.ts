@@ -8,7 +8,7 @@ interface WorkerName {
   functions_total: number;
 }
 
-/** Its actor, or the functions that it ran; '' if neither is known. */
+/** The name of the worker's actor, or the functions that it ran; '' if neither is known. */
 export function workerName(worker: WorkerName): string {
   const actor = worker.actor_name ?? worker.class_name ?? worker.actor_class;
   if (actor) return actor;

@@ -7,7 +7,7 @@ const ENTITIES: Record<string, string> = {
 };
 
 /**
- * Escapes a text for XML. Characters that XML does not allow (control characters, lone surrogates) are
+ * Escapes a string for XML. Characters that XML does not allow (control characters, lone surrogates) are
  * removed.
  */
 export function xmlText(text: string): string {

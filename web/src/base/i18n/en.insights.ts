@@ -200,9 +200,9 @@ export const enInsights = {
       stuck: 'With these changes, the replay came to a point where everything waits for something.',
     },
     ofLibrary: 'This is code of {{library}}: change how the job uses it, not the code itself.',
-    /** By the kind of a finding. English texts come from the server. */
+    /** Texts by kind of finding. The English ones come from the server. */
     kinds: {},
-    /** Labels of a finding's numbers whose names are not clear enough. */
+    /** Labels of those numbers in findings whose own names are not clear enough. */
     numbers: {},
   },
 };

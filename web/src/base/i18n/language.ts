@@ -4,7 +4,8 @@ export const LANGUAGES = { en: 'English', zh: '简体中文' } as const;
 export type Language = keyof typeof LANGUAGES;
 
 /**
- * The first of these that is a supported language: the URL, the saved choice, the browser; otherwise English.
+ * The language of the URL, the saved choice or the browser, in this order; the first supported one counts.
+ * English if none is supported.
  */
 export function chooseLanguage(
   url: string | null,
@@ -18,7 +19,7 @@ export function chooseLanguage(
   return 'en';
 }
 
-/** The initial language. A language in the URL is saved. */
+/** The initial language. If the URL contains a language, it is saved. */
 export function firstLanguage(): Language {
   const url = new URLSearchParams(window.location.search).get('lang');
   const language = chooseLanguage(url, load('lang'), navigator.languages ?? [navigator.language]);

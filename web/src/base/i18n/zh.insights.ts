@@ -2,8 +2,8 @@ import type { enInsights } from './en.insights';
 import type { Translated } from './texts';
 
 /**
- * Findings by kind. `{{name}}` is a number of the finding, or its `function`, `actor_class` or `caller`.
- * Kinds that are missing here, such as those of custom detectors, use the texts of their detector.
+ * Texts of findings by kind. `{{name}}` is a number of the finding, or its `function`, `actor_class` or
+ * `caller`. Kinds that are missing here, such as those of custom detectors, use the texts of their detector.
  */
 export const zhKinds: Record<string, { title: string; advice: string }> = {
   actor_bottleneck: {
@@ -222,7 +222,7 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
   },
 };
 
-/** Labels of the numbers of findings. */
+/** Labels of the numbers in findings. */
 const numbers: Record<string, string> = {
   actors: 'Actor 数',
   again: '重新运行',
