@@ -6,7 +6,7 @@ import type { Paths } from './schema';
 /**
  * The only module that talks to the server. Times are integers in ns since the epoch, which exceed 2^53, so
  * `JSON.parse` rounds them to multiples of 256 ns. The UI shows ms, and durations are small enough to be
- * exact, so no custom number parsing is needed. Never send a rounded time back as an exact key; use the
+ * exact, so it needs no number parser of its own. Never send a rounded time back as an exact key; use the
  * opaque cursor strings for that.
  */
 
@@ -25,11 +25,12 @@ export class ApiError extends Error {
 }
 
 /**
- * Whether the entity does not exist or the server lacks the path (an older version, or a disabled feature).
+ * Whether the entity does not exist, or the server lacks the path because it is older or the feature is
+ * disabled.
  */
 export const isMissing = (error: Error | null) => error instanceof ApiError && error.status === 404;
 
-/** Whether too many requests of this kind are already running. Retrying a little later succeeds. */
+/** Whether too many requests of this kind are already running. A retry a little later succeeds. */
 export const isBusy = (error: Error | null) => error instanceof ApiError && error.code === 'busy';
 
 export { apiPath, type ParamsOf };
@@ -46,7 +47,7 @@ async function request(path: string, init: RequestInit): Promise<Response> {
   } finally {
     settled();
   }
-  // A proxy reports that the server is unreachable.
+  // The proxy in front of the server cannot reach it.
   if (response.status === 502 || response.status === 504) connectionEvents.failed();
   else connectionEvents.answered();
   if (response.ok) return response;
@@ -84,7 +85,10 @@ async function requestJson<T>(path: string, init: RequestInit, parse?: (text: st
   }
 }
 
-/** `Q` makes parameters that the path does not have an error in spreads too, where TypeScript allows them. */
+/**
+ * `Q` rejects parameters that the path does not have. Without it, TypeScript would accept them in spread
+ * objects.
+ */
 export function get<P extends keyof Paths, Q extends ParamsOf<P>>(
   path: P,
   params?: Q & Record<Exclude<keyof Q, Paths[P]['params']>, never>,
@@ -110,8 +114,8 @@ export function post<T>(
 }
 
 /**
- * In sessionStorage, so it applies to this tab only. A cookie would be sent to every server on the host, on
- * any port.
+ * Key of the operator token in sessionStorage, so that the token applies to this tab only. A cookie would be
+ * sent to every server on the host, on any port.
  */
 const OPERATOR = 'rayscope.operator';
 

@@ -15,7 +15,7 @@ export interface Connection {
 /** Interval between refreshes, ms. */
 export const REFRESH = 2_000;
 export const REFRESH_AWAY = 10_000;
-/** Interval for ended sessions, which rarely change, ms. */
+/** Interval between refreshes of ended sessions, which rarely change, ms. */
 const REFRESH_ENDED = 5_000;
 /** The server counts as stuck after this long without any answer, ms. */
 export const SILENT_AFTER = 6_000;
@@ -60,16 +60,16 @@ export const connectionEvents = {
 };
 
 /**
- * Whether requests have waited so long without any answer that the server must be stuck. It accepts
- * connections, so no request fails. An answer to any request shows that only the others are slow.
+ * Whether requests have waited so long without any answer that the server must be stuck. A stuck server
+ * accepts connections, so no request fails. If it answers any request, only the others are slow.
  */
 export function isSilent({ waitingSince, lastAnswer }: Connection, now: number): boolean {
   return waitingSince !== null && now - Math.max(waitingSince, lastAnswer ?? 0) > SILENT_AFTER;
 }
 
 /**
- * 2 s while the server answers, then 4, 8, 10, 10, ... s. `failures` counts rounds, since several queries
- * fail at once.
+ * Time until the next refresh, ms: `base` while the server answers, then 4, 8, 10, 10, ... s. Three failed
+ * requests count as one round, since several queries fail at once.
  */
 export function refreshInterval(base: number = REFRESH, failures: number = connection.failures): number {
   if (failures === 0) return base;

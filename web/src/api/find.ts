@@ -7,8 +7,8 @@ import type { FoundGroup } from './schema';
 const PAUSE = 150;
 
 /**
- * Everything in a session whose name contains the text or whose id starts with it. Earlier hits stay visible
- * while a request runs.
+ * Everything in a session whose name contains the search text or whose id starts with it. Earlier hits stay
+ * visible while a request is running.
  */
 export function useFind(session: string | undefined, text: string) {
   const [query] = useDebouncedValue(text.trim(), PAUSE);
@@ -21,8 +21,8 @@ export function useFind(session: string | undefined, text: string) {
   const isPending = text.trim() !== query || found.isFetching;
   const groups = text.trim() === '' ? [] : (found.data?.groups ?? []);
   return {
-    // Until the answer arrives, show only the earlier hits that still match, so that Enter opens nothing
-    // else.
+    // Until the answer arrives, show only those earlier hits that still match. Otherwise Enter could open a
+    // hit of the previous search.
     groups: isPending ? groups.map((group) => fitting(group, text)).filter(({ total }) => total > 0) : groups,
     error: found.error,
     isPending,

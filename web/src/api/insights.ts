@@ -8,13 +8,17 @@ export type Change = WhatIfBody['changes'][number];
 
 /** Minimum interval between requests for findings shown next to other content, ms. */
 const ASIDE_INTERVAL = 30_000;
-/** The server replays two jobs at a time. Requests beyond that are retried until they are cancelled. */
+/**
+ * The server replays at most two jobs at a time and rejects further requests as busy. These are retried until
+ * they succeed or are cancelled.
+ */
 const RETRY_WHILE_BUSY = { retry: (_: number, error: Error) => isBusy(error), retryDelay: 2_000 };
-/** Interval of progress requests for a long-running answer, ms. */
+/** Interval between requests for the progress of a long replay, ms. */
 const PROGRESS_INTERVAL = 1_000;
 
 /**
- * Insights of a job, or of the longest one if `job` is undefined. `isAside` requests do not count as loading.
+ * Insights of a job, or of the longest one if `job` is undefined. `isAside` is set if they are shown next to
+ * other content: the page then refreshes them less often and does not report that it is waiting for them.
  */
 export function useInsights(
   session: string,
@@ -35,7 +39,7 @@ export function useInsights(
   });
 }
 
-/** Insights including replays that take a minute or more; undefined until they are available. */
+/** Insights that include replays of a minute or more; undefined until they are available. */
 export function useLongInsights(session: string, job: string, enabled: boolean): InsightsAnswer | undefined {
   return useQuery({
     queryKey: ['insights', session, job, 'long'],
@@ -44,12 +48,12 @@ export function useLongInsights(session: string, job: string, enabled: boolean):
     ...RETRY_WHILE_BUSY,
     refetchInterval: false,
     staleTime: Number.POSITIVE_INFINITY,
-    // The page shows the progress itself.
+    // The page itself shows the progress.
     meta: { isAside: true },
   }).data;
 }
 
-/** Progress of a long-running answer, 0 to 1. */
+/** Progress of the long replays for a job's insights, 0 to 1. */
 export function useLongProgress(session: string, job: string): number {
   const { data } = useQuery({
     queryKey: ['insights', session, job, 'progress'],
@@ -59,7 +63,7 @@ export function useLongProgress(session: string, job: string): number {
   return data?.share ?? 0;
 }
 
-/** The predicted duration of a job with these changes. Without changes no request is sent. */
+/** The predicted duration of a job with these changes. No request is sent if there are no changes. */
 export function useWhatIf(session: string, job: string, changes: Change[]) {
   return useQuery({
     queryKey: ['whatif', session, job, changes],

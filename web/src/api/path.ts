@@ -4,10 +4,13 @@ type Value = string | number | null | undefined | readonly string[];
 
 export type Params = Record<string, Value>;
 
-/** The parameters of a path: the server refuses others. Those in the path itself are among them. */
+/** The parameters of a path, including those in the path itself. The server rejects any other parameter. */
 export type ParamsOf<P extends keyof Paths> = Partial<Record<Paths[P]['params'], Value>>;
 
-/** A request's path and query. A parameter named in the path, such as `{task_id}`, fills its place there. */
+/**
+ * The path and query of a request. A parameter such as `{task_id}` in the path is replaced there and left out
+ * of the query.
+ */
 export function apiPath(path: string, params: Params = {}): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(params[name] ?? '')),
@@ -22,5 +25,5 @@ export function apiPath(path: string, params: Params = {}): string {
   return search ? `/api/v1${filled}?${search}` : `/api/v1${filled}`;
 }
 
-/** All sessions fit into one answer. */
+/** Maximum number of sessions per request. It is large enough to get all sessions in one answer. */
 export const SESSIONS_LIMIT = 1000;

@@ -6,11 +6,14 @@ import type { Paths } from './schema';
 const KEPT_MS = 5_000;
 const pending = new Map<string, Promise<Response>>();
 
-/** Sends the request immediately. The first `get` of the same path and parameters within 5 s gets the answer. */
+/**
+ * Sends the request immediately. If `get` is called with the same path and parameters within 5 s, the first
+ * call gets the answer.
+ */
 export function prefetch<P extends keyof Paths>(path: P, params?: ParamsOf<P>): void {
   const url = apiPath(path, params);
   const answer = fetch(url, { credentials: 'same-origin', headers: { Accept: 'application/json' } });
-  // The caller of `takePrefetched` handles the failure, and there may be no caller.
+  // The caller of `takePrefetched` handles the failure. There may be none.
   answer.catch(() => undefined);
   pending.set(url, answer);
   setTimeout(() => pending.delete(url), KEPT_MS);

@@ -51,7 +51,7 @@ export function useSessions<T = SessionPage>(select?: (page: SessionPage) => T) 
   return useQuery({ ...sessionsWith(), select, refetchInterval: refreshEnded });
 }
 
-/** Sessions whose name contains a text, newest first; all sessions if the text is empty. */
+/** Sessions whose name contains `q`, newest first; all sessions if `q` is empty. */
 export function useFoundSessions(q: string) {
   return useQuery({ ...sessionsWith(q || undefined), placeholderData: keepPreviousData });
 }
@@ -69,7 +69,7 @@ export function useScheduling(session: string, { since_ns, until_ns }: Filters) 
   return useQuery({ ...answerTo('/scheduling', params), refetchInterval: refreshEnded });
 }
 
-/** Functions by the time of their attempts within a range. The summary covers the whole session. */
+/** The functions and the time of their attempts within a range. The summary covers only the whole session. */
 export function useFunctions(session: string, { since_ns, until_ns }: Filters, only: 'mine' | undefined) {
   const params = { session, since_ns, until_ns, only };
   return useAnswer('/functions', params, {
@@ -79,7 +79,8 @@ export function useFunctions(session: string, { since_ns, until_ns }: Filters, o
 }
 
 /**
- * Failures by signature that match the filters. `stopped` selects attempts that libraries stopped on purpose.
+ * Failures that match the filters, grouped by signature. `stopped` selects the attempts that libraries
+ * stopped on purpose.
  */
 export function useFailures(session: string, filters: Filters, stopped = false) {
   const { outcome } = filters;
@@ -98,7 +99,7 @@ export function useSessionInterval(session: string): () => number {
   return useHasEnded(session) ? refreshEnded : refreshLive;
 }
 
-/** An answer about a session, refetched at its interval. */
+/** An answer about a session, refetched at the session's interval. */
 export function useAnswer<P extends keyof Paths>(
   path: P,
   params: ParamsOf<P> & { session: string },
@@ -129,17 +130,20 @@ const jobsOf = (session: string) => ({
   placeholderData: keepPreviousData,
 });
 
-/** Options of a filter: all nodes (the first 1000). */
+/** All nodes of a session (the first 1000), as options of a filter. */
 export function useNodeChoices(session: string) {
   return useQuery({ ...nodesOf(session), refetchInterval: () => refreshInterval(10_000) });
 }
 
-/** Options of a filter: all jobs (the first 1000). */
+/** All jobs of a session (the first 1000), as options of a filter. */
 export function useJobChoices(session: string) {
   return useQuery({ ...jobsOf(session), refetchInterval: () => refreshInterval(10_000) });
 }
 
-/** Job names by id. Refreshed when new cells appear rather than by interval, since every cell may use it. */
+/**
+ * Job names by id. They are refetched when a new cell is rendered and not at an interval, since every cell
+ * may use this hook.
+ */
 export function useJobNames(session: string) {
   return useQuery({ ...jobsOf(session), refetchInterval: false, staleTime: 10_000, select: namesOfJobs });
 }

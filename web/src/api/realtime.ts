@@ -6,8 +6,8 @@ import { merged } from './mergePatch';
 import type { AlertsAnswer, ClusterAnswer, LatestAnswer } from './schema';
 
 /**
- * Live updates: one socket for all topics of this tab (docs/reference/realtime.md). It reconnects
- * automatically and subscribes again. Where no socket can be opened, the same states are fetched over HTTP.
+ * Live updates: one socket for all topics of this tab (docs/reference/realtime.md). It reconnects and
+ * subscribes again automatically. If no socket can be opened, the same states are fetched over HTTP.
  */
 
 type TopicName = 'cluster' | 'metrics' | 'tasks' | 'actors' | 'alerts' | 'job';
@@ -36,7 +36,7 @@ interface Subscription {
   leaving?: ReturnType<typeof setTimeout>;
 }
 
-/** How long a topic stays subscribed after its component unmounts, in case it returns, ms. */
+/** How long a topic stays subscribed after its component unmounts, in case it is mounted again, ms. */
 const UNSUBSCRIBE_DELAY = 1_000;
 /**
  * The socket counts as dead after this long without a message, ms. The server sends a heartbeat every 5 s.
@@ -147,7 +147,7 @@ class Push {
     if (one === undefined) return;
     if (message.kind === 'state') this.set(one, message.data);
     else if (message.kind === 'change' && one.current) this.set(one, merged(one.data, message.data));
-    else one.current = false; // the full state follows an error
+    else one.current = false; // after an error, the server sends the full state
   }
 
   private set(one: Subscription, data: unknown): void {
@@ -211,7 +211,8 @@ export interface ClusterTopic extends Omit<ClusterAnswer, 'session' | 'recording
 export type MetricsTopic = Pick<LatestAnswer, 'left_out' | 'problem' | 'note' | 'collectors'>;
 
 /**
- * Topic `alerts`: those that fire or are pending, or that did at the end of an ended session. `info` counts the
- * firing ones of severity `info`; `items` has the first 100, firing alerts before pending ones.
+ * Topic `alerts`: the alerts that are firing or pending, or that were when the session ended. `info` is the
+ * number of firing alerts of severity `info`; `items` has the first 100 alerts, firing ones before pending
+ * ones.
  */
 export type AlertsTopic = Pick<AlertsAnswer, 'live' | 'firing' | 'info' | 'pending' | 'items'>;

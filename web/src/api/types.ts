@@ -14,7 +14,9 @@ export interface Page<T> {
   dropped?: Dropped;
 }
 
-/** Outcome of the task of a failed attempt: it failed for good, is being retried, or succeeded in a retry. */
+/**
+ * Outcome for the task of a failed attempt: it failed for good, is being retried, or succeeded in a retry.
+ */
 export type Outcome = FailedAttempt['outcome'];
 export const OUTCOMES = ['final', 'retrying', 'recovered'] as const satisfies Outcome[];
 

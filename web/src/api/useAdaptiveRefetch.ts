@@ -2,7 +2,10 @@ import { useRef } from 'react';
 import { REFRESH, refreshInterval } from './connection';
 import { useHasEnded } from './queries';
 
-/** A refetch interval that grows with the duration of the last request. `timed` measures it. */
+/**
+ * A refetch interval that grows with the duration of the last request. `timed` sends a request and measures
+ * it.
+ */
 export function useAdaptiveRefetch(session: string): {
   timed: <T>(question: () => Promise<T>) => Promise<T>;
   interval: () => number;

@@ -7,13 +7,13 @@ import type { Paths } from './schema';
 import type { Page } from './types';
 
 export const PAGE_SIZE = 200;
-/** Loaded rows that are searched when new rows are counted. */
+/** Number of loaded rows, from the top, that are compared with the latest first page to count new rows. */
 const LOOK_BACK = 1_000;
 
 export interface LiveList<T, P = Page<T>> {
   rows: T[];
   total: number | null;
-  /** The latest answer for the first page, with totals of the whole list; its rows are those on screen. */
+  /** The first page: totals of the whole list from the latest answer, and the rows as they are on screen. */
   first: P | null;
   loading: boolean;
   /** The rows still belong to the previous filters. */
@@ -44,8 +44,9 @@ type Row<L extends ListPath> = Paths[L]['answer']['items'][number];
 type Data<P> = InfiniteData<P, string | null>;
 
 /**
- * A list that is paged by keyset and stays live. At the top, each refresh replaces the first page. Once the
- * user scrolls down or opens a drawer, the pages on screen are refreshed in place and new rows are counted.
+ * A list that is loaded page by page and stays live. At the top, each refresh replaces the first page. Once
+ * the user scrolls down or opens a drawer, the pages on screen are refreshed in place and new rows are only
+ * counted.
  */
 export function useLiveList<L extends ListPath>(
   path: L,
@@ -53,7 +54,8 @@ export function useLiveList<L extends ListPath>(
   keyOf: (row: Row<L>) => string,
   interval: () => number,
 ): LiveList<Row<L>, Paths[L]['answer']>;
-// The implementation relates rows and pages by its own type parameters, as those of `Paths[L]` are unknown here.
+// The implementation has its own type parameters for rows and pages, because it cannot derive them from
+// `Paths[L]`.
 export function useLiveList<T extends object, P extends Page<T>>(
   path: ListPath,
   params: ParamsOf<ListPath>,
@@ -62,7 +64,7 @@ export function useLiveList<T extends object, P extends Page<T>>(
 ): LiveList<T, P> {
   const client = useQueryClient();
   const paramsKey = JSON.stringify(params);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: equal params must give the same key.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: equal params must produce the same key.
   const queryKey = useMemo(() => ['list', path, params], [path, paramsKey]);
   const fetchPage = useCallback(
     (cursor: string | null, signal: AbortSignal) =>
@@ -208,8 +210,8 @@ function unique<T>(rows: T[], keyOf: (row: T) => string): T[] {
 }
 
 /**
- * The pages of the first and the last row on screen. A screen is shorter than a page, so there are at most
- * two.
+ * The pages that contain the first and the last row on screen. A screen is shorter than a page, so there are
+ * at most two.
  */
 function pagesOnScreen<T>(data: Data<Page<T>>, view: { firstRow: number; lastRow: number }): number[] {
   const found = new Set<number>();
