@@ -1,4 +1,4 @@
-// Before the styles of components, which override these.
+// Imported before the components' styles, which override these.
 import './ui/theme/mantine.css';
 import './ui/theme/global.css';
 import './ui/theme/words.module.css';

@@ -20,11 +20,11 @@ import { isRepaired, Losses, repaired } from './Losses';
 import shared from './shell.module.css';
 import { TracingBanner } from './TracingBanner';
 
-/** Batches may wait this long before the banner mentions it, ns. */
+/** Batches may wait this long before the banner mentions the delay, ns. */
 const MAX_DELAY_NS = 5e9;
-/** Definitions that arrive after their attempt usually do so within this time, ms. */
+/** The definition of a task may arrive after its attempt, but usually does so within this time, ms. */
 const USUAL_DELAY_MS = 10_000;
-/** Reason of losses that affect only spans inside attempts, not tasks. */
+/** Drop reason that affects only spans inside attempts, not tasks. */
 const SPANS_LOST = 'profile_events_dropped';
 
 /** Explains what is missing from the page's numbers. Banners cannot be hidden; only their details fold. */
@@ -171,7 +171,7 @@ export function Banners({ summary }: { summary: Summary }) {
   );
 }
 
-/** Whether a condition has lasted longer than data is normally delayed. */
+/** Whether a condition has lasted longer than data is usually delayed. */
 function useLasts(is: boolean): boolean {
   const [lasts, setLasts] = useState(false);
   useEffect(() => {

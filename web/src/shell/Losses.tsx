@@ -5,12 +5,14 @@ import { clockTime, count, time } from '../base/format';
 import plain from '../ui/theme/plainTable.module.css';
 import words from '../ui/theme/words.module.css';
 
-/** Whether a complete reading of the tasks from Ray’s control store followed all losses. */
+/**
+ * Whether everything that was dropped has been recovered by a complete reading of the tasks from Ray’s GCS.
+ */
 export function isRepaired(dropped: Dropped | null): boolean {
   return dropped !== null && dropped.repaired_total >= dropped.total && !dropped.repaired_partly;
 }
 
-/** How the losses were repaired. */
+/** Whether and when the dropped data was recovered, in words. */
 export function repaired(dropped: Dropped | null, t: TFunction): string {
   if (dropped === null || dropped.repaired_ns === null || dropped.repaired_total < dropped.total)
     return t('banner.notRepaired');
@@ -18,7 +20,7 @@ export function repaired(dropped: Dropped | null, t: TFunction): string {
   return t(dropped.repaired_partly ? 'banner.repairedPartly' : 'banner.repaired', { at });
 }
 
-/** Losses by source and reason. */
+/** A table of what was dropped, by source and reason. */
 export function Losses({ by }: { by: Dropped['by'] }) {
   const { t, i18n } = useTranslation();
   const timed = by.some((drop) => drop.first_ns !== null);

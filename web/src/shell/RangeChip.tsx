@@ -7,7 +7,7 @@ import filters from '../ui/filters/filters.module.css';
 import words from '../ui/theme/words.module.css';
 import { go } from '../ui/useUrl';
 
-/** The range of time that applies to all pages, with a button that clears it; hidden without one. */
+/** The range of time that applies to all pages, with a button that clears it; hidden if there is none. */
 export function RangeChip({ url }: { url: SessionUrl }) {
   const { t } = useTranslation();
   const { since_ns: since, until_ns: until } = url.filters;

@@ -5,7 +5,7 @@ import { Prose } from '../ui/Prose';
 import css from './ServerNotice.module.css';
 import { useServerState } from './useServerState';
 
-/** A notice on every page that the server does not answer, and that the page shows older data. */
+/** A notice on every page that the server does not answer. It says since when the data is out of date. */
 export function ServerNotice() {
   const { t } = useTranslation();
   const { state, lastAnswer } = useServerState();

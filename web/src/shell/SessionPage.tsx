@@ -41,7 +41,7 @@ export function SessionPage() {
     <div className={css.body}>
       <Nav />
       <main className={`${layout.main} ${css.page}`} id="main" tabIndex={-1}>
-        {/* The page's main heading. Headings that some pages show themselves are visual only. */}
+        {/* The main heading, for screen readers. A page may also show a heading of its own. */}
         <h1 className={words.hidden}>{t(`nav.${view}`)}</h1>
         <PageIntro key={view} view={view} />
         {summary.data && <Banners summary={summary.data} />}
@@ -83,7 +83,7 @@ export function SessionPage() {
   );
 }
 
-/** A summary with the counts of its attempts as they are pushed. */
+/** The summary with its counts of attempts replaced by the latest ones that the server has pushed. */
 function useLiveCounts(summary: Summary | undefined): Summary | undefined {
   const [url] = useSessionUrl();
   const cluster = useTopic<ClusterTopic>('cluster', { session: url.session });

@@ -6,15 +6,15 @@ import { count } from '../base/format';
 import words from '../ui/theme/words.module.css';
 import css from './SlowAnswer.module.css';
 
-/** Announce a first answer that takes longer than this, s. */
+/** Waiting time for a first answer after which the notice appears, s. */
 const PATIENCE_S = 3;
 
-/** The size of a smaller record does not explain a slow answer. */
+/** Minimum number of attempts for which the notice gives the size of the record as the reason. */
 const MANY_ATTEMPTS = 10_000;
 
 /**
- * Shows how long a first answer has taken, and lets the user cancel it, which stops the query on the server
- * too.
+ * Shows how long the page has been waiting for its first answers. The user can cancel the queries, which also
+ * stops them on the server.
  */
 export function SlowAnswer({ attempts }: { attempts: number | undefined }) {
   const { t } = useTranslation();
@@ -45,7 +45,7 @@ export function SlowAnswer({ attempts }: { attempts: number | undefined }) {
   if (left.length === 0) return null;
   const retry = () => {
     setCancelled([]);
-    // The query keeps its error. If it is cancelled again, there is nothing to report.
+    // A failed query keeps its error. If it is cancelled again, there is nothing to report.
     for (const query of left) query.fetch().catch(() => undefined);
   };
   return (

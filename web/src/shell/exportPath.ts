@@ -4,7 +4,7 @@ import { isFlow, type SessionUrl, taskFilters } from '../base/url';
 export const FORMATS = ['perfetto', 'speedscope', 'parquet'] as const;
 type ExportFormat = (typeof FORMATS)[number];
 
-/** The path of the exported file. Filters apply only to exports of tasks. */
+/** The path from which the file is downloaded. Filters apply only to exports of tasks. */
 export function exportPath(url: SessionUrl, format: ExportFormat): string {
   const ofTasks = url.view === 'tasks' || url.view === 'failures' || isFlow(url.view);
   return apiPath('/export', { format, session: url.session, ...(ofTasks && taskFilters(url.filters)) });

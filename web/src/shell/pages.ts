@@ -9,13 +9,13 @@ export interface PageProps {
   summary: Summary | undefined;
 }
 
-/** Part of the first chunk, so a page.ts imports neither React nor the page itself. */
+/** Code that belongs to the first chunk, so a page.ts imports neither React nor the page itself. */
 export type PageCode = Partial<
   Record<
     View,
     {
       load: () => Promise<{ default: ComponentType<PageProps> }>;
-      /** Sends requests whose answers the page needs first, while its code is loading. */
+      /** Sends the requests that the page needs first, while the page's code is loading. */
       prefetch?: (session: string) => void;
     }
   >
@@ -30,7 +30,7 @@ interface PageLink {
   icon: Icon;
   /** The path of the page's description in the bundled documentation. */
   docs: string;
-  /** The number in the navigation, and its colour. */
+  /** The number shown in the navigation, and its colour. */
   number?: (topics: Topics) => number | undefined;
   tone?: (topics: Topics) => string;
 }

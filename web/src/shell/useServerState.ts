@@ -3,7 +3,10 @@ import { type Connection, isSilent, STALE_AFTER, useConnection } from '../api/co
 
 type ServerState = 'connecting' | 'connected' | 'reconnecting' | 'stale';
 
-/** The state of the server, the age of its last answer (ms), and when that arrived (ms since the epoch). */
+/**
+ * The state of the server, the age of its last answer (ms), and when that answer arrived (ms since the
+ * epoch).
+ */
 export function useServerState(): { state: ServerState; age: number | null; lastAnswer: number | null } {
   const now = useNow();
   const state = useConnection((connection) => serverState(connection, now));
@@ -17,7 +20,7 @@ function serverState(connection: Connection, now: number): ServerState {
   return lastAnswer === null || now - lastAnswer > STALE_AFTER ? 'stale' : 'reconnecting';
 }
 
-/** The current time, updated every second for ages that grow while nothing arrives. */
+/** The current time, updated every second, so that ages grow even while no data arrives. */
 function useNow(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

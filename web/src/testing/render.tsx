@@ -18,13 +18,16 @@ export interface Request {
   body: unknown;
 }
 
-/** The body of an answer, or a function that builds it (a `Response` for an error) for each request. */
+/**
+ * The body of an answer, or a function that builds it for each request. For an error, the function returns a
+ * `Response`.
+ */
 type Answer = object | ((request: Request) => object | Promise<object>);
 
 /**
- * Renders part of the page inside the providers of the whole page. `at` is the browser's address; `answers`
- * are the server's answers by path, and a path without one stays unanswered. Also returns the requests of the
- * component.
+ * Renders part of the page inside the providers of the whole page. `at` is the browser's address. `answers`
+ * maps paths to the server's answers; requests for other paths are never answered. Also returns the requests
+ * that the component sends.
  */
 export async function render(
   element: ReactElement,
@@ -41,7 +44,7 @@ export async function render(
   return { rerender, unmount, requests };
 }
 
-/** Without styles, because happy-dom would search them again for every element. */
+/** The page's providers, but without styles, which happy-dom would search again for every element. */
 function Providers({ children }: { children: ReactNode }) {
   return (
     <MantineProvider env="test" withCssVariables={false} withGlobalClasses={false}>

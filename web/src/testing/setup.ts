@@ -1,4 +1,4 @@
-/** Supplies the browser features that happy-dom lacks, and cleans the page after each test. */
+/** Supplies the browser features that happy-dom lacks, and cleans up the page after each test. */
 
 import { cleanup, configure } from '@testing-library/react';
 import { afterEach, vi } from 'vitest';
@@ -23,8 +23,8 @@ HTMLCanvasElement.prototype.getContext = () => null;
 configure({
   // Checking whether an element is hidden is slow, and depends on styles that are not loaded.
   defaultHidden: true,
-  // For `findBy...` and `waitFor`, which return as soon as possible. One second would make tests depend on
-  // the machine's speed.
+  // Maximum wait of `findBy...` and `waitFor`, which return as soon as they can. The default of one second
+  // would make tests depend on the machine's speed.
   asyncUtilTimeout: 60_000,
 });
 

@@ -13,7 +13,7 @@ function read(): string[] {
   return load(KEY)?.split(' ') ?? [];
 }
 
-/** A one-line description of a page, until the user closes it. */
+/** A one-line description of a page, shown until the user closes it. */
 export function PageIntro({ view }: { view: View }) {
   const { t } = useTranslation();
   const { links } = usePages();

@@ -32,7 +32,9 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** A separate component inside the dialog, so that its first entry is chosen when it opens. */
+/**
+ * A component of its own inside the dialog, so that the first entry is selected whenever the dialog opens.
+ */
 function PaletteList({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const stateName = useStateName();
@@ -43,7 +45,7 @@ function PaletteList({ onClose }: { onClose: () => void }) {
   const entries = useMemo(() => groups.flatMap((group) => group.entries), [groups]);
   const store = useCombobox({ opened: true });
   const shown = entries.map(({ key }) => key).join('\n');
-  // biome-ignore lint/correctness/useExhaustiveDependencies: Enter takes the first listed entry.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: Enter opens the first listed entry.
   useEffect(() => {
     store.selectFirstOption();
   }, [shown]);

@@ -15,7 +15,7 @@ const Palette = lazy(load);
 export function PaletteButton() {
   const { t } = useTranslation();
   const [opened, setOpened] = useState(false);
-  // Load the dialog before its keys are pressed. Otherwise the next keystrokes would be lost.
+  // Load the dialog before the user opens it. Otherwise the first keystrokes in it would be lost.
   useEffect(() => {
     const timer = setTimeout(() => void load().catch(() => undefined), 2000);
     return () => clearTimeout(timer);

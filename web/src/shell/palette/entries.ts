@@ -63,7 +63,10 @@ function hitUrl(url: SessionUrl, kind: FoundGroup['kind'], item: FoundItem): Ses
   }
 }
 
-/** The hits of a kind, name matches before id matches; `all` is the label of the link to the full list. */
+/**
+ * The hits of a kind; those that match by name come before those that match by id. `all` is the label of the
+ * link to the full list.
+ */
 export function hitGroup(
   url: SessionUrl,
   group: FoundGroup,
@@ -84,7 +87,7 @@ export function hitGroup(
     };
   });
   const hasMore = group.total > group.items.length;
-  // Lists without a search field that a link could fill.
+  // The lists of the other kinds have no search field that a link could fill in.
   const isSearchable = kind !== 'function' && kind !== 'log_file' && kind !== 'metric';
   if (hasMore && isSearchable)
     entries.push({ key: `${kind} all`, name: all, to: toView(url, LISTS[kind], { q: text }) });

@@ -27,6 +27,6 @@ export function recentEntries(session: string | undefined): Entry[] {
 export function keepRecent(session: string | undefined, entry: Entry): void {
   const key = entry.key.replace(/^recent /, '');
   const others = loadRecent().filter((one) => one.session !== session || one.key !== key);
-  // The state is dropped because it would be outdated.
+  // The state is left out, because it would be outdated when the entry is shown again.
   save(KEY, JSON.stringify([{ ...entry, key, state: undefined, session }, ...others].slice(0, MAX_KEPT)));
 }

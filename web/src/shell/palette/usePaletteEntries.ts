@@ -11,8 +11,8 @@ const MAX_SESSIONS = 5;
 const MAX_FAILURES = 3;
 
 /**
- * The entries of the palette for a text: pages, hits in the session, and other sessions. Without a text,
- * recent entries.
+ * The entries of the palette for a search text: pages, hits in the session, and other sessions. Without a
+ * search text, the recent entries and the latest failures.
  */
 export function usePaletteEntries(url: Url, text: string): { groups: EntryGroup[]; isPending: boolean } {
   const { t } = useTranslation();
@@ -71,7 +71,7 @@ export function usePaletteEntries(url: Url, text: string): { groups: EntryGroup[
   }
 }
 
-/** The latest failed tasks, which most users look for. */
+/** The latest failed tasks, because most users look for these. */
 function useFailureEntries(url: Url): Entry[] {
   const summary = useSummary(url.page === 'session' ? url.session : undefined);
   if (url.page !== 'session') return [];

@@ -4,7 +4,7 @@ import { rangeIn, type SessionUrl, withSettings } from '../../base/url';
 import { type Bounds, type Choice, nanos, rangeOf, withChoice } from '../../ui/charts/timeRange';
 import commands from './commands.json';
 
-/** The page pinned to the current time, so that a link to a live session keeps showing the same. */
+/** The page pinned to the current time, so that a link to a live session keeps showing the same data. */
 export function pinned(url: SessionUrl, choice: Choice, bounds: Bounds, now: number): SessionUrl {
   if (!bounds.live || rangeIn(url.filters) !== null) return url;
   if (url.view === 'physical' || url.view === 'stack')
@@ -14,10 +14,11 @@ export function pinned(url: SessionUrl, choice: Choice, bounds: Bounds, now: num
 }
 
 /**
- * Per list: its filters and order by their names in the client, with the corresponding option of the command.
+ * For each list: its filters and order, named as in the Python client, with the option of the CLI command for
+ * each; null if the command has no such option.
  */
 const COMMANDS: Record<string, Record<string, string | null>> = commands;
-/** The same for logs, for which the client has several methods. */
+/** The same for logs, whose filters belong to several methods of the client. */
 const LOGS: Record<string, string | null> = {
   node: '--node',
   file: '--file',
