@@ -91,8 +91,8 @@ export function CardGraph({ cards, links, notes = [], width, height, label, test
           const ends = endsOf(from, to);
           if (ends === null) return null;
           const { x, y, toX, toY } = ends;
-          // Place the note in the middle of an arrow. For a longer arrow, place it where it emerges from
-          // behind the last card.
+          // Place the note in the middle of an arrow between adjacent columns. For a longer arrow, place it
+          // in the gap before the target card, where the arrow emerges from behind the other cards.
           const far = toX - x;
           const at = far > 0 && far <= gap ? 0.5 : 1 - gap / 3 / Math.abs(far);
           const left = far > 0 && far <= gap ? (x + toX) / 2 : toX - gap / 2;

@@ -1,4 +1,4 @@
-/** Shown for unknown values. */
+/** A dash in place of an unknown value. */
 import words from './theme/words.module.css';
 export function Dash() {
   return <span className={words.dim}>–</span>;

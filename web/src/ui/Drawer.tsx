@@ -23,8 +23,8 @@ export function Drawer(props: {
   useKeys(t('keys.panel'), [{ keys: ['Escape'], label: t('keys.closePanel'), run: onClose }]);
   const panel = useRef<HTMLElement>(null);
   const titleId = useId();
-  // Keyboard and screen reader users continue in the drawer when it opens, and where they left off when it
-  // closes.
+  // For users of keyboards and screen readers, move the focus into the drawer when it opens, and back to
+  // where it was when it closes.
   useEffect(() => {
     const before = document.activeElement;
     panel.current?.focus({ preventScroll: true });

@@ -16,7 +16,7 @@ import { useStateName } from './useStateName';
 import { useSessionUrl } from './useUrl';
 
 const TYPES = ['NORMAL_TASK', 'ACTOR_CREATION_TASK', 'ACTOR_TASK', 'DRIVER_TASK'];
-/** Filters that links set. They can be removed but not chosen. */
+/** Filters that only links can set. The user can remove them but not add them. */
 const LINKED = [
   'name',
   'actor_id',
@@ -46,7 +46,7 @@ export function FilterBar(props: {
   );
 }
 
-/** Filters by the session's nodes and jobs. */
+/** The filters for the session's nodes and jobs. */
 export function usePlaceFilters(): FilterField[] {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

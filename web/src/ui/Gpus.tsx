@@ -5,7 +5,7 @@ import { count } from '../base/format';
 import { Dash } from './Dash';
 import words from './theme/words.module.css';
 
-/** The GPUs that something holds, with the share of those that it holds in part. */
+/** The GPUs that a holder has reserved, with the share of each GPU that it has reserved only in part. */
 export function Gpus({ gpus }: { gpus: readonly GpuShare[] }) {
   const { t } = useTranslation();
   if (gpus.length === 0) return <Dash />;

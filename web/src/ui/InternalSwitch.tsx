@@ -3,7 +3,7 @@ import { count } from '../base/format';
 import words from './theme/words.module.css';
 import { useSessionUrl } from './useUrl';
 
-/** Shows or hides Ray's internal entities; absent if there are none. */
+/** Shows or hides Ray's internal entities. The switch is left out if there are none. */
 export function InternalSwitch({ hidden }: { hidden: number }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();

@@ -32,8 +32,9 @@ const TONES: Record<string, Tone> = {
 };
 
 /**
- * The state of any entity except a task, with Ray's own name on hover. An unknown state has the tone of
- * waiting. `view` is the entity's list; a FINISHED job may have failed.
+ * The state of any entity except a task, with Ray's own name on hover. An unknown state has the colour of a
+ * waiting state, and so does a FINISHED job, which may have failed. `view` is the list that contains the
+ * entity.
  */
 export function ItemState(props: { state: string | null; label?: string; view?: string }) {
   const { state, label, view } = props;

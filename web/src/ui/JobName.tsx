@@ -15,7 +15,7 @@ export function JobName({ id }: { id: string | null }) {
   return <NamedId id={id} name={name} />;
 }
 
-/** A link to the job's page with the same text. `full`: with the id next to it. */
+/** A link to the job's page, labelled with the job's name. With `full`, the id is shown next to it. */
 export function JobLink({ id, full }: { id: string; full?: boolean }) {
   const name = useJobName();
   return <NamedLink view="jobs" id={id} name={name(id)} full={full} />;

@@ -12,8 +12,8 @@ export function laneReason(t: TFunction, code: string | null, reason: string | n
 }
 
 /**
- * How a node’s events arrive: by the fast lane, as Ray’s JSON, or not at all. The reason is a tooltip or
- * shown next to it.
+ * How a node’s events arrive: by the fast lane, as Ray’s JSON, or not at all. The reason is a tooltip or,
+ * with `whole`, shown next to it.
  */
 export function LaneName(props: { lane: string; code: unknown; reason: unknown; whole?: boolean }) {
   const { t, i18n } = useTranslation();

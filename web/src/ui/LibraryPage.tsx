@@ -14,7 +14,10 @@ import { useSessionUrl } from './useUrl';
 
 type Answer<V extends LibraryView> = Paths[`/${V}`]['answer'];
 
-/** The page of one of Ray's libraries. `children` renders its items if there are some, `after` what follows. */
+/**
+ * The page of one of Ray's libraries. `children` renders its items, if there are any, and `after` the content
+ * below them.
+ */
 export function LibraryPage<V extends LibraryView>(props: {
   view: V;
   icon: Icon;

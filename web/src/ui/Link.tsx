@@ -3,7 +3,7 @@ import { formatUrl, type Url } from '../base/url';
 import words from './theme/words.module.css';
 import { go } from './useUrl';
 
-/** A real link (new tab, copy address) that navigates inside the page on a plain click. */
+/** A real link, which can be opened in a new tab or copied. A plain click navigates inside the page. */
 export function Link(props: {
   to: Url;
   children: ReactNode;

@@ -14,7 +14,7 @@ export function toneOf(percent: number): Tone {
   return percent >= CRITICAL ? 'bad' : percent >= WARN ? 'waiting' : 'busy';
 }
 
-/** `6.7%`; from 10 on without decimals: `61%`. */
+/** `6.7%`; values from 10 on have no decimals: `61%`. */
 export function percentText(value: number | null | undefined): string {
   if (value === null || value === undefined || value < 0) return '–';
   return `${value.toFixed(value < 9.95 && value > 0 ? 1 : 0)}%`;

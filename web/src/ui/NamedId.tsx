@@ -22,7 +22,7 @@ export function NamedId({ id, name }: { id: string | null; name: (id: string) =>
   );
 }
 
-/** A link to the entity's page with the same text. `full`: with the id next to it. */
+/** A link to the entity's page, labelled with its name. With `full`, the id is shown next to it. */
 export function NamedLink(props: { view: View; id: string; name: string; full?: boolean }) {
   const { view, id, name, full } = props;
   const [url] = useSessionUrl();

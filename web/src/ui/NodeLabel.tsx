@@ -3,7 +3,7 @@ import { shortId } from '../base/format';
 import { NamedId, NamedLink } from './NamedId';
 import { useSessionUrl } from './useUrl';
 
-/** A node's name by its id; the beginning of the id until the name is loaded. */
+/** The name of the node with an id. Until the names are loaded, the start of the id. */
 export function useNodeTitle(): (id: string) => string {
   const [url] = useSessionUrl();
   const names = useNodeNames(url.session).data;
@@ -16,7 +16,7 @@ export function NodeLabel({ id }: { id: string | null }) {
   return <NamedId id={id} name={name} />;
 }
 
-/** A link to the node's page with the same text. `full`: with the id next to it. */
+/** A link to the node's page, labelled with the node's name. With `full`, the id is shown next to it. */
 export function NodeLink({ id, full }: { id: string; full?: boolean }) {
   const name = useNodeTitle();
   return <NamedLink view="nodes" id={id} name={name(id)} full={full} />;

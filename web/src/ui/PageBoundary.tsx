@@ -2,7 +2,7 @@ import { Component, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ErrorPanel } from './ErrorPanel';
 
-/** Contains the failure of a page to load or render, so that the other pages stay usable. */
+/** Catches the failure of a page to load or render, so that the other pages stay usable. */
 export class PageBoundary extends Component<{ children: ReactNode }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
 

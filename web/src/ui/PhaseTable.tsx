@@ -10,7 +10,9 @@ import plain from './theme/plainTable.module.css';
 import timeline from './theme/timeline.module.css';
 import words from './theme/words.module.css';
 
-/** Time by scheduling phase: a bar, `children`, and a table with the share of each phase in `all`. */
+/**
+ * Time by scheduling phase: a bar, `children`, and a table that also shows each phase as a share of `all`.
+ */
 export function PhaseTable(props: {
   parts: readonly { phase: SchedulingPhase; spent: number }[];
   all: number;

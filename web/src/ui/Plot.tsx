@@ -6,7 +6,10 @@ import words from './theme/words.module.css';
 /** Space above the highest and below the lowest value, px. */
 const PADDING = 4;
 
-/** The range of some values, and a function that places a value in a plot of this height. */
+/**
+ * The minimum and maximum of the values, and a function that maps a value to its y coordinate in a plot of
+ * this height.
+ */
 export function rangeOf(values: readonly number[], height: number) {
   const least = Math.min(...values);
   const most = Math.max(...values);
@@ -15,7 +18,10 @@ export function rangeOf(values: readonly number[], height: number) {
   return { least, most, y };
 }
 
-/** Lines without axes: the range of the values at the left, `ends` of the horizontal scale below. */
+/**
+ * Lines without axes. The range of the values is shown at the left, and the `ends` of the horizontal scale
+ * below.
+ */
 export function Plot(props: {
   range: { least: number; most: number };
   width: number;

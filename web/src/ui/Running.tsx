@@ -28,8 +28,8 @@ export function Running({ worker, ended }: { worker: Activity; ended?: boolean }
 }
 
 /**
- * The oldest attempts of a worker, one per line, and the number of others. `none`: the text if there are
- * none. `now`: ns.
+ * The oldest attempts of a worker, one per line, and the number of others. `none` is the text if there are
+ * none; `now` is in ns.
  */
 export function RunningList({ worker, now, none }: { worker: Activity; now?: number; none: string }) {
   const { t } = useTranslation();
@@ -72,7 +72,9 @@ function AttemptLink({ attempt }: { attempt: RunningAttempt }) {
   );
 }
 
-/** How long an attempt has been running; if it is blocked or awaiting, since when and on whom. */
+/**
+ * How long an attempt has been running or, if it is blocked or awaiting, for how long and on what.
+ */
 function Situation({ attempt, now }: { attempt: RunningAttempt; now?: number }) {
   const { t } = useTranslation();
   const { situation, call, blocked_on: on } = attempt;

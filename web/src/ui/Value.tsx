@@ -66,7 +66,9 @@ function measured(name: string, value: unknown): string {
 /** Larger values are not durations but times since 1970. */
 const YEAR_NS = 365 * 86_400e9;
 
-/** Structured values and JSON texts short enough for a cell: `CPU 16, GPU 1, memory 64.0 GiB`. */
+/**
+ * A structured value or a JSON string in one line, short enough for a cell: `CPU 16, GPU 1, memory 64.0 GiB`.
+ */
 export function oneLine(value: unknown): string {
   const parsed = typeof value === 'string' ? parse(value) : value;
   if (typeof parsed !== 'object' || parsed === null) return String(value);
@@ -85,11 +87,11 @@ const bundle = ({ resources, node_id }: Bundle) =>
     ? `${oneLine(resources)} @ ${shortId(node_id)}`
     : oneLine(resources);
 
-/** Ray measures these resources in bytes. */
+/** Whether the value is an amount of memory, which Ray measures in bytes. */
 const isMemory = (name: string, value: unknown) =>
   typeof value === 'number' && /^(memory|object_store_memory)$/.test(name);
 
-/** Parses a JSON structure; any other text is returned unchanged. */
+/** Parses a JSON object or array. Any other string is returned unchanged. */
 export function parse(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   try {

@@ -16,8 +16,9 @@ import { useSessionUrl } from './useUrl';
 import css from './WhyPending.module.css';
 
 /**
- * Why something is pending according to the cluster's resources: since when, what would let it run, and who
- * holds the scarce resources. `since` is the start for this entity if several similar ones wait.
+ * Why something is pending according to the cluster's resources: since when, what would let it run, and what
+ * holds the scarce resources. `since` is when this entity began to wait, if several similar ones form one
+ * entry.
  */
 export function WhyPending({ is, since }: { is: (pending: PendingItem) => boolean; since?: Ns | null }) {
   const [url] = useSessionUrl();

@@ -1,4 +1,4 @@
-/** Shared by the views that draw on a canvas: sizing, theme colours, and texts cut to fit. */
+/** Shared by the views that draw on a canvas: sizing, theme colours, and text cut to fit. */
 
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
@@ -15,14 +15,14 @@ export interface Palette {
   panel: string;
   hover: string;
   tone: (tone: Tone) => string;
-  /** The fill of a name. Equal names have equal colours. */
+  /** The fill for a name. The same name always has the same fill. */
   named: (name: string) => string;
 }
 
 /** Text colour on the fills of `named`. */
 export const ON_FILL: Record<Scheme, string> = { light: '#1d2733', dark: '#e9edf2' };
 
-/** A 32-bit hash of a text (FNV-1a). */
+/** A 32-bit hash of a string (FNV-1a). */
 export function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) {
@@ -39,7 +39,7 @@ const SLOTS = HUES * SHADES;
 const slots = new Map<string, number>();
 const taken = new Set<number>();
 
-/** The slot to which a name hashes or, if it is in use, a free one while there are some. */
+/** The slot that a name hashes to, or a free one if that is in use. If none is free, names share slots. */
 function slotOf(name: string): number {
   const known = slots.get(name);
   if (known !== undefined) return known;
@@ -51,7 +51,10 @@ function slotOf(name: string): number {
   return slot;
 }
 
-/** Muted fills on which text stays readable. Names have different colours as long as there are enough. */
+/**
+ * A muted fill on which text stays readable. Different names have different fills as long as there are
+ * enough.
+ */
 export function namedColor(name: string, scheme: Scheme): string {
   const slot = slotOf(name);
   const hue = (slot % HUES) * (360 / HUES);
@@ -100,8 +103,8 @@ export interface Size {
 export type Draw = (context: CanvasRenderingContext2D, size: Size) => void;
 
 /**
- * A canvas that fills `box` (attach both refs) at the screen's resolution. `draw` runs at most once per
- * animation frame, whenever it or the size changes. Sizes are CSS px.
+ * A canvas that fills `box` (attach both refs) at the screen's resolution. `draw` runs whenever it changes or
+ * the size does, at most once per animation frame. Sizes are in CSS px.
  */
 export function useCanvas(draw: Draw): {
   box: React.RefObject<HTMLDivElement | null>;
@@ -146,7 +149,7 @@ export function useCanvas(draw: Draw): {
 
 const widths = new Map<string, number>();
 
-/** `text` cut with an ellipsis to a width in the context's font; '' if not even a letter fits. */
+/** `text` cut with an ellipsis to fit a width in the context's font; '' if not even one letter fits. */
 export function fitText(context: CanvasRenderingContext2D, text: string, room: number): string {
   if (room < 10) return '';
   const key = `${context.font}|${text}`;
@@ -162,7 +165,7 @@ export function fitText(context: CanvasRenderingContext2D, text: string, room: n
   return letters < 1 ? '' : `${text.slice(0, letters)}…`;
 }
 
-/** The place of a tooltip next to the pointer, inside a box of this size. */
+/** The position of a tooltip next to the pointer, inside a box of this size. */
 export function tipPlace(x: number, y: number, size: Size) {
   return {
     ...(x > size.width - 260 ? { right: size.width - x + 10 } : { left: x + 14 }),

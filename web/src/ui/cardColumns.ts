@@ -2,8 +2,9 @@
 export type CardLink = readonly [from: string, to: string];
 
 /**
- * Arranges cards in columns: each to the right of all cards that link to it, starting with those that nothing
- * links to. Links that close a cycle are ignored. Cards in a column keep their given order.
+ * Arranges cards in columns. Each card is to the right of all cards that link to it, so cards that nothing
+ * links to are in the first column. Links that close a cycle are ignored. Cards in a column keep their given
+ * order.
  */
 export function columnsOf(ids: readonly string[], links: readonly CardLink[]): string[][] {
   const after = new Map<string, string[]>();

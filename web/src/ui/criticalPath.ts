@@ -14,7 +14,10 @@ export function usePathPhase(): (phase: string) => string {
   };
 }
 
-/** The largest parts of a path by function and phase. The driver has no `without`, as it always takes time. */
+/**
+ * The largest parts of a path, by function and phase. `without` is null for the driver, which always takes
+ * time.
+ */
 export function pathParts(path: Pick<CriticalPathAnswer, 'functions'>) {
   return path.functions
     .flatMap(({ name, is_driver, by_phase, without_ns }) =>

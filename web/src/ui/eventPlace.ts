@@ -14,7 +14,8 @@ const VIEW_BY_EVENT: Partial<Record<EventKind, EntityView>> = {
 };
 
 /**
- * The page about the subject of an event. For failed tasks (`id` is a function) it is the list of failures.
+ * The page about the subject of an event. For a failed task, whose `id` is a function, it is the list of
+ * failures.
  */
 export function placeOf(url: SessionUrl, event: ClusterEvent): Url | undefined {
   const { id, job_id } = event;
@@ -29,8 +30,8 @@ export function placeOf(url: SessionUrl, event: ClusterEvent): Url | undefined {
 const MESSAGE_CHARS = 2000;
 
 /**
- * A message in one line. If the server cut it, its beginning is used, because the end with the most useful
- * part of a traceback is missing.
+ * A message in one line: the line of a traceback that names the exception. If the server cut the message,
+ * this line is missing, so the message is returned as it is.
  */
 export function oneLineMessage({ message }: ClusterEvent): string {
   const text = message ?? '';

@@ -5,14 +5,14 @@ import { nodeTitle } from '../base/nodeTitle';
 /** An option of a field in the filter bar. */
 export type Choice = { value: string; label: string };
 
-/** The names including the chosen one. */
+/** The distinct names, including the chosen one even if it is not among them. */
 export function withChosen(names: string[], chosen: string | undefined): string[] {
   const all = [...new Set(names)];
   if (chosen && !all.includes(chosen)) all.unshift(chosen);
   return all;
 }
 
-/** The options built from the items, including the chosen one. */
+/** The options built from the items, including the chosen one even if it is not among them. */
 export function choices<T>(
   items: T[] | undefined,
   field: keyof T,

@@ -3,10 +3,10 @@ import { useSessions } from '../api/queries';
 import type { SessionItem } from '../api/schema';
 import { duration, type Nanos, nanosBetween, time } from '../base/format';
 
-/** How long a session has lasted so far or lasted: from its first data to its end. */
+/** The duration of a session, from its first data to its last. */
 export const durationText = ({ first_ns, last_ns }: SessionItem) => duration(nanosBetween(first_ns, last_ns));
 
-/** The display name of a session, and texts about its time, duration and cluster. */
+/** The display name of a session, and a line with its start, duration and host. */
 export function useSessionTexts() {
   const { t } = useTranslation();
   const name = (session: SessionItem) => session.name ?? t(`sessions.noJob.${session.state}`);
@@ -20,7 +20,7 @@ export function useSessionTexts() {
   return { name, place };
 }
 
-/** The session with a Ray session name; undefined until the list is loaded. */
+/** The session with this Ray session name; undefined until the list is loaded. */
 export function useSession(name: string): SessionItem | undefined {
   return useSessions((page) => page.items.find((item) => item.session === name)).data;
 }

@@ -2,8 +2,8 @@ import { type RefObject, useEffect, useRef } from 'react';
 import { addKeys, type Binding } from '../base/keys';
 
 /**
- * Handles keys while the component is mounted, and lists them under `title` in the help. `within`: only while
- * that element has the focus.
+ * Handles keys while the component is mounted, and lists them under `title` in the help. With `within`, only
+ * while that element has the focus.
  */
 export function useKeys(title: string, bindings: Binding[], within?: RefObject<HTMLElement | null>): void {
   const group = useRef({ title, bindings });

@@ -8,8 +8,8 @@ interface LocalMessage {
 }
 
 /**
- * Translates the server's messages. A message without a translation stays as the server sent it. `of` selects
- * the error codes: the server's or those of a node's agent.
+ * Translates the server's messages. A message without a translation stays as the server sent it. `of` tells
+ * whether the error codes are the server's or those of a node's agent.
  */
 export function useServerMessage(
   of: 'server' | 'agent' = 'server',

@@ -11,7 +11,8 @@ export function useStateName(): (state: string | null) => string {
 }
 
 /**
- * The name of a state of an actor, worker, node, job or placement group. A finished job is a special case.
+ * The name of a state of an actor, worker, node, job or placement group. A FINISHED job gets another name,
+ * because it may have failed.
  */
 export function useItemStateName(view?: string): (state: string) => string {
   const { t, i18n } = useTranslation();

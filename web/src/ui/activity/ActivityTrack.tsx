@@ -11,7 +11,7 @@ import { go, useSessionUrl } from '../useUrl';
 import css from './ActivityTrack.module.css';
 import { type Activity, bucketOf, drawActivity, timeOf } from './activity';
 
-/** Distance in buckets from which a pointer movement counts as a drag. */
+/** Minimum pointer movement that counts as a drag, in buckets. */
 const DRAG_THRESHOLD = 3;
 const LEGEND: [Tone, 'running' | 'inFlight' | 'failed'][] = [
   ['busy', 'running'],
@@ -21,7 +21,7 @@ const LEGEND: [Tone, 'running' | 'inFlight' | 'failed'][] = [
 
 /**
  * Running, waiting and failed attempts over time that match `filters`. A click opens the call stack at that
- * time, a drag narrows all pages to a range.
+ * time. A drag limits all pages to a range of time.
  */
 export function ActivityTrack({ activity, filters = {} }: { activity: Activity; filters?: Filters }) {
   const { t } = useTranslation();
@@ -93,7 +93,7 @@ export function ActivityTrack({ activity, filters = {} }: { activity: Activity; 
         }}
         onPointerUp={() => {
           if (isDrag) narrow();
-          // The click event follows, and must be ignored after a drag.
+          // The click event comes next. It still needs to know whether this was a drag.
           setTimeout(() => setPressed(null));
         }}
         onPointerCancel={() => setPressed(null)}

@@ -5,14 +5,14 @@ export type Activity = ActivityAnswer;
 /** Height of the mark of a failure, px. */
 const MARK = 6;
 
-/** The bucket that contains a time, clamped to the existing ones. */
+/** The index of the bucket that contains a time, or of the nearest bucket if none does. */
 export function bucketOf(activity: Activity, ns: number): number {
   if (activity.begin_ns === null || activity.bucket_ns === null) return 0;
   const bucket = Math.floor((ns - activity.begin_ns) / activity.bucket_ns);
   return Math.min(Math.max(bucket, 0), activity.in_flight.length - 1);
 }
 
-/** The time in the middle of a bucket, in whole ns. The bucket is clamped to the session's. */
+/** The time in the middle of a bucket, in whole ns. An index out of bounds means the nearest bucket. */
 export function timeOf(activity: Activity, bucket: number): number | null {
   if (activity.begin_ns === null || activity.bucket_ns === null) return null;
   const within = Math.min(Math.max(bucket, 0), activity.in_flight.length - 1);
@@ -20,7 +20,8 @@ export function timeOf(activity: Activity, bucket: number): number | null {
 }
 
 /**
- * The middle of the first bucket with the most running attempts or, if nothing ran, the most in flight, ns.
+ * The middle (ns) of the first bucket with the most running attempts or, if nothing ran, with the most
+ * attempts in flight.
  */
 export function busiestTime(activity: Activity): number | null {
   const values = activity.running.some((value) => value > 0) ? activity.running : activity.in_flight;
@@ -28,8 +29,8 @@ export function busiestTime(activity: Activity): number | null {
 }
 
 /**
- * Bars of attempts in flight and, in front of them, of running ones. `failures` adds marks of failed
- * attempts.
+ * Draws bars of the attempts in flight and, in front of them, bars of the running ones. `failures` also marks
+ * failed attempts.
  */
 export function drawActivity(
   context: CanvasRenderingContext2D,

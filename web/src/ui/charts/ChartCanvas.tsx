@@ -27,13 +27,16 @@ interface ChartCanvasProps {
   syncKey: string;
   /** The highlighted line. */
   focus: number | null;
-  /** Reports the index in `times` below the crosshair. */
+  /** Called with the index in `times` at the crosshair, or null if there is no crosshair. */
   onPlace: (at: number | null) => void;
   onZoom: (range: Range) => void;
   onReset: () => void;
 }
 
-/** Lines or stacked areas over time, drawn by uPlot. A default export, so that it becomes a chunk. */
+/**
+ * Lines or stacked areas over time, drawn by uPlot. A default export, so that it can be loaded as a separate
+ * chunk.
+ */
 export default function ChartCanvas(props: ChartCanvasProps) {
   const { times, lines, colors, unit, stacked, threshold, height, range, syncKey, focus } = props;
   const palette = usePalette();
@@ -54,7 +57,7 @@ export default function ChartCanvas(props: ChartCanvasProps) {
     return () => observer.disconnect();
   }, []);
 
-  // Build a new plot if anything but values changes; otherwise update the existing one.
+  // Build a new plot if anything except the values changes; otherwise update the existing one.
   const looks = JSON.stringify([
     lines.map((line) => line.key),
     colors,
@@ -269,8 +272,8 @@ function drawThreshold(u: uPlot, threshold: number | undefined, palette: Palette
 const isMove = (type: string) => type === 'mousemove' || type === 'mouseleave' || type === 'mouseenter';
 
 /**
- * The range of the axis: from 0 (or the negative minimum) to slightly above the maximum. Shares use their
- * full scale.
+ * The range of the value axis: from 0 (or the minimum, if it is negative) to slightly above the maximum.
+ * Percentages and ratios have their full scale unless a value exceeds it.
  */
 function heights(least: number | null, most: number | null, unit: Unit): [number, number] {
   const low = Math.min(0, least ?? 0);

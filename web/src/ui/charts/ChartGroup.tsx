@@ -25,7 +25,8 @@ function useOwnGroup(): Group {
 
 /**
  * Wraps the charts of a page so that they share a crosshair, a range of time (in the URL) and the colours of
- * names. It shows the range picker with the page's own controls next to it. `sticky` keeps it visible.
+ * names. It shows the range picker with the page's own controls (`beside`) next to it. `sticky` keeps this
+ * bar visible while the page scrolls.
  */
 export function ChartGroup(props: { children: ReactNode; beside?: ReactNode; sticky?: boolean }) {
   const group = useOwnGroup();
@@ -40,7 +41,7 @@ export function ChartGroup(props: { children: ReactNode; beside?: ReactNode; sti
   );
 }
 
-/** Charts side by side, as many per row as fit into the window; `narrow`, into a part of it. */
+/** Charts side by side, as many per row as fit into the window or, with `narrow`, into a part of it. */
 export function ChartGrid({ children, narrow = false }: { children: ReactNode; narrow?: boolean }) {
   return (
     <div className={css.grid} data-narrow={narrow || undefined}>

@@ -8,8 +8,8 @@ import { endOf, type Line, latest } from './series';
 import { type Unit, valueText } from './units';
 
 /**
- * The lines of a chart with their values at the crosshair, otherwise the latest ones. A click isolates a
- * line. With Ctrl or Shift, a click adds or removes one.
+ * The lines of a chart with their values at the crosshair or, without a crosshair, their latest values. A
+ * click isolates a line. With Ctrl or Shift, a click adds or removes one.
  */
 export function ChartLegend(props: {
   lines: readonly Line[];

@@ -5,7 +5,7 @@ import shared from './charts.module.css';
 import { figures, type Line } from './series';
 import { type Unit, valueText } from './units';
 
-/** The values of a chart as a table: per line the last value, minimum, mean and maximum. */
+/** The values of a chart as a table: for each line, the last value, minimum, mean and maximum. */
 export function ChartTable(props: {
   lines: readonly Line[];
   looks: readonly { color: string; dashed: boolean }[];

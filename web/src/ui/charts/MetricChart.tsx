@@ -32,7 +32,7 @@ interface MetricChartProps {
   /** Tooltip of the title. */
   hint?: string;
   queries: readonly Query[];
-  /** See units.ts. By default, the metric's unit as known to the server. */
+  /** See units.ts. By default, the unit that the server knows for the metric. */
   unit?: string;
   /** Height of the plot area, CSS px. */
   height?: number;
@@ -50,7 +50,7 @@ interface MetricChartProps {
   testId?: string;
 }
 
-/** Whether the element is, or is about to be, on screen. Charts out of sight fetch nothing. */
+/** Whether the element is on screen or close to it. Other charts fetch nothing. */
 function useSeen() {
   const box = useRef<HTMLElement>(null);
   const [seen, setSeen] = useState(false);
@@ -116,7 +116,7 @@ export function MetricChart(props: MetricChartProps) {
   const shown = useMemo(() => {
     const places = lines.flatMap((line, at) => (!chosen || only.has(line.key) ? [at] : []));
     const isBold = (at: number) => lines[at]?.bold === true;
-    // Lines at the end are drawn on top.
+    // Bold lines are last, so that they are drawn on top.
     return [...places.filter((at) => !isBold(at)), ...places.filter(isBold)];
   }, [lines, only, chosen]);
   const shownLines = useMemo(() => shown.flatMap((at) => lines[at] ?? []), [lines, shown]);
@@ -222,11 +222,11 @@ export function MetricChart(props: MetricChartProps) {
 }
 
 /**
- * Space for two rows of the legend (four for a tall chart), reserved while it is missing so that little moves
- * when it appears.
+ * Space for two rows of the legend (four for a tall chart), px. It is reserved until the legend appears, so
+ * that little moves then.
  */
 const LEGEND = 46;
-/** Lines listed below a small chart until the user asks for more. */
+/** Number of lines that the legend of a small chart lists until the user asks for more. */
 const MAX_LEGEND_LINES = 8;
 
 /** The index of a line among the visible ones; null if it is hidden. */

@@ -3,7 +3,7 @@ import { useSessionUrl } from '../useUrl';
 import { useChart } from './useChart';
 
 /**
- * Its children with a chart of the metric, or `otherwise` if the metric has no value in the page's range of
+ * Shows `children`, which chart a metric, or `otherwise` if the metric has no value in the page's range of
  * time.
  */
 export function WhereMeasured(props: {

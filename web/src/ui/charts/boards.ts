@@ -16,7 +16,7 @@ export type DashboardChart = Required<Omit<ChartGiven, 'expr' | 'stacked'>> & Pi
 // The schema of an answer allows any number as the width of a chart.
 export type Dashboard = Omit<StoredDashboard, 'charts'> & { charts: DashboardChart[] };
 
-/** The available units. The first one leaves the choice to the server. */
+/** The available units. The empty one leaves the choice to the server. */
 export const UNITS = ['', 'count', 'percent', 'ratio', 's', 'bytes', 'bytes/s', 'count/s'] as const;
 
 /** Escapes a label's value for a PromQL string. */
@@ -65,7 +65,7 @@ export function boardName(title: string, taken: readonly string[]): string {
   return `${base}-${number}`;
 }
 
-/** The list with one element moved by `by` places, limited to the list's ends. */
+/** The list with one element moved by `by` places. The list stays the same if the element would leave it. */
 export function moved<T>(list: readonly T[], at: number, by: number): T[] {
   const to = at + by;
   if (at < 0 || at >= list.length || to < 0 || to >= list.length) return [...list];
@@ -75,14 +75,19 @@ export function moved<T>(list: readonly T[], at: number, by: number): T[] {
   return next;
 }
 
-/** The first expression for a metric: the rate of a counter, the 95th percentile of a histogram. */
+/**
+ * A first expression to show for a metric: the rate of a counter, the 95th percentile of a histogram,
+ * otherwise the metric itself.
+ */
 export function firstLook(name: string, type: string): string {
   if (type === 'histogram')
     return `histogram_quantile(0.95, sum by (le) (rate(${name.replace(/_bucket$/, '')}_bucket[5m])))`;
   return type === 'counter' ? `rate(${name}[1m])` : name;
 }
 
-/** The first problem that prevents saving a dashboard, as a key of the texts; null if there is none. */
+/**
+ * The first problem that prevents saving a dashboard, as a key of the translations; null if there is none.
+ */
 export function problemOf({ title, charts }: Pick<Dashboard, 'title' | 'charts'>) {
   if (title.trim() === '') return 'noTitle' as const;
   if (charts.some((chart) => chart.title.trim() === '')) return 'noChartTitle' as const;

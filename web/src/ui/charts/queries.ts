@@ -1,4 +1,4 @@
-/** Encodes the explorer's queries in the URL: one text with an empty line between queries. */
+/** Encodes the explorer's queries in the URL, as one string with an empty line between queries. */
 
 export function parseQueries(text: string | undefined): string[] {
   return (text ?? '')
@@ -8,8 +8,8 @@ export function parseQueries(text: string | undefined): string[] {
 }
 
 /**
- * Undefined without queries. Empty lines inside a query would split it and have no meaning, so they are
- * removed.
+ * The encoded queries; undefined if there are none. Empty lines inside a query are removed: they mean nothing
+ * there and would split it.
  */
 export function formatQueries(exprs: readonly string[]): string | undefined {
   const trimmed = exprs.map((expr) => expr.trim().replace(/\n\s*\n/g, '\n')).filter((expr) => expr !== '');

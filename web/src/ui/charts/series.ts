@@ -25,7 +25,7 @@ export interface Drawn {
   to: number;
 }
 
-/** Labels without meaning to a user. */
+/** Labels that mean nothing to a user. */
 const IGNORED_LABELS = new Set([
   '__name__',
   'SessionName',
@@ -49,7 +49,10 @@ export function fillLegend(template: string, labels: Record<string, string>): st
     .trim();
 }
 
-/** The labels whose values differ between series, so that they distinguish them. */
+/**
+ * The labels whose values differ between the series, and therefore distinguish them. Those that mean
+ * something to a user come first.
+ */
 export function distinguishingLabels(all: readonly Record<string, string>[]): string[] {
   const names = new Set(all.flatMap((labels) => Object.keys(labels)));
   return [...names]
@@ -57,7 +60,10 @@ export function distinguishingLabels(all: readonly Record<string, string>[]): st
     .sort((a, b) => Number(IGNORED_LABELS.has(a)) - Number(IGNORED_LABELS.has(b)) || (a < b ? -1 : 1));
 }
 
-/** An id adds nothing if the address already distinguishes the series. */
+/**
+ * The name of a series: the values of the labels that distinguish it. The node's id is left out if the node's
+ * address is among them.
+ */
 function named(labels: Record<string, string>, distinguishing: readonly string[], expr: string): string {
   const shown = distinguishing.filter(
     (name) => labels[name] && !(name === 'node_id' && distinguishing.includes('node_ip')),
@@ -69,7 +75,7 @@ function named(labels: Record<string, string>, distinguishing: readonly string[]
   return useful.map((name) => short(name, labels[name] ?? '')).join(' · ');
 }
 
-/** Builds one chart from the answers to its queries, which share the same times. */
+/** Builds one chart from the answers to its queries. */
 export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]): Drawn {
   const [first] = answers;
   const times = [...new Set(answers.flatMap((answer) => answer.times_ms))].sort((a, b) => a - b);
@@ -105,8 +111,9 @@ export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]
 }
 
 /**
- * If there are several queries, a query with a single series names it, and queries distinguish series with
- * equal names.
+ * Renames lines if there are several queries. If a query has only one line, the line is named after the
+ * query. If lines of different queries have the same name, it is prefixed with the query. Lines with a legend
+ * keep their name.
  */
 function byQuery(lines: Line[], queries: readonly Query[]): Line[] {
   if (queries.length < 2) return lines;
@@ -126,7 +133,7 @@ function byQuery(lines: Line[], queries: readonly Query[]): Line[] {
   });
 }
 
-/** Makes the names of different series unique. */
+/** Makes the names of different series unique by numbering repetitions. */
 function uniqueNames(lines: Line[]): Line[] {
   const seen = new Map<string, number>();
   return lines.map((line) => {
@@ -137,8 +144,8 @@ function uniqueNames(lines: Line[]): Line[] {
 }
 
 /**
- * The palette index of each name: its previous one (in any chart of the page), unless another line here
- * already uses it. Beyond the palette's end, colours repeat.
+ * The palette index of each name: the one that it already has in any chart of the page, unless another line
+ * of this chart uses it. If there are more names than colours, colours repeat.
  */
 export function colorsOf(names: readonly string[], known: Map<string, number>, size: number): number[] {
   const taken = new Set<number>();
@@ -160,7 +167,10 @@ export function colorsOf(names: readonly string[], known: Map<string, number>, s
   });
 }
 
-/** Stacks lines: each becomes the sum up to itself. A time without any value stays a gap. */
+/**
+ * Stacks lines: each value becomes the sum of the values up to and including its line. A time at which no
+ * line has a value stays a gap.
+ */
 export function stackLines(lines: readonly Line[]): (number | null)[][] {
   const sums: (number | null)[] = [];
   return lines.map(({ values }) =>
@@ -174,7 +184,7 @@ export function stackLines(lines: readonly Line[]): (number | null)[][] {
   );
 }
 
-/** The parts of a stack that are ever non-zero. A state that never occurs needs no line. */
+/** The lines of a stack that are non-zero at some time. A state that never occurs needs no line. */
 export const occurring = (lines: readonly Line[]): Line[] =>
   lines.filter(({ values }) => values.some((value) => value !== null && value !== 0));
 
@@ -205,7 +215,7 @@ export function endOf(lines: readonly { values: readonly (number | null)[] }[]):
   return Math.max(0, ...lines.map(({ values }) => values.findLastIndex((value) => value !== null) + 1));
 }
 
-/** The latest value before `end`, unless the line ended well before. */
+/** The last value before `end`; null if the line ended more than two points earlier. */
 export function latest(values: readonly (number | null)[], end = values.length): number | null {
   for (let back = end - 1; back >= Math.max(0, end - 3); back -= 1) {
     const value = values[back];
@@ -214,7 +224,7 @@ export function latest(values: readonly (number | null)[], end = values.length):
   return null;
 }
 
-/** Points with a gap on either side, which a line would not show. */
+/** Indexes of points with a gap on both sides, which a line would not show. */
 export function isolatedPoints(values: ArrayLike<number | null | undefined>): number[] {
   const found: number[] = [];
   for (let at = 0; at < values.length; at += 1) {
@@ -226,7 +236,7 @@ export function isolatedPoints(values: ArrayLike<number | null | undefined>): nu
 /** A row per time, a column per line; times in ISO 8601. */
 export function csv({ times, lines }: Pick<Drawn, 'times' | 'lines'>): string {
   const quoted = (text: string) => {
-    // Spreadsheets evaluate texts that start like a formula.
+    // Spreadsheets evaluate strings that start like a formula.
     const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
     return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };

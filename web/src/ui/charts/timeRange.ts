@@ -10,7 +10,7 @@ export interface Bounds {
   live: boolean;
 }
 
-/** `span` ends at the latest data (`all` starts with the session); `fixed` does not move. */
+/** `span` ends at the latest data, `all` is the whole session, and `fixed` does not move. */
 export type Choice =
   | { kind: 'span'; span: string }
   | { kind: 'fixed'; from: number; to: number }
@@ -36,7 +36,7 @@ const MAX_RANGE = 400 * 86_400e3;
 /** Shortest range that can be drawn, ms. */
 const MIN_RANGE = 5_000;
 
-/** `90s`, `15m`, `6h`, `7d` in ms; null if it is none. */
+/** `90s`, `15m`, `6h` or `7d` in ms; null if the text is no such span or if it is too short or too long. */
 export function spanMillis(text: string | undefined): number | null {
   const found = /^(\d{1,6})([smhd])$/.exec(text ?? '');
   const millis = found === null ? 0 : Number(found[1]) * (UNITS[found[2] ?? ''] ?? 0);
@@ -91,10 +91,13 @@ export function moves(choice: Choice, bounds: Bounds, now: number): boolean {
 const STEPS = [
   1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800,
 ];
-/** Maximum number of points, as a chart of this size cannot show more. */
+/** Maximum number of points of a line. A chart of this size cannot show more. */
 const POINTS = 240;
 
-/** Round distance between the requested points, s. A chart gets no more points than it can show. */
+/**
+ * The distance between the requested points, s: a round number, so large that a chart gets no more points
+ * than it can show.
+ */
 export function stepOf(range: Range): number {
   const seconds = (range.to - range.from) / 1e3;
   const least = seconds <= 60 ? 1 : 5; // the collectors' own interval
@@ -102,8 +105,8 @@ export function stepOf(range: Range): number {
 }
 
 /**
- * The range with its beginning aligned to its step, so that a moving range requests the same points again.
- * The end stays, since nothing is known beyond it.
+ * The range with its start aligned to the step, so that a moving range requests the same points again. The
+ * end stays, since nothing is known beyond it.
  */
 export function aligned(range: Range, step: number): Range {
   const grid = step * 1e3;
@@ -117,7 +120,7 @@ export function wider({ from, to }: Range, now: number): Range {
   return { from: end - 2 * half, to: end };
 }
 
-/** The range of a drag, with the minimum length. */
+/** The range of a drag, extended to the minimum length if it is shorter. */
 export function dragged(one: number, other: number): Range {
   const from = Math.min(one, other);
   const to = Math.max(one, other);

@@ -2,7 +2,9 @@
 
 import { bytes, count, duration } from '../../base/format';
 
-/** `` (a plain number), `count`, `percent`, `ratio` (1 is 100 %), `s`, `bytes`, and each of them `/s`. */
+/**
+ * `` (a plain number), `count`, `percent`, `ratio` (1 is 100 %), `s` or `bytes`; each of them also with `/s`.
+ */
 export type Unit = string;
 
 const SUFFIXES = ['', 'k', 'M', 'G', 'T'];
@@ -31,7 +33,7 @@ export function valueText(value: number | null | undefined, unit: Unit = ''): st
   return plain(value);
 }
 
-/** Tick distances of an axis that give round numbers; undefined for the usual decimal ones. */
+/** Tick distances of an axis that give round labels in this unit; undefined if decimal ones suit it. */
 export function increments(unit: Unit): number[] | undefined {
   const base = unit.replace(/\/s$/, '');
   if (base === 'bytes') return Array.from({ length: 50 }, (_, at) => 2 ** at);
@@ -61,7 +63,10 @@ export function increments(unit: Unit): number[] | undefined {
 
 const two = (value: number) => String(value).padStart(2, '0');
 
-/** Labels of the time axis, as precise as their distance (s) requires. A new day shows its date. */
+/**
+ * Labels of the time axis, as precise as the distance between them (s) requires. The first label of a new day
+ * is its date.
+ */
 export function timeMarks(millis: readonly number[], distance: number): string[] {
   let day = '';
   return millis.map((at) => {

@@ -9,7 +9,7 @@ import { useTimeRange } from './useTimeRange';
 /** Refresh interval of charts, the same as the collectors' interval, ms. */
 export const CHART_REFRESH = 5_000;
 /**
- * Maximum number of lines in a chart, as more cannot be distinguished. The server keeps those with the
+ * Maximum number of lines in a chart, since more cannot be told apart. The server keeps those with the
  * greatest mean.
  */
 const MAX_CHART_LINES = 20;

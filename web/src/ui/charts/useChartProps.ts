@@ -2,7 +2,9 @@ import { useTranslation } from 'react-i18next';
 import type { CatalogueChart } from './boards';
 import type { Query } from './series';
 
-/** Properties of the server's charts, with translated titles and line names where there are translations. */
+/**
+ * The properties of the server's charts. Titles and names of lines are translated if there is a translation.
+ */
 export function useChartProps() {
   const { t, i18n } = useTranslation();
   const legend = (query: Query): Query => {

@@ -35,7 +35,7 @@ export function useMarks(session: string): Mark[] {
           tone: 'busy',
           text: t('charts.mark.job', { name: programName(name) || name }),
         });
-      // A node that terminated as expected, or with its session, explains nothing.
+      // A node that terminated as expected, or together with its session, explains nothing.
       if (event === 'NODE_DEAD' && severity === 'ERROR')
         marks.push({ ms: time_ns / 1e6, tone: 'bad', text: t('charts.mark.node', { name }) });
     }
@@ -47,7 +47,7 @@ export function useMarks(session: string): Mark[] {
 }
 
 interface PlacedMark {
-  /** Distance from the left of the plot, px. */
+  /** Distance from the left edge of the plot, px. */
   x: number;
   marks: Mark[];
 }

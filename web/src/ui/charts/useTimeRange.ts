@@ -17,7 +17,7 @@ export interface TimeRange {
 
 const UNKNOWN: Bounds = { first: null, last: null, live: false };
 
-/** The bounds of a session. A live one ends now, even if its last data is older. */
+/** The bounds of a session. A live session ends now, even if its last data is older. */
 function boundsOf(page: Page<SessionItem>, name: string): Bounds | null {
   const found = page.items.find((item) => item.session === name);
   if (found === undefined) return null;

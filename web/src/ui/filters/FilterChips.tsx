@@ -54,7 +54,9 @@ export function FilterChips({ fields }: { fields: FilterField[] }) {
   );
 }
 
-/** The filter's new value after choosing a value, or after adding or removing one of several. */
+/**
+ * The filter's new value when the user picks a value. With several values, picking one adds or removes it.
+ */
 function picked(field: FilterField, before: string | undefined, value: string): string {
   if (!field.multiple) return value;
   const values = valuesOf(field, before);

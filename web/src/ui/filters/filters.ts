@@ -7,7 +7,7 @@ export interface FilterField {
   label: string;
   /** The options. A filter without any can be set only by links. */
   choices?: Choice[];
-  /** Several values, joined by commas. */
+  /** The filter takes several values, joined by commas. */
   multiple?: boolean;
   /** Any text is allowed; the choices are suggestions. */
   free?: boolean;

@@ -24,7 +24,10 @@ export function OnlyMineSwitch() {
   );
 }
 
-/** Texts about how much of each library is folded or hidden with its attempts. */
+/**
+ * Describes, for each library, how many functions are folded or, with `attempts`, how many functions and
+ * attempts are hidden.
+ */
 export function useLibraryTexts(): (
   libraries: readonly { library: string; functions: number; attempts?: number }[],
 ) => string {

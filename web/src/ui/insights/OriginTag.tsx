@@ -2,8 +2,8 @@ import { Badge } from '../Badge';
 import { isOwn } from './useFindingTexts';
 
 /**
- * The library to which code belongs; nothing for the user's own. `operator` is the more specific purpose and
- * is preferred, unless it equals `name`.
+ * A badge with the library that code belongs to or, if it is known, the more specific `operator`. There is no
+ * badge for the user's own code, or if the operator equals `name`.
  */
 export function OriginTag(props: { origin: string | null; operator?: string | null; name?: string | null }) {
   const { origin, operator, name } = props;

@@ -11,7 +11,7 @@ export function toFinding(url: SessionUrl, job: string, finding: FindingItem): S
   return withSettings(toView(url, 'insights', { job_id: job }), { finding: findingKey(finding) });
 }
 
-/** The filters of a finding that lists support. */
+/** Those filters of a finding that the lists support. */
 export const filtersOf = (finding: FindingItem): Filters =>
   Object.fromEntries(
     FILTERS.flatMap((name) => (finding.filters[name] ? [[name, finding.filters[name]]] : [])),

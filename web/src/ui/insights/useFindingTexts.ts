@@ -8,7 +8,7 @@ import { useRange } from './useRange';
 /** Whether code is the user's own or of unknown origin. */
 export const isOwn = (origin: string | null) => origin === null || origin === 'user';
 
-/** The texts of findings in the user's language, by kind; otherwise as sent by the server. */
+/** The texts of findings in the user's language. A kind without a translation keeps the server's texts. */
 export function useFindingTexts() {
   const { t, i18n } = useTranslation();
   const range = useRange();

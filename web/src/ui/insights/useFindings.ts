@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import { useInsights } from '../../api/insights';
 import type { FindingItem } from '../../api/schema';
 
-/** Findings that are known so far, by place. */
+/** The findings loaded so far. */
 export interface Findings {
   /** The most severe finding of a function or an actor class, or of one actor of that class. */
   of: (name: string | null | undefined, actorId?: string | null) => FindingItem | undefined;
@@ -13,7 +13,10 @@ export interface Findings {
 
 const NONE: Findings = { of: () => undefined, driver: undefined, job: '' };
 
-/** The names under which a finding is shown. A class has its own name and the prefix of its methods. */
+/**
+ * The names under which a finding is shown. For an actor class, these are its full name, its short name and
+ * the function that the finding filters by, if any.
+ */
 function namesOf({ function: name, actor_class, filters }: FindingItem): string[] {
   if (name !== null) return [name];
   if (actor_class === null) return [];
@@ -22,8 +25,8 @@ function namesOf({ function: name, actor_class, filters }: FindingItem): string[
 }
 
 /**
- * The first and most severe finding of a name. A finding about one actor of a class applies to that actor, and
- * to places that show all actors of the class together.
+ * The first finding under a name, which is the most severe one. A finding about one actor of a class applies
+ * to that actor, and to places that show all actors of the class together.
  */
 export function findingOf(
   findings: readonly FindingItem[],

@@ -6,13 +6,13 @@ import { useRange } from './useRange';
 
 type Actor = NonNullable<NonNullable<InsightsAnswer['verdict']>['actor']>;
 
-/** `pid 123 @ host`, or the ID. */
+/** `pid 123 @ host`, or the actor's id. */
 function placeOf(actor: Actor): string {
   if (actor.pid === null) return shortId(actor.actor_id);
   return `pid ${actor.pid}${actor.host ? ` @ ${actor.host}` : ''}`;
 }
 
-/** A sentence on what bound a job and one on the best remedy; null for a job without duration. */
+/** A sentence about a job's bottleneck and one about the best remedy; null if the job has no verdict. */
 export function useVerdict(insights: InsightsAnswer): { bound: string; remedy: string | null } | null {
   const { t } = useTranslation();
   const texts = useFindingTexts();
@@ -21,7 +21,7 @@ export function useVerdict(insights: InsightsAnswer): { bound: string; remedy: s
   if (verdict === null) return null;
   const whole = calibration.recorded_ns;
   const { actor } = verdict;
-  // None of several actors took most of the time.
+  // Several actors share the time, so the sentence only says that most of it was spent in this one.
   const isSpread = actor !== null && actor.actors > 1 && actor.total_ns < verdict.total_ns;
   const on = actor && (isSpread ? t('insights.mostOn', { place: placeOf(actor) }) : placeOf(actor));
   const bound = t(`insights.verdict.${verdict.code}`, {

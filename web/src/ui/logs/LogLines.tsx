@@ -7,10 +7,10 @@ import css from './LogLines.module.css';
 import { type LinePart, partsOf } from './lines';
 
 const ROW = 19;
-/** More lines are loaded when this many are left to scroll. */
+/** More lines are loaded when fewer than this many are left to scroll. */
 const LOAD_AHEAD = 60;
 
-/** Log lines, of which only the visible ones are rendered. It supports the keys of a scroll area. */
+/** Log lines. Only the visible ones are rendered. The usual keys scroll them. */
 export function LogLines(props: {
   lines: LogLine[];
   search: RegExp | null;
@@ -38,7 +38,7 @@ export function LogLines(props: {
     paddingEnd: 8,
     getItemKey: (at) => lines[at]?.offset ?? at,
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: lines are as high as they are wrapped.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: wrapping changes the height of lines.
   useLayoutEffect(() => virtual.measure(), [props.wrap]);
 
   // Keep the scroll position when lines are inserted above.
@@ -54,14 +54,14 @@ export function LogLines(props: {
   }, [lines]);
 
   const last = lines.at(-1);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: when a line comes, or following begins.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when a line arrives or following begins.
   useEffect(() => {
     if (follow && lines.length > 0) virtual.scrollToIndex(lines.length - 1, { align: 'end' });
   }, [follow, last?.offset, last?.length, props.wrap]);
 
   const wanted = selected === undefined ? -1 : lines.findIndex((line) => line.offset >= selected);
   const shown = useRef<number | undefined>(undefined);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each line that is named.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once for each line that a link selects.
   useEffect(() => {
     if (wanted < 0 || shown.current === selected) return;
     shown.current = selected;
@@ -71,7 +71,7 @@ export function LogLines(props: {
   const items = virtual.getVirtualItems();
   const from = items[0]?.index ?? 0;
   const to = items.at(-1)?.index ?? 0;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: as one comes near to an end.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when an end of the lines comes near.
   useEffect(() => {
     if (lines.length === 0) return;
     if (from < LOAD_AHEAD) props.onBefore?.();
@@ -88,7 +88,7 @@ export function LogLines(props: {
       className={css.lines}
       data-wrap={props.wrap || undefined}
       aria-label={props.label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls, and must do so by keyboard too.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be reachable by keyboard.
       tabIndex={0}
       onWheel={(event) => event.deltaY < 0 && onLeave?.()}
       onKeyDown={(event) => {

@@ -29,7 +29,7 @@ interface LogOwner {
 }
 
 const NOTES = ['not_started', 'gone', 'actor_task', 'no_offsets', 'rotated', 'driver_terminal'] as const;
-/** Number of parts shown at first for owners with many workers. */
+/** Number of parts shown at first. An owner with many workers has many parts. */
 const FEW = 4;
 const ROW = 19;
 const HIGHEST = 320;

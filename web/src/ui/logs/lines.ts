@@ -11,9 +11,9 @@ export interface LinePart {
 
 export interface Loaded {
   lines: LogLine[];
-  /** The `before` parameter of the previous page; null at the beginning of the file. */
+  /** The `before` parameter that requests the previous page; null at the start of the file. */
   prev: number | null;
-  /** The `offset` parameter of the next page. */
+  /** The `offset` parameter that requests the next page. */
   next: number;
   more: boolean;
   last: LogPage;
@@ -68,8 +68,7 @@ export function withBefore(loaded: Loaded, page: LogPage): Loaded {
   };
 }
 
-/** The parts of a text that match and those between, as [text, whether it matches]. */
-/** The same for a log line, which is also split where its colours change. */
+/** The parts of a log line, split where the search matches and where the colours change. */
 export function partsOf(line: LogLine, search: RegExp | null): LinePart[] {
   const styles = line.styles.length > 0 ? inCodeUnits(line) : [];
   const parts: LinePart[] = [];
@@ -89,7 +88,8 @@ export function partsOf(line: LogLine, search: RegExp | null): LinePart[] {
 }
 
 /**
- * Converts offsets: the server counts code points, while some of them have two units in JavaScript strings.
+ * Converts offsets into JavaScript's: the server counts code points, but some of these take up two units of a
+ * JavaScript string.
  */
 function inCodeUnits({ text, styles }: LogLine): LogStyle[] {
   const points = [...text];
@@ -98,6 +98,7 @@ function inCodeUnits({ text, styles }: LogLine): LogStyle[] {
   return styles.map((style) => ({ ...style, begin: unit(style.begin), end: unit(style.end) }));
 }
 
+/** The matching parts of `text` and the parts between them, as [text, whether it matches]. */
 export function marked(text: string, search: RegExp | null): [string, boolean][] {
   if (search === null) return [[text, false]];
   const parts: [string, boolean][] = [];
@@ -114,7 +115,7 @@ export function marked(text: string, search: RegExp | null): [string, boolean][]
 }
 
 /**
- * The text to highlight. Regular expressions run only on the server, so their matches are not highlighted.
+ * The pattern to highlight. Regular expressions run only on the server, so their matches are not highlighted.
  */
 export function searchOf(text: string | undefined, regex: boolean): RegExp | null {
   if (!text || regex) return null;

@@ -70,8 +70,8 @@ function Parts({ path }: { path: CriticalPathAnswer }) {
 }
 
 /**
- * A bar. For a function that executed, it links to its slowest attempts, otherwise to the path on the Gantt
- * chart.
+ * A bar. It links to the slowest attempts of the function if it shows execution, otherwise to the path on the
+ * Gantt chart.
  */
 function Part({
   cause,

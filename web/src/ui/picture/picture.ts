@@ -1,4 +1,4 @@
-/** Saves a part of the page as a self-contained picture, with a title and a time above it. */
+/** Saves a part of the page as a self-contained picture, with a caption above it. */
 
 import { surfaceColors } from '../../base/tokens';
 import { xmlText } from '../../base/xml';
@@ -6,7 +6,7 @@ import type { Scheme } from '../canvas';
 
 export interface Caption {
   title: string;
-  /** Smaller lines below the title: the session, the range. */
+  /** Smaller lines below the title: the session and the range. */
   lines: string[];
 }
 
@@ -26,7 +26,7 @@ const LINE = 18;
 const MIN_WIDTH = 520;
 /** Maximum side length that browsers can draw, px. */
 const MAX_SIDE = 8_000;
-/** Resolution of everything except canvases, which suits high-density screens. */
+/** Pixels per CSS px of everything except canvases. This suits high-density screens. */
 const SCALE = 2;
 /** Marks elements that pictures omit: buttons, and titles that the caption repeats. */
 export const NOT_IN_PICTURE = { 'data-no-picture': '' };
@@ -78,7 +78,7 @@ async function drawElement(element: HTMLElement, scheme: Scheme): Promise<HTMLCa
     scale: SCALE,
     backgroundColor: surfaceColors.page[scheme],
     font: false,
-    // In the copy, a figure would get the browser's default margins.
+    // Otherwise the copy of a figure would get the browser's default margins.
     style: { margin: '0' },
     filter: (node) => !(node instanceof HTMLElement && 'noPicture' in node.dataset),
     features: { restoreScrollPosition: true },

@@ -9,7 +9,10 @@ import { type Caption, type Svg, toPng, withCaption } from './picture';
 /** Formats ns since the epoch to the second. */
 const second = (ns: string | number | null | undefined) => fullTime(ns).slice(0, 19);
 
-/** Saves a picture with its title, the session and the range, which is `range` (ms) or that of the page. */
+/**
+ * Saves a picture with a caption: its title, the session and the range. The range is `range` (ms) or, by
+ * default, that of the page.
+ */
 export function useSavePicture() {
   const [url] = useSessionUrl();
   const session = useSession(url.session);

@@ -37,7 +37,7 @@ export function useColumnChoice<T>(id: string, columns: Column<T>[]): ColumnChoi
   return { visibility, set };
 }
 
-/** The button that chooses the columns. It is in the bar above the table, so that it covers no column. */
+/** The button that chooses the columns. It is in the bar above the table, where it covers no column. */
 export function ColumnChooser<T>(props: { columns: Column<T>[]; choice: ColumnChoice }) {
   const { t } = useTranslation();
   return (

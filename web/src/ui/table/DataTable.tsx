@@ -51,11 +51,11 @@ export interface DataTableProps<T extends object> {
   onView?: (view: { firstRow: number; lastRow: number; frozen: boolean }) => void;
   /** Shown instead of rows if there are none. */
   empty: ReactNode;
-  /** Number of rows rendered beyond the screen. */
+  /** Number of rows rendered beyond each end of the screen. */
   overscan?: number;
 }
 
-/** A virtualised table: however many rows are loaded, only those on screen are rendered. */
+/** A virtualised table: only the rows on screen are rendered, however many are loaded. */
 export function DataTable<T extends object>(props: DataTableProps<T>) {
   const { columns, visibility, rows, keyOf, onOpen, onNearEnd, onView, openKey } = props;
   const { t } = useTranslation();
@@ -68,7 +68,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     getScrollElement: () => scroller.current,
     estimateSize: () => sizes.rowHeight,
     overscan: props.overscan ?? 12,
-    // The header takes its height from the rows. Without this, the last row would end below the edge.
+    // The header takes up part of the height. Without this, the last row would end below the edge.
     scrollPaddingEnd: sizes.tableHeadHeight,
     getItemKey: useCallback(
       (at: number) => {

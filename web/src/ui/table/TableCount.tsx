@@ -3,7 +3,7 @@ import type { LiveList } from '../../api/useLiveList';
 import { count } from '../../base/format';
 import words from '../theme/words.module.css';
 
-/** The number of rows of a list. With `loaded`, also how many of them are loaded. */
+/** The number of rows of a list. With `loaded`, also the number of those that are loaded. */
 export function TableCount<T>({ list, loaded }: { list: LiveList<T>; loaded?: boolean }) {
   const { t } = useTranslation();
   const { total, rows } = list;
