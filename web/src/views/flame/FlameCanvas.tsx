@@ -19,15 +19,15 @@ import { useFrameName, valueText } from './flameText';
 const MIN_WIDTH = 0.4;
 
 /**
- * The flame graph. A click (or Enter) zooms, arrow keys move the selection, and the selected frame shows its
- * numbers.
+ * The flame graph. A click or Enter zooms in on a frame, the arrow keys move the selection, and the selected
+ * frame shows its numbers.
  */
 export function FlameCanvas(props: {
   answer: FlameAnswer;
   zoomed: Node;
   order: Order;
   find: string | undefined;
-  /** Whether shares are compared instead of values. */
+  /** Whether shares of the total are compared instead of values. */
   relative: boolean;
   onZoom: (node: Node) => void;
   onHold: (on: boolean) => void;
@@ -40,7 +40,7 @@ export function FlameCanvas(props: {
   const palette = usePalette();
   const nameOf = useFrameName();
   const [top, setTop] = useState(0);
-  /** Whether an arrow key caused the scrolling. The selected frame then stays selected. */
+  /** Whether an arrow key caused the scrolling. If so, the selected frame stays selected. */
   const byKeys = useRef(false);
   const [pointed, setPointed] = useState<PointedFrame | null>(null);
   const [width, setWidth] = useState(1000);

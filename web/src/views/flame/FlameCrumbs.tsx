@@ -5,7 +5,7 @@ import css from './FlameCrumbs.module.css';
 import { lineOf, type Node } from './flame';
 import { useFrameName } from './flameText';
 
-/** Number of ancestors of the zoomed frame in the line above the graph. */
+/** Maximum number of ancestors of the zoomed frame in the line above the graph. */
 const CRUMBS = 5;
 
 /** The path from the driver to a frame; the middle of a long path is left out. */

@@ -6,10 +6,10 @@ import css from './FlameList.module.css';
 import { shareText } from './flame';
 import { useFrameName } from './flameText';
 
-/** Number of callers or callees that are listed. */
+/** Maximum number of callers or callees that are listed. */
 const MAX_LISTED = 8;
 
-/** The largest of some frames, with links. */
+/** The largest frames of a list, with links. */
 export function FlameList(props: {
   title: string;
   testId: string;
@@ -18,7 +18,10 @@ export function FlameList(props: {
   text: (value: number) => string;
   onPick: (frame: FlameFrame) => void;
   can?: (frame: FlameFrame) => boolean;
-  /** The difference to the compared frame. If given, frames are sorted by it, largest first. */
+  /**
+   * The difference of a frame from the compared one. If it is given, frames are sorted by its size, largest
+   * first.
+   */
   change?: ((frame: FlameFrame) => { by: number; text: string }) | undefined;
 }) {
   const { t } = useTranslation();

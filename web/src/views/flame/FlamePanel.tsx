@@ -21,7 +21,7 @@ export function FlamePanel(props: {
   node: Node;
   nodes: Map<string, Node>;
   params: FlameParams;
-  /** Whether shares are compared instead of values. */
+  /** Whether shares of the total are compared instead of values. */
   relative: boolean;
   onZoom: (frame: string | undefined) => void;
 }) {
@@ -166,7 +166,7 @@ function Fact(props: { name: string; share?: string; children: React.ReactNode }
 }
 
 /**
- * The change of a frame (`by`, in the weight's unit), and the same relative to its earlier value: `+3.2%` or
+ * The change of a frame in the weight's unit (`by`), and the same relative to its earlier value: `+3.2%` or
  * `−40%`.
  */
 function changeOf(frame: FlameFrame, scale: number): { by: number; text: string } {

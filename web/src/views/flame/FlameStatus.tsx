@@ -13,7 +13,7 @@ import { valueText } from './flameText';
 export function FlameStatus(props: {
   answer: FlameAnswer;
   zoomed: Node;
-  /** Why widths show executing times instead of the requested critical path. */
+  /** Why the widths show execution time instead of the requested critical path. */
   instead?: 'pending' | 'failed' | 'range';
 }) {
   const { answer, zoomed, instead } = props;

@@ -29,14 +29,14 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
   const base: FlameParams = { session: url.session, ...taskFilters(url.filters), only: onlyMineOf(url) };
   const compared = comparedRange(url);
   const relative = compared !== null;
-  // The critical path takes longer to compute. Until it is known, the executing time is shown.
+  // The critical path takes longer to compute. Until it is known, the graph shows execution time.
   const isWhole =
     !relative &&
     settings.baseline === undefined &&
     Object.keys(url.filters).every((filter) => filter === 'job_id');
   const wantsPath = wanted === 'critical_path';
   const onPath = useFlame({ ...base, weight: 'critical_path' }, settings.frame, wantsPath && isWhole);
-  // Without a tracer, the critical path does not lead through tasks.
+  // Without the tracer, the critical path does not lead through tasks.
   const hasPath =
     wantsPath &&
     isWhole &&
@@ -48,8 +48,8 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
   const flame = hasPath ? onPath : other;
   const instead = !isWhole ? 'range' : onPath.isPending ? 'pending' : 'failed';
 
-  // Keep the graph still under the pointer: show the same answer until the pointer leaves or the request
-  // changes.
+  // Show the same answer until the pointer leaves the graph or the request changes, so that nothing moves
+  // under the pointer.
   const requestKey = JSON.stringify([params, settings.frame]);
   const [held, setHeld] = useState<{ requestKey: string; data: FlameAnswer } | null>(null);
   const data = held !== null && held.requestKey === requestKey ? held.data : flame.data;

@@ -2,7 +2,7 @@ import type { SessionUrl } from '../../base/url';
 import { parseRange } from '../shared/range';
 import type { FlameParams } from './useFlame';
 
-/** The other range of time (`vs`) as API parameters, or null if there is none. */
+/** The API parameters for the compared range of time (`vs`); null if there is none. */
 export function comparedRange({ settings, filters }: SessionUrl): FlameParams | null {
   if (settings?.vs === 'rest') return filters.since_ns || filters.until_ns ? { baseline_rest: 'true' } : null;
   const range = parseRange(settings?.vs);

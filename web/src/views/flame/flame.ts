@@ -61,8 +61,8 @@ function inOrder(children: Node[], order: Order): Node[] {
 }
 
 /**
- * The boxes with `zoomed` and its ancestors at full width, row by row, from left to right. Boxes narrower
- * than `least` (a share of the width) are left out with everything below them.
+ * The boxes, row by row and from left to right. `zoomed` and its ancestors have the full width. Boxes
+ * narrower than `least` (a share of the width) are left out with everything below them.
  */
 export function layout(zoomed: Node, order: Order, least: number): Box[] {
   const boxes: Box[] = lineOf(zoomed).map((node, row) => ({ node, row, x: 0, width: 1 }));
@@ -84,15 +84,16 @@ export function layout(zoomed: Node, order: Order, least: number): Box[] {
 const ROUNDING_TOLERANCE = 1e-6;
 
 /**
- * The whole pixels of a box on a canvas of the given width. A box starts where its neighbour ends and never
- * extends beyond the box above. A box narrower than a pixel may have none.
+ * The left and right edge of a box in whole pixels, on a canvas of the given width. A box starts where its
+ * neighbour ends and never extends beyond the box above. If it is narrower than a pixel, both edges may be
+ * equal.
  */
 export function edges(box: Pick<Box, 'x' | 'width'>, width: number): { left: number; right: number } {
   const round = (share: number) => Math.round(share * width + ROUNDING_TOLERANCE);
   return { left: round(box.x), right: round(box.x + box.width) };
 }
 
-/** A predicate for frames whose name contains a text, ignoring case. Null without a search. */
+/** A predicate for frames whose name contains the search text, ignoring case; null without a search. */
 export function matcher(text: string | undefined): ((frame: FlameFrame) => boolean) | null {
   const wanted = text?.trim().toLowerCase() ?? '';
   if (wanted === '') return null;
@@ -100,8 +101,8 @@ export function matcher(text: string | undefined): ((frame: FlameFrame) => boole
 }
 
 /**
- * Number of matching frames at or below `top`, and their value including everything below, with each counted
- * once.
+ * The number of matching frames at or below `top`, and their value. Each value includes everything below the
+ * frame, and nested matches are counted once.
  */
 export function found(top: Node, matches: (frame: FlameFrame) => boolean): { frames: number; value: number } {
   let frames = 0;
@@ -118,8 +119,8 @@ export function found(top: Node, matches: (frame: FlameFrame) => boolean): { fra
 }
 
 /**
- * The relative change to the compared value times `scale`, from -1 (removed) to 1 (new); null if it is not
- * compared.
+ * The relative change from the compared value, which is multiplied by `scale` first: from -1 (removed) to 1
+ * (new). Null if the frame is not compared.
  */
 export function change(frame: FlameFrame, scale = 1): number | null {
   if (frame.baseline_value === null) return null;
@@ -129,8 +130,8 @@ export function change(frame: FlameFrame, scale = 1): number | null {
 }
 
 /**
- * The factor that makes two totals comparable. Ranges of time may differ in length, so their shares are
- * compared.
+ * The factor for compared values. Two ranges of time may differ in length, so if `relative` is set, values
+ * are scaled to the same total.
  */
 export function scaleOf(answer: Pick<FlameAnswer, 'total' | 'baseline_total'>, relative: boolean): number {
   return relative && answer.baseline_total && answer.total ? answer.total / answer.baseline_total : 1;

@@ -5,7 +5,7 @@ import { type Box, change, edges } from './flame';
 const MIN_ROW = 24;
 const MAX_ROW = 40;
 
-/** Height of rows, px. Graphs with few rows have taller ones. */
+/** Height of a row, px. Rows are higher if there are only a few. */
 export const rowHeight = (rows: number, height: number) =>
   Math.min(MAX_ROW, Math.max(MIN_ROW, Math.floor(height / Math.max(1, rows))));
 
@@ -25,7 +25,7 @@ export interface Look {
   pointed: string | null;
   /** The function of the selected task. */
   selected: string | null;
-  /** Factor for the compared values. */
+  /** Factor by which the compared values are multiplied. */
   scale: number;
   nameOf: (frame: FlameFrame) => string;
   valueOf: (frame: FlameFrame) => string;

@@ -7,7 +7,7 @@ import type { Weight } from './flame';
 
 export type FlameParams = ParamsOf<'/flow/flame'>;
 
-/** Merging a long record takes seconds, so the pause between fetches is this many times their duration. */
+/** The pause between fetches is this many times their duration, since merging a long record takes seconds. */
 const PAUSE_FACTOR = 8;
 
 /** A query whose refetch interval depends on how long its fetches take. */
@@ -29,8 +29,8 @@ function usePaced<T extends FlameAnswer | SandwichAnswer>(): {
 }
 
 /**
- * The flame graph. With `part`, only one frame and everything below it are requested, so that the server
- * merges less.
+ * The flame graph. If the server has folded frames, `part` requests one frame and everything below it
+ * separately.
  */
 export function useFlame(params: FlameParams, part: string | undefined, enabled = true) {
   const paced = usePaced<FlameAnswer>();
@@ -53,7 +53,7 @@ export function useFlame(params: FlameParams, part: string | undefined, enabled 
     isPending: whole.isPending,
     refetch: whole.refetch,
     data: wanted && inside.data !== undefined ? inside.data : whole.data,
-    /** The request is running, and `data` belongs to a similar earlier one. */
+    /** A request is running, and `data` is the answer to a similar earlier one. */
     outdated: whole.isPlaceholderData || (wanted && inside.isPending),
   };
 }

@@ -25,9 +25,7 @@ export function GanttChart(props: {
   data: GanttAnswer | undefined;
   /** The same answer with nodes as lanes, for their utilisation. */
   nodes: GanttAnswer | undefined;
-  /**
-   * Added to times of the data to get times of the window. `pathShift` does the same for times of the path.
-   */
+  /** Added to times of the data to get times of the window. `pathShift` is the same for times of the path. */
   shift: number;
   window: Span;
   path: CriticalPathAnswer | undefined;
@@ -40,7 +38,7 @@ export function GanttChart(props: {
   onRange: (range: Span | null) => void;
   onWidth: (width: number) => void;
   onMove: (window: Span | null) => void;
-  /** Reports the first and the last visible lane. */
+  /** Called with the first and the last visible lane. */
   onLanes: (first: number, last: number) => void;
   onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
 }) {

@@ -9,7 +9,7 @@ import words from '../../ui/theme/words.module.css';
 import panels from '../shared/panels.module.css';
 import shared from './gantt.module.css';
 
-/** Minimum share of the path spent waiting for busy workers that is worth a sentence. */
+/** The time that a path spent waiting for busy workers is mentioned from this share on. */
 const HELD_SHARE = 0.05;
 
 /** The parts of the critical path, largest first. */

@@ -13,7 +13,7 @@ import { useRange } from './useRange';
 /** The panel next to the chart: the chosen range of time, and the critical path. */
 export function GanttSide(props: {
   gantt: ReturnType<typeof useGanttShown>;
-  /** The range in times of the chart. */
+  /** The range, in times of the chart. */
   span: Span | null;
   onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
 }) {

@@ -12,8 +12,8 @@ import { KINDS, type Kind } from './ganttData';
 import type { GanttFind } from './useGanttFind';
 
 /**
- * Call levels below which all calls share the lane of their caller. Without a level, each call path has its
- * own lane.
+ * Choices of the number of call levels with lanes of their own. Deeper calls share the lane of their caller.
+ * Without a choice, each call path has its own lane.
  */
 export const LEVELS = ['1', '2', '3', '4', '6', '10'] as const;
 export type Level = (typeof LEVELS)[number];

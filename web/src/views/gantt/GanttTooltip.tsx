@@ -13,12 +13,12 @@ import { runningAt } from './ganttProfile';
 import type { Hit } from './useGanttHit';
 import type { GanttModel } from './useGanttModel';
 
-/** Details of the bar under the pointer or, left of the bars, of the lane. */
+/** Details of the bar under the pointer or, if the pointer is to the left of the bars, of the lane. */
 export function GanttTooltip(
   props: {
     model: GanttModel;
     size: Size;
-    /** Where the bars begin, px. */
+    /** Where the bars begin on the canvas, px. */
     left: number;
     x: number;
     y: number;

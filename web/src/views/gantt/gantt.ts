@@ -3,7 +3,7 @@
 import type { GanttBars } from '../../api/schema';
 import type { Span } from '../shared/span';
 
-/** Maximum zoom, ns. Times in JavaScript are only exact to 256 ns. */
+/** Minimum length of a window, ns. Times in JavaScript are exact only to 256 ns. */
 const MIN_SPAN = 20_000;
 export const ROW = 18;
 /** Height of a bar, px. */
@@ -14,7 +14,7 @@ function powerOfTwo(least: number): number {
   return 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, least))));
 }
 
-/** The window with its length limited, at most half of it outside `whole`. */
+/** The window with its length limited and moved so that at most half of it is outside `whole`. */
 export function within(window: Span, whole: Span): Span {
   const most = Math.max(MIN_SPAN, (whole.end - whole.begin) * 1.5);
   const length = Math.min(most, Math.max(MIN_SPAN, window.end - window.begin));
@@ -38,8 +38,8 @@ export function panned(window: Span, by: number): Span {
 }
 
 /**
- * The part to fetch for a window: quantised and with a margin on both sides, so that small moves fetch
- * nothing new.
+ * The range of time to fetch for a window. It is quantised and has a margin on both sides, so that small
+ * moves fetch nothing new.
  */
 export function tileOf(window: Span, pixels: number): Span & { width: number } {
   const unit = powerOfTwo(window.end - window.begin);
@@ -52,7 +52,7 @@ export function tileOf(window: Span, pixels: number): Span & { width: number } {
 
 const DAY = 86_400e9;
 
-/** The next greater 1, 2 or 5 times a power of ten. */
+/** The next number up that is 1, 2 or 5 times a power of ten. */
 function roundUp(value: number): number {
   const power = 10 ** Math.ceil(Math.log10(value) - 1e-9);
   return power * ([0.2, 0.5].find((part) => power * part >= value) ?? 1);
@@ -73,8 +73,8 @@ export function ticksOf(window: Span, pixels: number, room = 90): { step: number
 }
 
 /**
- * A time since the beginning, with as many digits as the step requires. All labels of an axis share the
- * format of the largest time, `largest` (ns).
+ * A time since the start, with as many digits as the step requires. All labels of an axis have the format of
+ * its largest time, `largest` (ns).
  */
 export function tickLabel(ns: number, step: number, largest: number = ns): string {
   const digits = (unit: number) => Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9));
@@ -109,7 +109,7 @@ export function rowIndex(bars: Bars): Map<string, number[]> {
   return rows;
 }
 
-/** The bar of a row at a time, or the nearest within `slack`; -1 if there is none. */
+/** The bar of a row at a given time, or the nearest one within `slack` (ns); -1 if there is none. */
 export function barAt(bars: Bars, row: readonly number[] | undefined, at: number, slack: number): number {
   let found = -1;
   let nearest = slack;
@@ -123,7 +123,7 @@ export function barAt(bars: Bars, row: readonly number[] | undefined, at: number
   return found;
 }
 
-/** A predicate for names that contain a text, ignoring case; null for an empty text. */
+/** A predicate for names that contain the search text, ignoring case; null if the search text is empty. */
 export function nameMatcher(text: string): ((name: string) => boolean) | null {
   const wanted = text.trim().toLowerCase();
   return wanted === '' ? null : (name) => name.toLowerCase().includes(wanted);

@@ -6,7 +6,7 @@ import type { LayoutRow } from './ganttLayout';
 import type { Profile } from './ganttProfile';
 import { type Scene, xOf } from './ganttScene';
 
-/** The profile as a filled step line between `y` and `y + height`. */
+/** Draws the profile as a filled step line between `y` and `y + height`. */
 export function drawProfile(
   context: CanvasRenderingContext2D,
   size: Size,
@@ -48,7 +48,7 @@ export function drawProfile(
 }
 
 /**
- * Draws a folded lane: the number of attempts that ran at once, with marks below for failures and search
+ * Draws a folded lane: the number of attempts that ran at once and, below it, marks for failures and search
  * hits.
  */
 export function drawBand(
@@ -73,7 +73,7 @@ export function drawBand(
     if (!found && (bars.failed[bar] as number) === 0) continue;
     const x1 = Math.min(size.width, xOf(scene, size, (bars.end[bar] as number) + scene.shift));
     const begin = xOf(scene, size, (bars.begin[bar] as number) + scene.shift);
-    // The attempt failed at its end. For merged attempts, the time of the failure is unknown.
+    // A single attempt failed at its end. When a merged one failed is unknown, so all of its time is marked.
     const x0 = Math.max(scene.left, found || (bars.count[bar] as number) > 1 ? begin : x1 - 3);
     context.fillStyle = look.tone(found ? 'busy' : 'bad');
     if (x1 >= x0) context.fillRect(x0, y + 2 + height, Math.max(2, x1 - x0), 3);

@@ -7,7 +7,7 @@ import { drawProfile } from './ganttBandDraw';
 import { type Profile, profileOf } from './ganttProfile';
 import { type Scene, sectionOf, xOf, yOf } from './ganttScene';
 
-/** Draws the bars of the pinned lanes, or of the others. */
+/** Draws the bars of the pinned lanes or, if `pinned` is false, of the others. */
 export function drawBars(
   context: CanvasRenderingContext2D,
   size: Size,
@@ -70,7 +70,10 @@ const isQueued = (data: GanttAnswer, bar: number) =>
 
 const queues = new WeakMap<GanttAnswer, { bar: number; profile: Profile }[]>();
 
-/** The number of calls that waited for each actor over time, with the longest bar of each queue. */
+/**
+ * For each lane with a queue: the number of calls that waited over time, and the bar at which the queue is
+ * drawn.
+ */
 function queuesOf(data: GanttAnswer): { bar: number; profile: Profile }[] {
   let found = queues.get(data);
   if (found === undefined) {

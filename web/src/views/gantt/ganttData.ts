@@ -8,8 +8,8 @@ export const KINDS = ['worker', 'node', 'actor', 'function', 'path'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /**
- * Number of lanes per request, starting at a multiple of `LANE_STEP`. It is higher if folded lanes are in
- * between.
+ * Minimum number of lanes per request. A request starts at a multiple of `LANE_STEP`, and asks for more lanes
+ * if folded ones are among those on screen.
  */
 export const LANES = 64;
 export const MAX_LANES = 500;

@@ -1,6 +1,6 @@
 /**
- * State of the chart's lanes: known lanes, labels, the bars of each lane, and what is related to the selected
- * bar.
+ * State of the chart's lanes: the lanes known so far, their labels and bars, and what is related to the
+ * selected bar.
  */
 
 import type { TFunction } from 'i18next';
@@ -20,8 +20,8 @@ const MAX_ARROWS = 60;
 export const keyOf = (task: string, attempt: number) => `${task}:${attempt}`;
 
 /**
- * All lanes received so far, each with the greatest height that it had, so that nothing below moves back and
- * forth.
+ * All lanes received so far. Each has the greatest height that it has had, so that the lanes below do not
+ * move back and forth.
  */
 export function useKnownLanes(data: GanttAnswer | undefined): ReadonlyMap<number, GanttLane> {
   const [known, setKnown] = useState<{ of: GanttAnswer | undefined; lanes: Map<number, GanttLane> }>({
@@ -62,7 +62,7 @@ export function useRowLabels(
             .filter((part) => part !== '')
             .join(' · '),
         };
-      // The node is the heading above.
+      // A worker's node is named in the heading above, so its label leaves it out.
       const finding = findingOf(lane);
       const label = {
         ...laneLabel(
@@ -88,7 +88,7 @@ export function findingOfLane(findings: Findings, lane: GanttLane): FindingItem 
     : undefined;
 }
 
-/** A number of attempts at once. It is an average where short attempts are merged. */
+/** Formats a number of attempts that ran at once. It is an average where short attempts are merged. */
 export const parallelismText = (n: number) =>
   n < 10 && !Number.isInteger(n) ? n.toFixed(1) : count(Math.round(n));
 
@@ -170,8 +170,8 @@ export function useSelected(
 }
 
 /**
- * Arrows from the task that submitted the selected one, to those it submitted, and from those whose values it
- * used.
+ * Arrows to the selected task from the one that submitted it and from those whose values it used, and from it
+ * to the tasks that it submitted.
  */
 export function useArrows(
   session: string,

@@ -1,11 +1,14 @@
-/** Layout of the lanes: grouped by node, pinned ones on top, and folded where they would fill the screen. */
+/**
+ * Layout of the lanes: they are grouped by node, pinned ones are on top, and those that would fill the screen
+ * are folded.
+ */
 
 import type { GanttLane } from '../../api/schema';
 import { LANE_GAP, ROW } from './gantt';
 
 const HEADER = 30;
 const FOLDED = 24;
-/** A lane with more rows is drawn as a band until it is unfolded. */
+/** A lane with more rows than this is drawn as a band until it is unfolded. */
 const MANY_ROWS = 3;
 /** Height of a band, in rows. */
 const BAND_ROWS = 2;
@@ -15,15 +18,15 @@ const FEW_QUIET = 3;
 
 export interface LayoutRow {
   kind: 'node' | 'lane' | 'quiet';
-  /** The key that unfolds it; the same in every answer. */
+  /** The key under which the row is unfolded. It is the same in every answer. */
   key: string;
   /** The lane, or the first lane of a node or of a folded group. */
   lane: number;
-  /** Number of lanes that it stands for. */
+  /** Number of lanes that the row stands for. */
   lanes: number;
   top: number;
   height: number;
-  /** Whether it can be folded, and whether it is folded. */
+  /** Whether the row can be folded, and whether it is folded. */
   folds: boolean;
   folded: boolean;
   pinned: boolean;
@@ -34,7 +37,7 @@ export interface Layout {
   rows: LayoutRow[];
   pinnedHeight: number;
   height: number;
-  /** The row of each lane. Folded lanes share one. */
+  /** The row of each lane. Lanes that are folded together have the same row. */
   byLane: ReadonlyMap<number, LayoutRow>;
 }
 
@@ -124,7 +127,7 @@ export function layoutOf(
   return { pinned, rows, pinnedHeight: heights.pinned, height: heights.rows, byLane };
 }
 
-/** The index of the row at a height, or -1. */
+/** The index of the row at a vertical position; -1 if there is none. */
 export function rowAt(rows: readonly LayoutRow[], y: number): number {
   let low = 0;
   let high = rows.length;
@@ -137,7 +140,7 @@ export function rowAt(rows: readonly LayoutRow[], y: number): number {
   return y >= 0 && low < rows.length ? low : -1;
 }
 
-/** The first and the last lane of the rows between two heights. */
+/** The first and the last lane of the rows between two vertical positions. */
 export function lanesBetween(rows: readonly LayoutRow[], from: number, to: number): [number, number] {
   let first = Number.POSITIVE_INFINITY;
   let last = 0;

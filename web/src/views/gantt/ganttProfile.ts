@@ -2,23 +2,26 @@
 
 import type { GanttAnswer } from '../../api/schema';
 
-/** `n[i]` attempts ran from `at[i]` until `at[i + 1]`. */
+/** How many attempts ran at once: `n[i]` of them from `at[i]` until `at[i + 1]`. */
 export interface Profile {
   at: number[];
   n: number[];
   most: number;
-  /** The function with most of the time, as an index of the answer's names; -1 for none. */
+  /** The function with the most time, as an index into the answer's names; -1 if there is none. */
   name: number;
 }
 
-/** `waiting` is the state of bars that are not running, as an index of the answer's states. */
+/**
+ * The profile of the bars `which`. Bars in the state `waiting` (an index into the answer's states) do not
+ * count as running.
+ */
 export function profileOf(bars: GanttAnswer['bars'], which: readonly number[], waiting = -1): Profile {
   const changes = new Map<number, number>();
   const busyOf = new Map<number, number>();
   for (const bar of which) {
     const [begin, end, busy] = [bars.begin[bar], bars.end[bar], bars.busy[bar]] as [number, number, number];
     if (end <= begin || bars.state[bar] === waiting) continue;
-    // Merged attempts are weighted by how busy their stretch was.
+    // A bar of merged attempts counts only in proportion to the time in which they were busy.
     const weight = (bars.count[bar] as number) > 1 ? busy / (end - begin) : 1;
     changes.set(begin, (changes.get(begin) ?? 0) + weight);
     changes.set(end, (changes.get(end) ?? 0) - weight);
@@ -35,7 +38,7 @@ export function profileOf(bars: GanttAnswer['bars'], which: readonly number[], w
   return { at, n, most: n.reduce((most, one) => Math.max(most, one), 0), name };
 }
 
-/** The number of attempts that ran at a time. */
+/** The number of attempts that were running at a given time. */
 export function runningAt(profile: Profile, time: number): number {
   let low = 0;
   let high = profile.at.length;

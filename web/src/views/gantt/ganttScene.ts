@@ -14,7 +14,7 @@ export interface Arrow {
   from: number;
   to: number;
   kind: 'parent' | 'data';
-  /** When the argument arrived, if not at the begin: ns after `origin_ns`. */
+  /** When the argument arrived, in ns after `origin_ns`, unless it was there from the start. */
   at?: number;
 }
 
@@ -23,7 +23,7 @@ export interface Scene {
   /** Added to times of the data to get times of the window. */
   shift: number;
   window: Span;
-  /** The time of the label 0. */
+  /** The time of the window that is labelled 0. */
   zero: number;
   layout: Layout;
   scroll: number;
@@ -37,25 +37,25 @@ export interface Scene {
   barsOf: (lane: number) => readonly number[];
   selected: number;
   hovered: number;
-  /** The row under the pointer. */
+  /** The row under the pointer, if there is one. */
   hoveredRow: LayoutRow | null;
   /** The index of the detail of each bar that has one. */
   detail: Map<number, number>;
-  /** The blocked stretches of each bar. */
+  /** The blocked periods of each bar. */
   blocked: Map<number, number[]>;
   path: { links: PathLink[]; shift: number; bars: Set<number>; label: string } | null;
   arrows: Arrow[];
-  /** A predicate for the names that the search matches, or null. */
+  /** A predicate for names that match the search; null without a search. */
   matches: ((name: string) => boolean) | null;
 }
 
-/** The x coordinate of a time of the window. */
+/** The x coordinate of a time in the window. */
 export function xOf(scene: Pick<Scene, 'window' | 'left'>, size: Size, ns: number): number {
   const { begin, end } = scene.window;
   return scene.left + ((ns - begin) / (end - begin)) * (size.width - scene.left);
 }
 
-/** The position of a row on the canvas, and the heights between which it is visible. */
+/** The y coordinate of a row on the canvas. */
 export function yOf(
   scene: Pick<Scene, 'layout' | 'top' | 'scroll'>,
   row: Pick<LayoutRow, 'top' | 'pinned'>,
@@ -63,7 +63,7 @@ export function yOf(
   return row.pinned ? scene.top + row.top : scene.top + scene.layout.pinnedHeight + row.top - scene.scroll;
 }
 
-/** The part of the canvas that shows the pinned lanes, or the others. */
+/** The vertical section of the canvas that shows the pinned lanes or, if `pinned` is false, the others. */
 export function sectionOf(
   scene: Pick<Scene, 'layout' | 'top'>,
   size: Size,
@@ -73,7 +73,7 @@ export function sectionOf(
   return pinned ? { from: scene.top, to: border } : { from: border, to: size.height };
 }
 
-/** Where the bars begin, right of the names of the lanes, on a canvas of the given width, px. */
+/** Where the bars begin, to the right of the lanes' names, on a canvas of the given width, px. */
 export const leftOf = (width: number) => (width < 760 ? 130 : 210);
 
 /** Converts canvas positions to times of the window: `left` is where the bars begin, `perPixel` is in ns. */

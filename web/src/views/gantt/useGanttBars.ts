@@ -4,7 +4,7 @@ import { panned } from './gantt';
 import { lanesBetween } from './ganttLayout';
 import type { GanttModel } from './useGanttModel';
 
-/** Functions that select an attempt, or bring it into the window. */
+/** Functions that select an attempt or move the window to it. */
 export interface GanttBars {
   select: (bar: number) => void;
   zoomTo: (bar: number) => void;

@@ -9,7 +9,10 @@ import type { GanttHit } from './useGanttHit';
 import type { GanttModel } from './useGanttModel';
 import type { Point } from './useGanttPointer';
 
-/** Draws the chart into `box` whenever its content changes. Reports the width of the bars to `onWidth`. */
+/**
+ * Draws the chart into `box` whenever its content changes. `onWidth` is called with the width of the bars'
+ * area.
+ */
 export function useGanttDrawing(chart: {
   model: GanttModel;
   hit: GanttHit;
@@ -20,7 +23,7 @@ export function useGanttDrawing(chart: {
   find: GanttFind;
   range: Span | null;
   kept: Span | null;
-  /** Set to the canvas. */
+  /** This ref is set to the canvas. */
   canvas: RefObject<HTMLCanvasElement | null>;
   onWidth: (width: number) => void;
 }) {

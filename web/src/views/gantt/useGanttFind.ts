@@ -7,7 +7,7 @@ import { keyOf } from './ganttLanes';
 export interface GanttFind {
   matches: ((name: string) => boolean) | null;
   hits: number;
-  /** The index of the current hit, from 0, or -1; its bar; and the number of steps so far. */
+  /** The index of the current hit from 0, or -1 if there is none; its bar; and the number of steps so far. */
   at: number;
   bar: number;
   turn: number;

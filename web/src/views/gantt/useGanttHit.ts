@@ -5,11 +5,11 @@ import { type LayoutRow, rowAt } from './ganttLayout';
 import { scaleOf } from './ganttScene';
 import type { GanttModel } from './useGanttModel';
 
-/** The target under the pointer. The bar is -1 if there is none, and in folded rows. */
+/** The row, bar and time under the pointer. `bar` is -1 if there is no bar or the row is folded. */
 export interface Hit {
   row: LayoutRow | null;
   bar: number;
-  /** ns after the begin of the answer. */
+  /** Time under the pointer, in ns after the start of the answer. */
   time: number;
 }
 

@@ -9,12 +9,14 @@ import type { GanttBars } from './useGanttBars';
 import type { GanttFolding } from './useGanttFolding';
 import type { GanttModel } from './useGanttModel';
 
-/** Keys that move, zoom, choose a range and, if the chart has the focus, step through the bars. */
+/**
+ * Keys that move and zoom the window, choose a range and, if the chart has the focus, step through the bars.
+ */
 export function useGanttKeys(chart: {
   box: RefObject<HTMLDivElement | null>;
   window: Span;
   range: Span | null;
-  /** The time around which keys zoom, and at which a range begins or ends. */
+  /** The time around which keys zoom, and at which they start or end a range. */
   middle: number;
   model: GanttModel;
   bars: GanttBars;

@@ -10,7 +10,7 @@ import type { GanttBars } from './useGanttBars';
 import type { GanttFolding } from './useGanttFolding';
 import type { GanttHit } from './useGanttHit';
 
-/** How long a click waits for the second one of a double click, ms. */
+/** How long a click waits for a second click before it counts as a single one, ms. */
 const DOUBLE_CLICK = 240;
 
 export interface Point {
@@ -19,8 +19,8 @@ export interface Point {
 }
 
 /**
- * Mouse control: a drag or the wheel moves the window (a drag with Shift chooses a range), a click selects, a
- * double click zooms.
+ * Mouse control. A drag or the wheel moves the window, a drag with Shift chooses a range, a click selects,
+ * and a double click zooms.
  */
 export function useGanttPointer(chart: {
   box: RefObject<HTMLElement | null>;
@@ -31,7 +31,7 @@ export function useGanttPointer(chart: {
   lanes: ReadonlyMap<number, GanttLane>;
   bars: GanttBars;
   folding: GanttFolding;
-  /** The range that is being drawn. */
+  /** The range that the user is drawing. */
   drawn: Span | null;
   hit: GanttHit;
   onHover: (point: Point | null) => void;
@@ -69,7 +69,7 @@ export function useGanttPointer(chart: {
     window: Span;
     scroll: number;
     far: boolean;
-    /** Where the drawing of a range began. */
+    /** The time at which the user started to draw a range. */
     from: number | null;
   } | null>(null);
   const click = useRef<ReturnType<typeof setTimeout>>(undefined);

@@ -5,13 +5,13 @@ import type { GanttFind } from './useGanttFind';
 import type { GanttFolding } from './useGanttFolding';
 import type { GanttModel } from './useGanttModel';
 
-/** Scrolls to a search hit, once for each step of the search. */
+/** Scrolls to the current search hit, once for each step of the search. */
 export function useGanttReveal(chart: {
   find: GanttFind;
   model: GanttModel;
   shift: number;
   window: Span;
-  /** Height of the scrolling part, px. */
+  /** Height of the area that scrolls, px. */
   visibleHeight: number;
   folding: GanttFolding;
   onScrollTo: (scroll: number) => void;
@@ -24,7 +24,7 @@ export function useGanttReveal(chart: {
     if (done.current === find.turn || !data || find.bar < 0) return;
     const row = layout.byLane.get((data.bars.lane[find.bar] as number) + data.lanes_from);
     if (row === undefined) return;
-    // Its own row exists only in the next layout.
+    // The lane gets a row of its own only in the next layout, so scroll then.
     if (row.kind === 'quiet') return folding.unfold(row.key);
     done.current = find.turn;
     const line = row.folded ? 0 : (data.bars.row[find.bar] as number) * ROW;

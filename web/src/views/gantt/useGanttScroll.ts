@@ -3,7 +3,7 @@ import type { Size } from '../../ui/canvas';
 import { lanesBetween } from './ganttLayout';
 import type { GanttModel } from './useGanttModel';
 
-/** The scroll position of the lanes, clamped to their height. Reports the visible lanes to `onLanes`. */
+/** The scroll position of the lanes, clamped to their height. `onLanes` is called with the visible lanes. */
 export function useGanttScroll(chart: {
   model: GanttModel;
   size: Size;
@@ -24,7 +24,7 @@ export function useGanttScroll(chart: {
   }, [scrolled, scroll, layout, visibleHeight, setScroll, onLanes]);
   const within = (to: number) => Math.min(lowest, Math.max(0, to));
   return {
-    /** Height of the scrolling part, px. */
+    /** Height of the area that scrolls, px. */
     visibleHeight,
     scrollTo: (to: number) => setScroll(within(to)),
     scrollBy: (by: number) => setScroll((before) => within(before + by)),

@@ -33,7 +33,7 @@ export function useGanttShown() {
   const query = useGantt(url.session, url.filters, only, by, lanesFrom, lanes, tile, columns, levels);
   const perNode = by === 'worker' ? LANES : 0;
   const nodes = useGantt(url.session, url.filters, only, 'node', 0, perNode, tile, columns, undefined);
-  // Data of other lanes would be drawn at the wrong places.
+  // Data of lanes of another kind would be drawn in the wrong places.
   const data = query.data?.by === by ? query.data : undefined;
   useEffect(() => {
     if (data && zero === null) setBase({ session: url.session, ns: data.origin_ns });
@@ -73,7 +73,7 @@ export function useGanttShown() {
   return {
     by,
     levels,
-    /** Changes when other lanes are shown. */
+    /** Changes when other lanes are requested. */
     picked,
     query,
     data,

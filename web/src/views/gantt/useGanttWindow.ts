@@ -7,8 +7,8 @@ import { within } from './gantt';
 const PAUSE = 300;
 
 /**
- * The window that is shown; null means everything. It moves immediately, and the URL follows when it stops.
- * Windows are relative to `base` (ns since the epoch).
+ * The window that is shown; null means everything. It moves immediately, and the URL is updated when the
+ * moving stops. Windows are relative to `base` (ns since the epoch).
  */
 export function useGanttWindow(
   url: SessionUrl,
@@ -22,7 +22,7 @@ export function useGanttWindow(
   useEffect(() => () => clearTimeout(timer.current), []);
 
   const inUrl = parse(base, from, to);
-  // The moved window is used until the URL changes from its value at that time.
+  // The moved window counts until the URL is no longer the one from which it was moved.
   const window = moved !== null && moved.from === from && moved.to === to ? moved.window : inUrl;
 
   const move = useCallback(

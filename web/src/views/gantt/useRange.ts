@@ -7,7 +7,7 @@ import { type Filters, taskFilters } from '../../base/url';
 import type { TimeRange } from '../shared/range';
 import type { Kind } from './ganttData';
 
-// The schema of an answer allows any text as the kind of its lanes and as a phase.
+// In the schema, the kind of the lanes and the phases are any string.
 export type RangeAnswer = Answer & { by: Kind; phases: Record<SchedulingPhase, number> };
 
 export function useRange(

@@ -49,7 +49,7 @@ const FIT = { padding: 0.08, maxZoom: 1 };
 interface CanvasProps {
   graph: LogicalAnswer;
   layout: Layout;
-  /** Changes when another graph is requested, which is then fitted into the view. */
+  /** Identifies the requested graph. When it changes, the new graph is fitted into the view. */
   question: string;
   weight: Weight;
   shown: Shown;
@@ -92,7 +92,7 @@ function Canvas(props: CanvasProps) {
     isMoved.current = false;
     void flow.fitView(FIT);
   }, [props.question, flow]);
-  // Opening a panel shrinks the view. Fit the graph again, unless the user has chosen another part.
+  // Opening a panel shrinks the view. Fit the graph again, unless the user has moved or zoomed it.
   const store = useStoreApi();
   const width = useStore((state) => state.width);
   const zoom = useStore(({ transform }) => Math.round(transform[2] * 20) / 20);

@@ -40,7 +40,10 @@ interface EdgeData extends Record<string, unknown> {
   shape: EdgeShape;
   stroke: number;
   label: string;
-  /** Position of the label; undefined means the usual one, which is used while the edge is hovered. */
+  /**
+   * Position of the label. If it is undefined, the label is shown only while the edge is hovered, at its
+   * first possible position.
+   */
   labelAt: Point | undefined;
   title: string;
   isHot: boolean;
@@ -53,7 +56,9 @@ export type Line = Edge<EdgeData>;
 /** Findings of the job, by function and class. */
 export const FindingsContext = createContext<Findings | null>(null);
 
-/** Unfolds (`expand`) or folds (`fold`) a class or function, or toggles a library (`unfold`). */
+/**
+ * Unfolds (`expand`) or folds (`fold`) a class or function, or switches a library between the two (`unfold`).
+ */
 export type OnUnfold = (setting: 'expand' | 'fold' | 'unfold', name: string) => void;
 
 export const Unfold = createContext<OnUnfold>(() => {});
@@ -113,7 +118,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
   const { t } = useTranslation();
   const name = nodeName(t, node);
   const jobName = useJobName();
-  // At a small zoom, only the last part of a function's name fits.
+  // When zoomed out, only the last part of a function's name fits.
   const prefix = node.kind === 'function' ? name.slice(0, name.lastIndexOf('.') + 1) : '';
   const hasNumbers = node.attempts > 0;
   return (

@@ -16,7 +16,7 @@ import css from './LogicalPanel.module.css';
 import { around, attemptsOf, type LogicalAnswer, type LogicalNode, type Neighbour } from './logicalModel';
 import { nodeName } from './logicalNames';
 
-/** Number of neighbours that are listed per kind. */
+/** Maximum number of neighbours that are listed per kind. */
 const MAX_LISTED = 10;
 
 /** The numbers of a node, its neighbours, and links. */
@@ -44,7 +44,7 @@ export function LogicalPanel(props: {
       aria-label={t('common.details')}
       data-testid="logical-panel"
       onKeyDown={(event) => {
-        // A task's panel is in front of this one and closes first.
+        // The panel of a task is in front of this one, so Escape closes it first.
         if (event.key !== 'Escape' || url.task !== undefined) return;
         event.preventDefault();
         props.onSelect(undefined);

@@ -21,7 +21,7 @@ export function LogicalToolbar(props: {
   answer: LogicalAnswer | undefined;
   layout: Layout | undefined;
   shown: Shown;
-  /** Number of minor nodes and edges, which are hidden by default. */
+  /** Number of minor nodes and edges. They are hidden by default. */
   minor: number;
 }) {
   const [url, change] = useSessionUrl();

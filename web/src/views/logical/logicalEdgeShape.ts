@@ -5,13 +5,13 @@ import type { Point, Rect } from './logicalLayout';
 export interface EdgeShape {
   path: string;
   arrow: string;
-  /** Possible positions of its label, best first. */
+  /** Possible positions of the label, best first. */
   labels: readonly Point[];
 }
 
 /**
- * An edge with its arrowhead along the route of the layout. Without a route it is a curve between the nodes:
- * calls above the middle, data below.
+ * An edge with its arrowhead along the route that the layout found. Without a route it is a curve between the
+ * nodes: calls run above the middle of the nodes, data below it.
  */
 export function edgeShape(
   a: Rect,
@@ -25,8 +25,8 @@ export function edgeShape(
   const fromY = a.y + a.height * share;
   const toY = b.y + b.height * share;
   if (isSelf) {
-    // Call labels are above at the right, data labels below at the left, so that those of neighbouring edges
-    // do not overlap.
+    // The label of a call is above the node at the right, and that of data below it at the left, so that
+    // labels of neighbouring edges do not overlap.
     const way = kind === 'call' ? -1 : 1;
     const y = kind === 'call' ? a.y : a.y + a.height;
     const from = kind === 'call' ? a.x + a.width - 46 : a.x + 46;
@@ -54,7 +54,7 @@ export function edgeShape(
   const to = forward ? b.x : b.x + b.width;
   const bend = Math.max(30, Math.abs(to - from) / 2) * way;
   const end = to - 6 * way;
-  // A long curve passes behind nodes, so its label is in the gap before the last one.
+  // A long curve passes behind nodes, so the best place for its label is the gap before the last node.
   const middle = (from + to) / 2;
   const places = Math.abs(to - from) > 140 ? [to - 48 * way, middle, from + 48 * way] : [middle];
   return {
@@ -69,9 +69,9 @@ const CORNER = 10;
 /** Distance of a label's centre from the end of its edge, px. */
 const BEFORE_END = 54;
 
-/** A line with rounded corners and its label in the gap before the last node. */
+/** A line with rounded corners. Its label is in the gap before the last node. */
 function along(route: readonly Point[]): EdgeShape {
-  // The layout adds points without a turn at the borders of boxes.
+  // At the borders of boxes, the layout adds points at which the line does not turn.
   const turns = route.filter((point, at) => {
     const [before, after] = [route[at - 1], route[at + 1]];
     return !before || !after || Math.abs(before.y - point.y) > 1 || Math.abs(point.y - after.y) > 1;
@@ -97,8 +97,8 @@ function along(route: readonly Point[]): EdgeShape {
 }
 
 /**
- * Label positions: before the end of the line, then the middles of its segments, longest first, and along
- * them.
+ * Label positions, best first: near the end of the line, then in the middle of its segments (longest first),
+ * then elsewhere along them.
  */
 function labelsOn(turns: readonly Point[]): Point[] {
   const parts = turns.slice(1).map((to, at) => ({ from: turns[at] as Point, to }));
@@ -107,7 +107,7 @@ function labelsOn(turns: readonly Point[]): Point[] {
   const inside = [0.5, 0.25, 0.75].flatMap((share) =>
     ordered.map(({ from, to }) => moveTowards(from, to, share * distance(from, to))),
   );
-  // Edges with a common trunk differ only near their ends.
+  // Edges that share a trunk differ only near their ends.
   const own = [BEFORE_END, BEFORE_END - 16, BEFORE_END + 24, BEFORE_END + 48]
     .filter((before) => distance(last.from, last.to) >= before + CORNER)
     .map((before) => moveTowards(last.to, last.from, before));
@@ -148,7 +148,7 @@ function onCurve(a: Pair, b: Pair, c: Pair, d: Pair, x: number): Point {
 const head = (x: number, y: number, way: number) =>
   `M ${x} ${y} L ${x - 8 * way} ${y - 4.5} L ${x - 8 * way} ${y + 4.5} Z`;
 
-/** A label to place: its text, possible positions, and priority. */
+/** A label to place: its text and possible positions. */
 interface Label {
   id: string;
   text: string;
@@ -163,8 +163,8 @@ const LINE_HEIGHT = 1.5;
 const PADDING = 0.8;
 
 /**
- * Places labels where they overlap nothing; labels without room are left out. Earlier ones have priority.
- * `size` is the font size in the graph's px.
+ * Places labels where they overlap nothing, and leaves out those for which there is no room. Earlier labels
+ * have priority. `size` is the font size in the graph's px.
  */
 export function placeLabels(labels: Label[], taken: readonly Rect[], size: number): Map<string, Point> {
   const found = new Map<string, Point>();

@@ -5,7 +5,7 @@ import type { Focus } from './logicalFocus';
 import { EDGE_DEPTH, HEAD, type Layout, type Rect } from './logicalLayout';
 import { hottest, isBox, type LogicalAnswer, type Shown, strokeOf } from './logicalModel';
 
-/** Larger graphs label only their largest edges, and those of the selected or hovered node. */
+/** Graphs with more edges label only their largest ones, and those of the selected or hovered node. */
 const LABELLED = 60;
 /**
  * Font size of labels, px. It grows as the graph is zoomed out (`--rs-unzoom`). Below a minimum zoom there

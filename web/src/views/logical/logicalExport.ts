@@ -17,7 +17,7 @@ const BOLD = 7.4;
 
 const cut = (text: string, room: number) => {
   const letters = Math.max(1, Math.floor(room / BOLD));
-  const all = [...text]; // split by characters, since half a surrogate pair is not valid text
+  const all = [...text]; // split into characters, since half a surrogate pair is not valid text
   return all.length <= letters ? text : `${all.slice(0, letters - 1).join('')}…`;
 };
 

@@ -1,6 +1,9 @@
 import { type LogicalAnswer, membersOf } from './logicalModel';
 
-/** The highlighted part of the graph while the rest is dimmed: `nodes`, and the edges that touch `ends`. */
+/**
+ * The part of the graph that stays visible while the rest is dimmed: `nodes`, and the edges from or to
+ * `ends`.
+ */
 export interface Focus {
   ends: Set<string>;
   nodes: Set<string>;

@@ -67,9 +67,9 @@ const boxOptions = (loop: number) => ({
 });
 
 /**
- * Converts the graph to ELK's format. Calls determine the order of layers; data edges do so only where there
- * are no calls. Edges of one kind share a port at each side of a node, so that a caller's edges look like one
- * branching line.
+ * Converts the graph to ELK's format. Calls determine the order of layers, and data edges do so only between
+ * nodes without calls. Edges of one kind share a port at each side of a node, so that a caller's edges look
+ * like one branching line.
  */
 export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>, columns = 1): ElkNode {
   const split: Record<string, string> =
@@ -123,10 +123,10 @@ export function toElk(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>, co
 const SCREEN = 1.6;
 /** Maximum number of columns per layer. */
 const MAX_COLUMNS = 6;
-/** Graphs with more nodes are laid out only once. */
+/** Graphs with more nodes are laid out only once, without splitting their layers into columns. */
 const MAX_SPREAD = 150;
 
-/** The number of columns per layer that make a tall graph fit the screen. */
+/** The number of columns into which layers are split so that a tall graph fits the screen. */
 export function columnsFor(width: number, height: number): number {
   let columns = 1;
   const isTall = () => (width + (columns - 1) * (LEAF.width + LAYER_GAP)) * columns < SCREEN * height;
@@ -165,8 +165,8 @@ const isOn = (rect: Rect, { x, y }: Point) =>
   x >= rect.x - 1 && x <= rect.x + rect.width + 1 && y >= rect.y - 1 && y <= rect.y + rect.height + 1;
 
 /**
- * Applies {@link keepKnown} to a new layout and keeps the routes of edges whose nodes did not move. Routes
- * whose ends moved equally move along, and other edges lose their route.
+ * Applies {@link keepKnown} to a new layout. An edge keeps its route if its nodes did not move, or moved by
+ * the same distance; then the route moves along. Other edges lose their route.
  */
 export function keepLayout(
   before: Layout,
@@ -190,7 +190,7 @@ export function keepLayout(
   return { places, routes };
 }
 
-/** The displacement of a node. */
+/** How far a node was moved. */
 function shift(before: Places, after: Places, id: string): Point | undefined {
   const [was, is] = [before.get(id), after.get(id)];
   return was && is && { x: is.x - was.x, y: is.y - was.y };
@@ -204,7 +204,8 @@ const overlap = (a: Rect, b: Rect) =>
 
 /**
  * A new layout in which known nodes keep their places, also within their boxes. A new node keeps its distance
- * to a known neighbour, or is moved below anything that overlaps it. A box that grew pushes others down.
+ * to a known neighbour, but is moved below anything that it would overlap. A box that grew pushes others
+ * down.
  */
 export function keepKnown(
   before: Places,
@@ -220,7 +221,7 @@ export function keepKnown(
     const around = parent === null ? { x: 0, y: 0 } : places.get(parent);
     return rect && around && { ...rect, x: rect.x - around.x, y: rect.y - around.y };
   };
-  /** The node within a box that is, or contains, an end of an edge. */
+  /** The node directly inside a box that is, or contains, an end of an edge. */
   const within = (end: string, box: string | null): string | undefined => {
     let at: string | null = end;
     while (at !== null && parents.get(at) !== box) at = parents.get(at) ?? null;
@@ -278,7 +279,7 @@ export function keepKnown(
   }
   settle(null);
   const result = new Map<string, Rect>();
-  // Boxes precede their content.
+  // In this list, a box comes before its content.
   for (const node of graph.nodes) {
     const rect = settled.get(node.id);
     const around = node.parent === null ? { x: 0, y: 0 } : result.get(node.parent);
@@ -287,7 +288,7 @@ export function keepKnown(
   return result;
 }
 
-/** The z-order of nodes: boxes are below their content. */
+/** The z-order of nodes: boxes are behind their content. */
 export const depthOf = (node: LogicalNode) => (node.kind === 'instance' ? 1 : isBox(node) ? 0 : 4);
 /** Edges are behind nodes and in front of boxes. */
 export const EDGE_DEPTH = 3;

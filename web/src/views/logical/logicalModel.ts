@@ -15,7 +15,7 @@ type NodeKind =
   | 'other'
   | 'drivers';
 
-// The schema of an answer allows any text as a kind.
+// In the schema, the kind is any string.
 export type LogicalNode = Node & { kind: NodeKind };
 export type LogicalAnswer = Omit<Answer, 'nodes'> & { nodes: LogicalNode[] };
 
@@ -26,7 +26,7 @@ export function weightOf(settings: Settings | undefined): Weight {
   return WEIGHTS.find((weight) => weight === settings?.weight) ?? 'state';
 }
 
-/** The weight of a node. States have no single number. */
+/** The value of a node by the chosen weight; 0 for the weight `state`, which is not a number. */
 export function weigh(
   node: Pick<LogicalCall, 'executing_ns' | 'blocked_ns' | 'output_bytes'>,
   weight: Weight,
@@ -45,7 +45,8 @@ export function unfolded(setting: string | undefined): string[] {
 const OPPOSITE = { expand: 'fold', fold: 'expand' } as const;
 
 /**
- * The changed setting. Folding something that was unfolded removes its name from `expand`, and vice versa.
+ * The changed setting. Folding something that was unfolded only removes its name from `expand`, and vice
+ * versa.
  */
 export function toggleUnfolded(
   settings: Settings | undefined,
@@ -68,7 +69,10 @@ export function shownEdges(settings: Settings | undefined): Shown {
   return { calls: settings?.hide !== 'calls', data: settings?.hide !== 'data' };
 }
 
-/** At least one of the two switches stays on, since a graph without edges is useless. */
+/**
+ * Toggles one of the two kinds of edges; returns the kind that is now hidden. At least one stays visible,
+ * since a graph without edges is useless.
+ */
 export function toggleShown(shown: Shown, kind: keyof Shown): string | undefined {
   if (!shown[kind]) return undefined;
   return kind;
@@ -77,13 +81,16 @@ export function toggleShown(shown: Shown, kind: keyof Shown): string | undefined
 /** Data edges with fewer bytes are hidden if there are larger ones. */
 const TINY_BYTES = 1024;
 
-/** The graph without tiny data edges and `__init__`, and the number of nodes and edges that were removed. */
+/**
+ * The graph without tiny data edges and without `__init__` methods, and the number of nodes and edges that
+ * were removed.
+ */
 export function withoutMinor(graph: LogicalAnswer): { graph: LogicalAnswer; hidden: number } {
   const siblings = new Map<string | null, number>();
   for (const node of graph.nodes) siblings.set(node.parent, (siblings.get(node.parent) ?? 0) + 1);
   const gone = new Set<string>();
   for (const node of graph.nodes) {
-    // Keep a box's only method, and failures.
+    // Keep `__init__` if it failed or is its box's only method.
     const isMinor = node.kind === 'method' && node.name?.endsWith('__init__') && node.failed === 0;
     if (isMinor && (siblings.get(node.parent) ?? 0) > 1) gone.add(node.id);
   }
@@ -92,7 +99,7 @@ export function withoutMinor(graph: LogicalAnswer): { graph: LogicalAnswer; hidd
   const calls = graph.calls.filter(stays);
   const isAnyLarge = graph.data.some((edge) => edge.bytes >= TINY_BYTES);
   const data = graph.data.filter((edge) => (edge.bytes >= TINY_BYTES || !isAnyLarge) && stays(edge));
-  // A caller without other calls would have no edges left.
+  // An unknown caller may have no edges left.
   const ends = new Set([...calls, ...data].flatMap(({ source, target }) => [source, target]));
   for (const node of graph.nodes) if (node.kind === 'unknown' && !ends.has(node.id)) gone.add(node.id);
   const edges = graph.calls.length - calls.length + graph.data.length - data.length;
@@ -105,14 +112,16 @@ export function withoutMinor(graph: LogicalAnswer): { graph: LogicalAnswer; hidd
 export const isBox = (node: LogicalNode) =>
   node.kind === 'class' || node.kind === 'instance' || (node.kind === 'function' && node.is_expanded);
 
-/** The name by which a node unfolds (of a class, a library or a function); null if it does not unfold. */
+/**
+ * The name by which a node is unfolded (of a class, a library or a function); null if it cannot be unfolded.
+ */
 export function unfoldsBy(node: LogicalNode): string | null {
   if (node.kind === 'class') return node.class_name;
   if (node.kind === 'library') return node.library;
   return node.kind === 'function' && node.attempts > 0 && !node.name?.includes('.') ? node.name : null;
 }
 
-/** A key that is equal for graphs with the same nodes and edges, regardless of their numbers. */
+/** A key that is the same for graphs with the same nodes and edges, whatever their numbers are. */
 export function structureOf(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data'>): string {
   const ids = (items: { id: string }[]) =>
     items
@@ -124,8 +133,8 @@ export function structureOf(graph: Pick<LogicalAnswer, 'nodes' | 'calls' | 'data
 }
 
 /**
- * The ids of the `many` largest edges, or more if several are equally large. Edges of size zero are never
- * included, and the result never contains all edges.
+ * The ids of the `limit` largest edges. If there is a tie at the limit, only the edges as large as the
+ * largest one count. Edges of size zero are never included, and the result never contains all edges.
  */
 export function hottest<T extends { id: string }>(
   edges: T[],
@@ -161,7 +170,7 @@ export function matches(node: LogicalNode, text: string): boolean {
 /** A node and everything inside it. */
 export function membersOf(nodes: LogicalNode[], id: string): Set<string> {
   const inside = new Set([id]);
-  // Boxes precede their content.
+  // In this list, a box comes before its content.
   for (const node of nodes) if (node.parent !== null && inside.has(node.parent)) inside.add(node.id);
   return inside;
 }
@@ -179,7 +188,7 @@ interface Around {
   dataOut: Neighbour[];
 }
 
-/** The neighbours of a node, or the outside neighbours of a box's content, largest first. */
+/** The neighbours of a node, or of a box's content without the box itself, largest first. */
 export function around(graph: LogicalAnswer, id: string): Around {
   const inside = membersOf(graph.nodes, id);
   const isLeaf = inside.size === 1;

@@ -4,7 +4,10 @@ import type { TFunction } from 'i18next';
 import { count, shortId } from '../../base/format';
 import type { LogicalNode } from './logicalModel';
 
-/** The label of a node. A method is shown without its class, which is the title of the box. */
+/**
+ * The label of a node. A method is shown without its class, which is the title of its box, unless `whole` is
+ * set.
+ */
 export function nodeName(t: TFunction, node: LogicalNode, whole = false): string {
   switch (node.kind) {
     case 'driver':

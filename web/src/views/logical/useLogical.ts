@@ -30,7 +30,7 @@ export function useLogical() {
     },
     placeholderData: (before, query) =>
       query?.queryKey[1] === url.session ? keepPreviousData(before) : undefined,
-    // Large records are fetched less often.
+    // Large records take longer, so they are fetched less often.
     refetchInterval: () => Math.max(interval(), 10 * took.current),
   });
 }

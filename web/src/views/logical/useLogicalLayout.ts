@@ -10,8 +10,8 @@ interface LayoutState {
 }
 
 /**
- * The positions of the nodes, with the graph to which they belong. New numbers move nothing, and new nodes do
- * not move others.
+ * The positions of the nodes, and the graph to which they belong. New numbers move nothing, and new nodes do
+ * not move the others.
  */
 export function useLogicalLayout(answer: LogicalAnswer | undefined, question: string, session: string) {
   const [state, setState] = useState<LayoutState>();
@@ -64,7 +64,7 @@ export function useLogicalLayout(answer: LogicalAnswer | undefined, question: st
     arrangedGraph: arrangedGraph?.session === session ? arrangedGraph : undefined,
     failed,
     arrange: () => setTurn((before) => before + 1),
-    /** Changes when the layout of another request is shown. */
+    /** Identifies the request whose layout is shown. */
     arranged: state?.question ?? '',
   };
 }

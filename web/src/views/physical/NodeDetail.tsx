@@ -18,10 +18,10 @@ import { ReservedResources } from './ReservedResources';
 import { Since } from './Since';
 import { tasksAt } from './tasksAt';
 
-/** Number of workers that are listed per node. */
+/** Maximum number of workers that are listed per node. */
 const MAX_LISTED = 40;
 
-/** A node at a time: its reservations, bundles and workers. */
+/** A node at one moment: its reservations, bundles and workers. */
 export function NodeDetail(props: {
   answer: NodeAnswer;
   at: number | null;

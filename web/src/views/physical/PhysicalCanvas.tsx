@@ -16,12 +16,12 @@ import { type Camera, cellBox, type Scene, slotBoxes } from './physicalScene';
 
 const FIT: Camera = { scale: 1, x: 0, y: 0 };
 const MARGIN = 8;
-/** A cell grows with its content, up to about this width per slot, px. */
+/** Approximate maximum width of a cell per slot, px. A cell grows with its content. */
 const SLOT = 260;
-/** Minimum of the maximum cell width, px. */
+/** Maximum width of a cell with few slots, px. */
 const MIN_WIDEST = 520;
 const MAX_ZOOM = 60;
-/** Pointer movement up to which a press counts as a click, px. */
+/** Maximum pointer movement during a click, px. A larger one counts as a drag. */
 const CLICK_TOLERANCE = 4;
 
 /** A scene without the layout of its cells. */

@@ -12,7 +12,7 @@ export function PhysicalChoice(props: {
 }) {
   const { t } = useTranslation();
   const { options, value } = props;
-  // The option in the URL stays visible, even if it does not occur at this time.
+  // An option in the URL stays listed, even if it does not occur at this time.
   const data = options.some((one) => one.value === value)
     ? options
     : [...options, { value, label: value.replace(/^[amr]:/, '') }];

@@ -15,9 +15,9 @@ import { type Color, numeric, type Physical } from './physical';
 import { groupColor } from './physicalColor';
 import { ReservedResources } from './ReservedResources';
 
-/** Number of legend entries that are listed. */
+/** Maximum number of legend entries. */
 const NAMED = 12;
-/** Number of node pairs that are listed. */
+/** Maximum number of node pairs that are listed. */
 const PAIRS = 15;
 
 /** Reserved and total resources of the whole cluster. */
@@ -141,7 +141,7 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
   );
 }
 
-/** Objects that were transferred between nodes: for one node, or for all. */
+/** The objects that were transferred between nodes, from and to one node or all of them. */
 export function TransferList(props: {
   transfers: TransfersAnswer | undefined;
   error: Error | null;

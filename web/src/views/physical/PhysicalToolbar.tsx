@@ -18,7 +18,7 @@ import {
   SIZE_EQUAL,
 } from './physical';
 
-/** Choices of the period before the shown time in which transfers count, s. */
+/** Choices of the period for which transfers are shown, which ends at the shown time, s. */
 export const SPANS = ['10', '60', '600', '3600'] as const;
 
 /** Display options of the cluster: size, colour, order, arrows, and the search. */

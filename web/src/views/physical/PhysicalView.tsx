@@ -105,7 +105,7 @@ export default function PhysicalView({ summary }: { summary: Summary | undefined
               data-under-drawer
               aria-label={t('common.details')}
               onKeyDown={(event) => {
-                // If the task's panel is open, it closes first.
+                // If a task's panel is open, Escape closes it first.
                 if (event.key === 'Escape' && url.task === undefined)
                   set({ node: undefined, worker: undefined });
               }}

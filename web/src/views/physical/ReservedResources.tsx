@@ -9,7 +9,7 @@ import css from './ReservedResources.module.css';
 export function ReservedResources({ node }: { node: Pick<PhysicalNode, 'total' | 'used'> }) {
   const { t } = useTranslation();
   const names = [...new Set([...Object.keys(node.total ?? {}), ...Object.keys(node.used)])].filter(
-    // Tasks hardly ever request it.
+    // Tasks hardly ever request this resource.
     (name) => name !== 'object_store_memory' || (node.used[name] ?? 0) > 0,
   );
   const rank = (name: string) => ['CPU', 'GPU', 'memory'].indexOf(name) + 1 || 9;

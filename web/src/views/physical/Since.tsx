@@ -2,7 +2,7 @@ import { duration } from '../../base/format';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 
-/** When something began, and how long that was before the shown time. */
+/** When something began, and how long before the shown time that was. */
 export function Since({ ns, at }: { ns: number; at: number | null }) {
   return (
     <>

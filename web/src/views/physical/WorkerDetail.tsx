@@ -15,7 +15,7 @@ import { resourceText } from './physicalNames';
 import { Since } from './Since';
 import { tasksAt } from './tasksAt';
 
-/** A worker at a time: what it runs, and what it holds. */
+/** A worker at one moment: what it runs, and what it holds. */
 export function WorkerDetail(props: { worker: NodeWorker; answer: NodeAnswer; at: number | null }) {
   const { worker, answer, at } = props;
   const [url] = useSessionUrl();

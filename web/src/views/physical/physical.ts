@@ -47,12 +47,12 @@ export function unpack({ groups, amounts, ...answer }: PhysicalAnswer): Physical
   };
 }
 
-/** The choices that determine the size of workers: a resource, or one of these. */
+/** The choices for the size of workers are these and the names of resources. */
 export const SIZE_EQUAL = 'equal';
 export const SIZE_BYTES = 'bytes';
 /**
- * The choices that determine the colour of workers: one of these, `m:` and a measurement, `r:` and a resource, or `a:`
- * and the name of an annotation.
+ * The choices for the colour of workers are these, `m:` and a measurement, `r:` and a resource, and `a:` and
+ * the name of an annotation.
  */
 export const COLORS = ['function', 'class', 'job'] as const;
 export type Color =
@@ -63,11 +63,11 @@ export type Color =
   | { by: 'resource'; name: string }
   | { by: 'annotation'; name: string };
 
-/** Measurements of workers. */
+/** The measurements by which workers can be coloured. */
 export const MEASURED_NAMES = ['cpu', 'memory', 'gpu_memory'] as const;
 type MeasuredName = (typeof MEASURED_NAMES)[number];
 
-/** A worker's usage as a share of one core or of its node's memory; null if unknown. */
+/** A worker's usage as a share of one core, or of the memory of its node or GPU; null if unknown. */
 export function measuredShare(data: Physical, name: MeasuredName, worker: number): number | null {
   const { measured } = data;
   if (measured === null) return null;
@@ -86,15 +86,15 @@ export function parseColor(text: string | undefined): Color {
   return { by: COLORS.find((name) => name === text) ?? 'function' };
 }
 
-/** A place on a node: a worker, or (worker -1) an empty bundle. */
+/** A place on a node: a worker or, if `worker` is -1, an empty bundle. */
 export interface Slot {
   worker: number;
   bundle: number;
 }
 
 /**
- * The slots of each node: workers outside of bundles, then each bundle's; an empty bundle has one slot. Ray's
- * own processes are included only `withInternal`.
+ * The slots of each node: workers outside of bundles come first, then those of each bundle. An empty bundle
+ * has one slot. Ray's own processes are included only if `withInternal` is set.
  */
 export function slotsOf(data: Physical, withInternal = false): Slot[][] {
   const slots: Slot[][] = data.nodes.map(() => []);
@@ -112,7 +112,10 @@ export function slotsOf(data: Physical, withInternal = false): Slot[][] {
   return slots;
 }
 
-/** The order of the nodes as indexes: the server's (the head, then by name), or fullest first. */
+/**
+ * Indexes of the nodes in drawing order: the server's (the head node, then by name), or the fullest nodes
+ * first.
+ */
 export function orderOf(data: Physical, order: string | undefined): number[] {
   const places = data.nodes.map((_, at) => at);
   if (order !== 'used') return places;
@@ -146,8 +149,8 @@ export function resourcesOf(data: Physical): string[] {
 }
 
 /**
- * Fill level of each worker, 0 to 1, relative to the largest holder. All are full if nobody holds the
- * resource.
+ * The fill level of each worker, 0 to 1, relative to the worker that holds the most. If no worker holds the
+ * resource, all levels are 1.
  */
 export function fills(data: Physical, size: string): number[] {
   const { reserved, bytes, key } = data.workers;
@@ -160,14 +163,17 @@ export function fills(data: Physical, size: string): number[] {
   return held.map((value) => (most === 0 ? 1 : value / most));
 }
 
-/** An annotation's values as numbers with their minimum and maximum; null if any is not a number. */
+/**
+ * The values of an annotation as numbers, with their minimum and maximum; null if any of them is not a
+ * number.
+ */
 export function numeric(values: readonly string[]): { of: number[]; least: number; most: number } | null {
   const of = values.map((value) => (value.trim() === '' ? Number.NaN : Number(value)));
   if (of.length === 0 || of.some((value) => !Number.isFinite(value))) return null;
   return { of, least: Math.min(...of), most: Math.max(...of) };
 }
 
-/** Height of the cell's head above its slots in screen px, by the width of the cell. */
+/** Height of the head of a cell, above its slots, by the width of the cell. Both are in screen px. */
 export function headOf(width: number): number {
   if (width < 60) return width < 36 ? 0 : 3;
   return width < 150 ? 20 : 40;
@@ -179,7 +185,9 @@ export interface Found {
   workers: ReadonlySet<number>;
 }
 
-/** Nodes and workers whose name, id, pid, function or class contains a text; null without a search. */
+/**
+ * Nodes and workers whose name, id, pid, function or class contains the search text; null without a search.
+ */
 export function matches(data: Physical, text: string): Found | null {
   const wanted = text.trim().toLowerCase();
   if (wanted === '') return null;

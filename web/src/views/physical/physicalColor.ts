@@ -5,12 +5,14 @@ import { hash, type Palette, type Scheme } from '../../ui/canvas';
 import { measuredShare, numeric } from './physical';
 import type { Scene } from './physicalScene';
 
-/** A line colour that is the same for the same placement group. */
+/** The colour of a placement group's outlines. The same group always has the same colour. */
 export function groupColor(id: string, scheme: Scheme): string {
   return `hsl(${(hash(id) % 24) * 15} 70% ${scheme === 'light' ? 38 : 62}%)`;
 }
 
-/** The colour of each worker; null if the colour's criterion does not apply to it. */
+/**
+ * A function that returns the fill of a worker; null if the chosen criterion does not apply to the worker.
+ */
 export function colorer(scene: Scene, palette: Palette): (worker: number) => [string, number] | null {
   const { data, color } = scene;
   const { workers } = data;
@@ -33,7 +35,7 @@ export function colorer(scene: Scene, palette: Palette): (worker: number) => [st
   if (color.by === 'measured')
     return (one) => {
       const share = measuredShare(data, color.name, one);
-      // A worker that uses several cores gets the strongest fill, but not the tone of a problem.
+      // A worker that uses several cores gets the strongest fill, but not the colour of a problem.
       return share === null ? null : shaded(palette, Math.min(1, share));
     };
   return (one) => {
@@ -44,7 +46,7 @@ export function colorer(scene: Scene, palette: Palette): (worker: number) => [st
   };
 }
 
-/** The fill of a reserved share: stronger for higher values, in another tone above the total. */
+/** The fill for a reserved share: stronger for higher shares, and in another colour above 1. */
 export function shaded(palette: Palette, share: number): [string, number] {
   return share > 1.0001 ? [palette.tone('bad'), 1] : [palette.tone('busy'), 0.2 + 0.8 * share];
 }

@@ -10,7 +10,7 @@ import { colorer, groupColor, shaded } from './physicalColor';
 import { drawPairs } from './physicalPairs';
 import { type Camera, cellBox, labelOf, type Scene, slotBoxes, usedText } from './physicalScene';
 
-/** Cells narrower than this are drawn as a plain box, px. */
+/** Cells narrower than this are drawn as plain boxes, px. */
 const PLAIN = 11;
 /** Workers lower than this are drawn without details, px. */
 const TINY = 8;
@@ -216,7 +216,7 @@ function drawLabel(
   context.textAlign = 'left';
 }
 
-/** Outlines the slots of each bundle, row by row; dashed if it is empty. */
+/** Outlines the slots of each bundle, row by row. An empty bundle has a dashed outline. */
 function drawBundles(
   context: CanvasRenderingContext2D,
   scene: Scene,

@@ -2,7 +2,7 @@ import type { TFunction } from 'i18next';
 import type { NodeWorker } from '../../api/schema';
 import { amount } from '../../base/format';
 
-/** The display name of a worker; `plain`: of one that runs nothing. */
+/** The display name of a worker. `plain` is used for a worker that runs nothing. */
 export function workerName(
   t: TFunction,
   worker: NodeWorker,

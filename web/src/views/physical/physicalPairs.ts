@@ -4,7 +4,7 @@ import type { Box } from '../../base/grid';
 import type { Palette } from '../../ui/canvas';
 import { type Camera, cellBox, type Scene } from './physicalScene';
 
-/** Draws arrows between nodes, wider for more bytes. */
+/** Draws arrows between nodes. The more bytes were transferred, the wider the arrow. */
 export function drawPairs(
   context: CanvasRenderingContext2D,
   scene: Scene,
@@ -29,7 +29,8 @@ export function drawPairs(
     const bend = Math.min(60, length * 0.18);
     // Arrows are curved to one side, so that the two directions do not overlap.
     const knee = { x: (from.x + to.x) / 2 - dy * bend, y: (from.y + to.y) / 2 + dx * bend };
-    // Start near the border, so that most of the cell stays readable and the gap between neighbours is used.
+    // Start near the border, so that most of the cell stays readable. Arrows between neighbours then mostly
+    // run in the gap.
     from = border(begin, knee);
     to = border(end, knee);
     const width = strength * (1 + 4 * Math.sqrt(pair.bytes / most));
@@ -54,8 +55,8 @@ export function drawPairs(
 }
 
 /**
- * A point most of the way from a box's centre to where the line to `point` leaves it; the centre if `point`
- * is inside.
+ * A point on the way from a box's centre to where the line to `point` leaves the box, at three quarters of
+ * it; the centre if `point` is inside.
  */
 function border(box: Box, point: { x: number; y: number }): { x: number; y: number } {
   const from = middle(box);

@@ -18,7 +18,7 @@ export interface Scene {
   slots: Slot[][];
   /** Maximum number of slots on a node. */
   most: number;
-  /** Indexes of the nodes in drawing order, and the inverse mapping. */
+  /** Indexes of the nodes in drawing order. */
   order: number[];
   grid: Grid;
   fills: number[];
@@ -28,7 +28,7 @@ export interface Scene {
   /** The resource whose reserved share nodes show. */
   resource: string;
   found: { nodes: ReadonlySet<number>; workers: ReadonlySet<number> } | null;
-  /** Whether filters are set: workers that run nothing matching are pale. */
+  /** Whether filters are set. If so, workers that run nothing that matches are pale. */
   filtered: boolean;
   pairs: TransferPair[];
   node: number;
@@ -46,7 +46,7 @@ export function cellBox(scene: Scene, camera: Camera, place: number): Box {
   };
 }
 
-/** The boxes of a cell's slots. */
+/** The boxes of the slots in a cell. */
 export function slotBoxes(scene: Scene, cell: Box, node: number): Box[] {
   const slots = scene.slots[node] ?? [];
   const head = headOf(cell.width);
@@ -57,7 +57,7 @@ export function slotBoxes(scene: Scene, cell: Box, node: number): Box[] {
     width: cell.width - 2 * pad,
     height: cell.height - head - 2 * pad,
   };
-  // Workers have the same size on all nodes, unless one node has far more than the others.
+  // Slots have the same size on all nodes, unless one node has far more of them than the others.
   const shape = slotGrid(Math.max(slots.length, Math.min(scene.most, 4 * Math.max(1, slots.length))), room);
   const gap = Math.min(4, Math.max(0.5, shape.width * 0.08));
   return slots.map((_, at) => ({
@@ -83,7 +83,7 @@ export function usedText(node: PhysicalNode): string {
     .join(' · ');
 }
 
-/** The label of a worker: the class of its actor and what it runs, or its kind. */
+/** The two parts of a worker's label: the class of its actor and what it runs, or its kind. */
 export function labelOf(scene: Scene, worker: number): [string, string] {
   const { workers, classes, functions, kinds } = scene.data;
   const running = workers.running[worker] ?? 0;

@@ -5,7 +5,7 @@ import { answerTo, useSessionInterval } from '../../api/queries';
 import { type Filters, taskFilters } from '../../base/url';
 import { unpack } from './physical';
 
-/** The state of the cluster at `at` (ns), or the current one, which is refreshed. */
+/** The state of the cluster at `at` (ns), or the current state, which is refreshed. */
 export function usePhysical(
   session: string,
   at: string | undefined,
@@ -35,7 +35,7 @@ export function usePhysical(
   });
 }
 
-/** A node in full at a time. */
+/** A node in full, at one moment. */
 export function useNode(session: string, at: string | undefined, id: string | undefined, filters: Filters) {
   const interval = useSessionInterval(session);
   return useQuery({
@@ -47,7 +47,9 @@ export function useNode(session: string, at: string | undefined, id: string | un
   });
 }
 
-/** The transfers between nodes until `at` (ns) or now: in the last `span` (ns), or since the beginning. */
+/**
+ * The transfers between nodes until `at` (ns) or until now, limited to the last `span` (ns) if it is given.
+ */
 export function useTransfers(session: string, at: string | undefined, span: number | undefined) {
   return useQuery({
     ...answerTo('/flow/transfers', { session, until_ns: at, span_ns: span }),

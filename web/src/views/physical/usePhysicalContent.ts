@@ -6,9 +6,9 @@ import { useMoment } from '../shared/useMoment';
 import type { Content } from './PhysicalCanvas';
 import { type Found, fills, orderOf, type Physical, parseColor, slotsOf } from './physical';
 
-/** Number of arrows that are drawn. */
+/** Maximum number of arrows that are drawn. */
 const ARROWS = 20;
-/** The content of the canvas: the cluster at a time with the URL's display options. */
+/** The content of the canvas: the cluster at one moment, with the URL's display options. */
 export function usePhysicalContent(
   data: Physical | undefined,
   transfers: TransfersAnswer | undefined,

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { type FlowView, withSettings } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
 
-/** Widths by the space that the view's other controls leave, px. */
+/** Width of the box in each view, depending on the space that the view's other controls leave, px. */
 const WIDTHS: Record<FlowView, number> = { logical: 200, physical: 190, gantt: 190, flame: 180, stack: 190 };
 
 /** The search box of a view (`find` in the URL). Escape leaves the box, or empties it if `clears` is set. */
@@ -14,7 +14,7 @@ export function FindBox(props: {
   clears?: boolean;
   found?: ReactNode;
   foundWidth?: number;
-  /** `back`: with Shift. */
+  /** `back` is set if Shift is pressed. */
   onEnter?: (back: boolean) => void;
 }) {
   const [url, change] = useSessionUrl();

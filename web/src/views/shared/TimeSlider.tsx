@@ -16,8 +16,8 @@ const PACE = 150;
 const LAG = 15e9;
 
 /**
- * The slider of the shown time, above the number of attempts in flight. `onAt(undefined)` follows the
- * session, or chooses the busiest time.
+ * The slider for the shown time, with the number of attempts in flight above it. `onAt(undefined)` makes the
+ * view follow a live session, or chooses the busiest time of an ended one.
  */
 export function TimeSlider(props: {
   activity: Activity | undefined;
@@ -58,7 +58,7 @@ export function TimeSlider(props: {
     if (element === null || !ready || activity.begin_ns === null || activity.end_ns === null) return null;
     const { left, width } = element.getBoundingClientRect();
     const part = Math.min(Math.max((x - left) / width, 0), 1);
-    // At the very end, nothing is in flight any more.
+    // At the very end, nothing is in flight any more, so stop just before it.
     return Math.min(
       Math.round(activity.begin_ns + part * (activity.end_ns - activity.begin_ns)),
       activity.end_ns - 512,

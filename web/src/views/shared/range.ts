@@ -21,13 +21,13 @@ export const middleOf = ({ from, to }: TimeRange) => String((BigInt(from) + BigI
 /** The length of a range, ns. */
 export const lengthOf = ({ from, to }: TimeRange) => Number(BigInt(to) - BigInt(from));
 
-/** A range relative to a base; null without a base or a range. */
+/** A range of time as a span relative to a base; null if there is no base or no range. */
 export function spanOf(base: number | null, range: TimeRange | null): Span | null {
   if (base === null || range === null) return null;
   return { begin: relative(base, range.from) ?? 0, end: relative(base, range.to) ?? 0 };
 }
 
-/** A span relative to a base as a range, whichever direction it was drawn in; null if it is empty. */
+/** The range of time between two times relative to a base, in either order; null if it is empty. */
 export function rangeOf(base: number, one: number, other: number): TimeRange | null {
   const from = absolute(base, Math.max(Math.min(one, other), -base));
   const to = absolute(base, Math.max(one, other, -base));
@@ -35,8 +35,8 @@ export function rangeOf(base: number, one: number, other: number): TimeRange | n
 }
 
 /**
- * Moves one end of a range, or of the window if there is no range, to a time. If the end passes the other
- * one, the rest of the window becomes the range.
+ * Moves one end of a range to a time. If there is no range, moves that end of the window. If the moved end
+ * passes the other one, the range is the rest of the window.
  */
 export function withEnd(range: Span | null, window: Span, edge: 'begin' | 'end', at: number): Span {
   const { begin, end } = range ?? window;

@@ -1,10 +1,10 @@
-/** A stretch of time in ns after a base that stays the same while the page is open. */
+/** A period of time, in ns after a base that stays the same while the page is open. */
 export interface Span {
   begin: number;
   end: number;
 }
 
-/** A time in the API's format. */
+/** A time relative to a base, in the API's format: ns since the epoch. */
 export function absolute(base: number, ns: number): string {
   return String(BigInt(base) + BigInt(Math.round(ns)));
 }

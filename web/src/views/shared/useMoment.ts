@@ -3,8 +3,8 @@ import { rangeIn, type SettingName, withSettings } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
 
 /**
- * For views of a single time: the URL, the time that it names (`at`, or the end of its range, ns; otherwise
- * now or the last), and a function that sets it.
+ * For views of a single moment: the URL, the moment in it and a function that sets it. The moment is `at` or
+ * the end of the range, in ns; undefined means now, or the default of an ended session.
  */
 export function useMoment() {
   const [url, change] = useSessionUrl();

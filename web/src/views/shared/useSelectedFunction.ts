@@ -1,7 +1,7 @@
 import { useTask } from '../../api/queries';
 import { useSessionUrl } from '../../ui/useUrl';
 
-/** The function of the task in the panel, or null. Every view marks it. */
+/** The function of the task in the panel; null if there is none. Every view marks this function. */
 export function useSelectedFunction(): string | null {
   const [url] = useSessionUrl();
   const task = useTask(url.session, url.task).data;

@@ -4,8 +4,9 @@ import { useActivity } from '../../ui/activity/useActivity';
 import { useMoment } from './useMoment';
 
 /**
- * The time of a view of a single time, as `at`: the one in the URL, otherwise now. For an ended session it is
- * the busiest time, because hardly anything runs at its end. `isReady`: whether the time is known yet.
+ * The moment that a view of a single moment shows, as `at`: the one in the URL, otherwise now. For an ended
+ * session it is the busiest time, because hardly anything runs at its end. `isReady` is false until the
+ * moment is known.
  */
 export function useShownMoment() {
   const { at: named, ...moment } = useMoment();

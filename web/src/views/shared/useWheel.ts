@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useRef } from 'react';
 
-/** Calls `onWheel` for each wheel event over an element, and prevents the page from scrolling. */
+/** Calls `onWheel` for each wheel event over an element, and keeps the page from scrolling. */
 export function useWheel(
   box: RefObject<HTMLElement | null>,
   ready: boolean,

@@ -20,7 +20,7 @@ export function useCodeName(): (frame: MergedFrame) => string {
   };
 }
 
-/** A line of the tree for a Python frame. */
+/** A line of the tree that shows a Python frame. */
 export function FrameLine(props: {
   row: Row;
   frame: MergedFrame;

@@ -94,7 +94,7 @@ function Problem({ problem }: { problem: FramesProblem }) {
   );
 }
 
-/** When the frames were sampled, of which processes, and of which they are missing and why. */
+/** When and from which processes the frames were sampled, and which processes are missing and why. */
 export function FramesPanel(props: {
   frames: FramesAnswer | undefined;
   error: Error | null;

@@ -22,7 +22,7 @@ export function NodeDetail(props: {
   nodes: readonly StackNode[];
   at: number;
   onSelect: (id: string) => void;
-  /** Samples the Python frames of the node and everything below it; undefined where that is not possible. */
+  /** Samples the Python frames of the node and everything below it; undefined if that is not possible. */
   onFrames?: () => void;
 }) {
   const { node, at } = props;
@@ -148,8 +148,8 @@ export function NodeDetail(props: {
 }
 
 /**
- * A link to the attempts of the node's function that were in flight at the time, limited to those of its
- * caller where possible.
+ * A link to the attempts of the node's function that were in flight at the time. If the caller is a single
+ * attempt, only its calls are listed.
  */
 function tasksOf(url: SessionUrl, node: StackNode, parent: StackNode | undefined, at: number): SessionUrl {
   const caller = parent?.count === 1 && parent.others === 0 ? parent.examples[0]?.task_id : undefined;
@@ -171,7 +171,7 @@ function ganttAt(url: SessionUrl, node: StackNode, at: number): SessionUrl {
   });
 }
 
-/** Wait chains, from the first waiting node to what is waited for in the end. */
+/** Wait chains, from the first waiting node to what it is waiting for in the end. */
 export function Chains({ stack, onSelect }: { stack: StackAnswer; onSelect: (id: string) => void }) {
   const { t } = useTranslation();
   const nameOf = useNodeName();

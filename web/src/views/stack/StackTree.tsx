@@ -50,7 +50,7 @@ export function useNodeName(): (node: { name: string; type: string | null; situa
   };
 }
 
-/** `leaf ×6, twig` */
+/** Formats the targets of an attempt's waits: `leaf ×6, twig`. */
 function useWaitsFor(): (on: readonly StackBlockedOn[]) => string {
   const nameOf = useNodeName();
   return (on) => {
@@ -60,7 +60,7 @@ function useWaitsFor(): (on: readonly StackBlockedOn[]) => string {
   };
 }
 
-/** The indented tree, with the usual keys: up and down to move, left and right to close and open. */
+/** The indented tree, with the usual keys: up and down move, and left and right close and open a node. */
 export function StackTree(props: {
   rows: Row[];
   at: number | null;
@@ -84,7 +84,7 @@ export function StackTree(props: {
   });
   const current = rows.findIndex((row) => row.id === selected);
   // Scroll to a node selected elsewhere (in a chain or by a link), but not when a refresh moves nodes.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only when another node is selected.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs only when another node is selected.
   useEffect(() => {
     if (current >= 0) virtual.scrollToIndex(current, { align: 'auto' });
   }, [selected]);

@@ -4,7 +4,7 @@ import words from '../../ui/theme/words.module.css';
 import { found } from './stack';
 import css from './TreeParts.module.css';
 
-/** The button that opens and closes a line of a tree; blank space for a leaf. */
+/** The button that opens and closes a line of a tree; for a leaf, blank space. */
 export function Toggle(props: { parent: boolean; open: boolean; onOpen: (open: boolean) => void }) {
   const { t } = useTranslation();
   if (!props.parent) return <span className={css.toggle} />;

@@ -1,4 +1,6 @@
-/** Python frames of workers: the server's answer, and their lines below those of the stack. */
+/**
+ * Python frames of workers: the server's answer, and where the tree lists them below the lines of the stack.
+ */
 
 import type { FramesAnswer, MergedFrame, StackNode } from '../../api/schema';
 import type { Line } from './stack';
@@ -10,14 +12,14 @@ export interface Row extends Line {
   above: string | null;
   level: number;
   indent: number;
-  /** Whether stacks branch right above it. */
+  /** Whether the stack branches right above this line. */
   branch?: boolean;
   frame?: MergedFrame;
 }
 
 /**
- * The lines, with the frames of each open node right below it. Frames without a branch are listed at the same
- * level, and each branch is indented. Children of a closed frame are hidden.
+ * The lines, with the frames of each open node right below it. A frame is indented only if the stack branches
+ * right above it. Children of a closed frame are hidden.
  */
 export function withFrames(
   lines: readonly Line[],
@@ -83,7 +85,7 @@ export function placeOf(frame: MergedFrame): string {
   return frame.line === null ? frame.file : `${frame.file}:${frame.line}`;
 }
 
-/** A frame and its callers, innermost first, like a Python traceback read from the bottom. */
+/** A frame and its callers, innermost first. This is a Python traceback in reverse order. */
 export function stackText(frames: readonly MergedFrame[], frame: MergedFrame): string {
   const byId = new Map(frames.map((each) => [each.id, each]));
   const lines: string[] = [];

@@ -2,7 +2,7 @@
 
 import type { StackNode } from '../../api/schema';
 
-/** In the order in which an attempt passes through them. */
+/** The situations in the order in which an attempt passes through them. */
 const SITUATIONS = [
   'waiting_args',
   'waiting_node',
@@ -27,8 +27,8 @@ export interface Line {
 }
 
 /**
- * The visible lines, in order. Children of a closed node are hidden, except that a search opens the path to
- * every match. `awaited`: only what the job waits for, with its callers.
+ * The visible lines, in order. Children of a closed node are hidden, but a search opens the path to every
+ * match. With `awaited`, only what the job is waiting for is listed, with its callers.
  */
 export function lines(
   nodes: readonly StackNode[],
@@ -83,8 +83,8 @@ export function found(text: string, search: string): [string, string, string] | 
 }
 
 /**
- * The number of nodes in each situation, in the order of `SITUATIONS`. Nodes that were folded away are not
- * counted.
+ * The number of attempts in each situation, in the order of `SITUATIONS`. Nodes that the server folded away
+ * are not counted.
  */
 export function bySituation(nodes: readonly StackNode[]): [Situation, number][] {
   const counts = new Map<Situation, number>();

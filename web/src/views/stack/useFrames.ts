@@ -4,7 +4,7 @@ import type { FramesAnswer } from '../../api/schema';
 import { type Filters, taskFilters } from '../../base/url';
 
 interface WantedFrames {
-  /** The node of the stack to sample with everything below it; by default, the whole stack. */
+  /** The node of the stack to sample, with everything below it; by default, the whole stack. */
   node?: string;
   /** Include Ray's own frames and idle threads. */
   whole: boolean;

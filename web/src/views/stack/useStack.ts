@@ -3,7 +3,7 @@ import { refreshEnded } from '../../api/connection';
 import { answerTo, useSessionInterval } from '../../api/queries';
 import { type Filters, taskFilters } from '../../base/url';
 
-/** The attempts in flight at `at` (ns) or now, in which case it is refreshed. */
+/** The attempts in flight at `at` (ns), or the current ones, which are refreshed. */
 export function useStack(session: string, at: string | undefined, filters: Filters, isReady: boolean) {
   const interval = useSessionInterval(session);
   return useQuery({
