@@ -17,7 +17,7 @@ import css from './AlertList.module.css';
 import shared from './alerts.module.css';
 import { useAlertActions } from './useAlertActions';
 
-/** A list of alerts: what fires, where, since when, and what to do about it. */
+/** A list of alerts: what is firing, where, since when, and what to do about it. */
 export function AlertList(props: { alerts: readonly AlertInfo[]; now: number; live: boolean }) {
   const { alerts, now, live } = props;
   return (
@@ -37,7 +37,7 @@ function Row({ alert, now, live }: { alert: AlertInfo; now: number; live: boolea
   const [url, change] = useSessionUrl();
   const actions = useAlertActions();
   const { summary: text, description } = useAnnotations()(alert.annotations);
-  // A failed template is not a useful title. RuleProblems shows why it failed.
+  // An error in the template is not a useful title. RuleProblems shows what is wrong.
   const summary = text?.startsWith('<error expanding template:') ? undefined : text;
   const since = alert.resolved_ns || alert.fired_ns || alert.active_ns;
   const node = alert.labels.node_id;

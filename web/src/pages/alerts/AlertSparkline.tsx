@@ -10,7 +10,7 @@ export function AlertSparkline(props: {
   threshold: number | null;
   /** A description for screen readers. */
   label: string;
-  /** The tone of the severity, for firing alerts. */
+  /** The colour of the alert's severity, if it is firing. */
   tone?: SeverityTone;
   width?: number;
 }) {

@@ -42,7 +42,7 @@ export default function AlertsPage() {
     `${alert.rule} ${Object.values(alert.labels).join(' ')} ${annotations(alert.annotations).summary ?? ''}`
       .toLowerCase()
       .includes(search.toLowerCase());
-  // Ages are relative to the server's latest time, so that a wrong local clock does not matter.
+  // Ages are relative to the latest time from the server, so that a wrong local clock does not matter.
   const now = Math.max(data?.evaluated_ns ?? 0, ...(data?.items ?? []).map((alert) => alert.active_ns));
   const rule = rules.data?.items.find((one) => one.name === url.item);
   const numbers = {

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { ChannelInfo } from '../../api/schema';
 import { useDraft } from '../../ui/useDraft';
 
-/** Sends alerts of every severity. By default, severity `info` is excluded. */
+/** This severity sends alerts of every severity. By default, alerts of severity `info` are not sent. */
 const ALL = '*';
 
 /** A channel as entered in the form. */
@@ -25,7 +25,9 @@ export function channelDraft(channel?: ChannelInfo): ChannelDraft {
   };
 }
 
-/** The body of PUT /api/v1/alerts/channels/NAME. Without an address, the server keeps the existing one. */
+/**
+ * The body of PUT /api/v1/alerts/channels/NAME. If the address is empty, the server keeps the existing one.
+ */
 export function channelBody(draft: ChannelDraft, before?: ChannelInfo): object {
   const { severity: _, ...match } = before?.match ?? {};
   const addresses = draft.address.split(/\s+/).filter((address) => address !== '');
@@ -42,7 +44,7 @@ export function channelBody(draft: ChannelDraft, before?: ChannelInfo): object {
   };
 }
 
-/** Changes `draft` in place; its values are sent on confirmation. */
+/** The form of a channel. It changes `draft` in place; the values are sent when the user confirms. */
 export function ChannelForm({ draft, isNew }: { draft: ChannelDraft; isNew: boolean }) {
   const { t } = useTranslation();
   const [shown, set] = useDraft(draft);

@@ -13,7 +13,7 @@ import shared from './alerts.module.css';
 import { EditButton, EditButtons } from './EditButton';
 import { useAlertActions } from './useAlertActions';
 
-/** Where alerts are sent, and whether that succeeded. */
+/** Where alerts are sent, and whether sending them succeeded. */
 export function ChannelsTab({ channels }: { channels: ChannelsAnswer }) {
   const { t } = useTranslation();
   const actions = useAlertActions();

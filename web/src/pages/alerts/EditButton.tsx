@@ -22,7 +22,7 @@ const ICONS = {
 const ADD = { rule: 'alerts.addRule', channel: 'alerts.addChannel' } as const;
 const TEST = { rule: 'alerts.testRule', channel: 'alerts.test' } as const;
 
-/** A button of a rule or channel: an icon if `name` is given, otherwise a text. */
+/** A button for a rule or channel. It has an icon if `name` is given, otherwise a label. */
 export function EditButton(props: {
   kind: 'rule' | 'channel';
   action: keyof typeof ICONS;

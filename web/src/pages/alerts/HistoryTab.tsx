@@ -13,7 +13,7 @@ import { AlertSparkline } from './AlertSparkline';
 import shared from './alerts.module.css';
 import css from './HistoryTab.module.css';
 
-/** Alert events, newest first, each with the values that caused it. */
+/** State changes of alerts, newest first, each with the values that caused it. */
 export function HistoryTab(props: { items: readonly AlertEvent[]; total: number; search: string }) {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();

@@ -2,7 +2,10 @@ import type { RuleInfo } from '../../api/schema';
 import { EditButton, EditButtons } from './EditButton';
 import { useAlertActions } from './useAlertActions';
 
-/** Operator actions of a rule. Rules from files that this page does not manage must be edited there. */
+/**
+ * The operator's actions on a rule. A rule from a file that this page does not manage must be edited in the
+ * file.
+ */
 export function RuleButtons({ rule }: { rule: RuleInfo }) {
   const actions = useAlertActions();
   const { name, enabled, source } = rule;

@@ -15,7 +15,7 @@ import css from './RuleDrawer.module.css';
 import { RuleTest } from './RuleTest';
 import { withPlaceholders } from './template';
 
-/** A rule in full: its text, its value over time, its alerts and their history. */
+/** A rule in full: its definition, its value over time, its alerts and their history. */
 export function RuleDrawer(props: {
   rule: RuleInfo;
   alerts: readonly AlertInfo[];

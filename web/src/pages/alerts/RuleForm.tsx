@@ -28,11 +28,11 @@ export function ruleDraft(rule?: RuleInfo): RuleDraft {
   };
 }
 
-/** The body of PUT /api/v1/alerts/rules/NAME. Fields that the form does not show stay unchanged. */
+/** The body of PUT /api/v1/alerts/rules/NAME. Fields that the form does not show keep their values. */
 export function ruleBody(draft: RuleDraft, before?: RuleInfo): object {
   const texts = { summary: draft.summary.trim(), description: draft.description.trim() };
   const annotations: Record<string, string> = { ...before?.annotations, ...texts };
-  // The Chinese text would no longer match the changed English text.
+  // The Chinese text would no longer match the English one, which was changed.
   for (const name of ['summary', 'description'] as const)
     if (texts[name] !== before?.annotations[name]) delete annotations[`${name}_zh`];
   return {
@@ -44,7 +44,7 @@ export function ruleBody(draft: RuleDraft, before?: RuleInfo): object {
   };
 }
 
-/** Changes `draft` in place; its values are sent on confirmation. */
+/** The form of a rule. It changes `draft` in place; the values are sent when the user confirms. */
 export function RuleForm({ draft, isNew }: { draft: RuleDraft; isNew: boolean }) {
   const { t } = useTranslation();
   const [shown, set] = useDraft(draft);

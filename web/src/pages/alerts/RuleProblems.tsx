@@ -11,7 +11,7 @@ const FEW = 3;
 
 type Problem = { heading: string; message: string; remedy: string | null };
 
-/** Rules and rule files with problems: those that are not in use, or whose evaluation fails. */
+/** Rules and rule files that have problems, because they are not in use or because their evaluation fails. */
 export function RuleProblems({ rules }: { rules: RulesAnswer }) {
   const { t } = useTranslation();
   const translate = useServerMessage();

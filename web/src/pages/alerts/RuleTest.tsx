@@ -14,7 +14,9 @@ import { EditButton } from './EditButton';
 
 const SHOWN = 5;
 
-/** Evaluates an expression on request: now, or at the end of an ended session. */
+/**
+ * Evaluates an expression when the user asks for it, at the current time or at the end of an ended session.
+ */
 function useRuleTest(expr: string) {
   const [{ session }] = useSessionUrl();
   const { bounds, ready } = useTimeRange(session);
@@ -31,7 +33,8 @@ function useRuleTest(expr: string) {
 }
 
 /**
- * Tests the expression of a rule: the number of matching series, the first ones, and whether it would fire.
+ * Tests the expression of a rule and shows the number of matching series, the first of them, and whether the
+ * rule would fire.
  */
 export function RuleTest({ expr, forS }: { expr: string; forS: number }) {
   const { t } = useTranslation();

@@ -16,7 +16,7 @@ import { RuleButtons } from './RuleButtons';
 import { useAlertActions } from './useAlertActions';
 import { useAlertSeries } from './useAlerts';
 
-/** All rules: their state, their expression and its values within the last hour. */
+/** All rules, each with its state, its expression and the values in the last hour. */
 export function RulesTab({ rules, search }: { rules: RulesAnswer; search: string }) {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();
@@ -122,7 +122,7 @@ function toneOf(rule: RuleInfo): string {
   return rule.state === 'inactive' ? 'good' : alertTone(rule);
 }
 
-/** The latest value that is closest to the threshold or farthest beyond it. */
+/** The value that is farthest beyond the threshold or, if none is beyond it, the closest to it. */
 function worst(values: readonly (number | null)[], op: string | null): number | null {
   const known = values.filter((value) => value !== null);
   if (known.length === 0) return null;

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { load, save } from '../../base/storage';
 import { useDraft } from '../../ui/useDraft';
 
-/** Form values of an action. Its body is built from them on confirmation. */
+/** The form values of an action. The request body is built from them when the user confirms. */
 export interface Draft {
   by: string;
   comment: string;
@@ -17,8 +17,8 @@ export function newDraft(): Draft {
 }
 
 /**
- * Name, comment and, for a silence, its duration. Changes `draft` in place; its values are sent on
- * confirmation.
+ * The fields of an action: the operator's name, a comment and, for a silence, its duration. It changes
+ * `draft` in place; the values are sent when the user confirms.
  */
 export function DraftForm({ draft, text, timed }: { draft: Draft; text: string; timed?: boolean }) {
   const { t } = useTranslation();

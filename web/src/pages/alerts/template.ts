@@ -1,6 +1,6 @@
 /**
- * A rule's text with label names as placeholders: `Node ‹node_ip› is dead`. A text with conditions, loops,
- * queries or variables stays unchanged.
+ * A rule's text with its label names as placeholders: `Node ‹node_ip› is dead`. A text with conditions,
+ * loops, queries or variables is left unchanged.
  */
 export function withPlaceholders(text: string): string {
   if (/\{\{-?\s*(?:if|with|range|\$\w+\s*:?=|\/\*)|\bquery\b/.test(text)) return text;

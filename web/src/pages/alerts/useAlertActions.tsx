@@ -8,7 +8,7 @@ import { DraftForm, newDraft } from './forms';
 import { RuleForm, ruleBody, ruleDraft } from './RuleForm';
 import { useRefresh } from './useAlerts';
 
-/** Used if the operator leaves the name empty. */
+/** The author if the operator leaves the name empty. */
 const DEFAULT_AUTHOR = 'operator';
 
 /** Operator actions on alerts. Each requires a confirmation. */
@@ -18,7 +18,7 @@ export function useAlertActions() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
 
-  /** Saves a rule or a channel under the name in its form. */
+  /** Saves a rule or a channel under the name in the form. */
   async function save(
     kind: 'rules' | 'channels',
     draft: { name: string },

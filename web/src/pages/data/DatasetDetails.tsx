@@ -75,7 +75,7 @@ function Head({ dataset }: { dataset: DatasetAnswer }) {
   );
 }
 
-/** A sentence that names the slowest operator, which sets the pace. */
+/** A sentence about the slowest operator, which determines the pace of the dataset. */
 function Pace({ dataset }: { dataset: DatasetAnswer }) {
   const { t } = useTranslation();
   const slowest = dataset.operators.find((one) => one.name === dataset.bottleneck);

@@ -72,7 +72,7 @@ function Queued({ operator }: { operator: OperatorDetail }) {
   );
 }
 
-/** `isPlaced`: in the graph, where all cards have the same size. */
+/** The card of an operator. `isPlaced` is set in the graph, where all cards have the same size. */
 function Card({
   dataset,
   operator,

@@ -13,7 +13,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
 import { breakable, skew, tasksOf } from './dataset';
 
-/** Ratio from which the slowest task or the largest output is highlighted. */
+/** Ratio to the median from which the slowest task or the largest output is highlighted. */
 const UNEVEN_RATIO = 3;
 
 /** Input and output of the tasks of each operator. */
@@ -124,7 +124,7 @@ function OperatorRow({
   );
 }
 
-/** The ratio of maximum to median. */
+/** How many times the median the maximum is. */
 function Uneven({ ratio }: { ratio: number | null }) {
   if (ratio === null) return null;
   return (

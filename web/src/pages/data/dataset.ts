@@ -23,7 +23,7 @@ export function leftNs(dataset: DatasetItem, now = Date.now()): number | null {
   return (lasted * (1 - part)) / part;
 }
 
-/** The ratio of maximum to median. */
+/** How many times the median the maximum is; null if unknown. */
 export function skew(greatest: number | null | undefined, median: number | null | undefined): number | null {
   return greatest == null || median == null || median <= 0 ? null : greatest / median;
 }
@@ -32,8 +32,8 @@ export function skew(greatest: number | null | undefined, median: number | null 
 export function tasksOf(operator: OperatorDetail): Record<string, string> {
   const [first] = operator.tasks?.names ?? [];
   if (first === undefined) return { name: operator.name };
-  // All map tasks of Ray Data share one function and are named after their operator. Actor pools have
-  // methods.
+  // In Ray Data, all map tasks share one function and are named after their operator. The tasks of actor
+  // pools are methods.
   return first.name === operator.name || first.func_name === null
     ? { name: first.name ?? operator.name }
     : { func_name: first.func_name };

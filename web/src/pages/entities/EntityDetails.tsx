@@ -17,7 +17,7 @@ import { EntityView } from './EntityView';
 import shared from './entities.module.css';
 import { ProgressCount, ProgressTable, useEntityProgress } from './ProgressTable';
 
-/** The fields of a state change that are shown. Ray reports others, which differ by the kind of entity. */
+/** The fields of a state change that are shown. Ray reports more, depending on the kind of entity. */
 type StateChange = {
   time_ns: Ns;
   state: string;
@@ -96,7 +96,7 @@ export function ActorDetail({ actor }: { actor: Item }) {
         <WhyPending
           is={(one) =>
             one.id === id ||
-            // Pending actors of one class with the same reason form one entry.
+            // Pending actors of one class that have the same reason form one entry.
             (one.kind === 'actor' &&
               one.id === null &&
               one.name === actor.class_name &&

@@ -4,7 +4,7 @@ import { type EntityKind, KINDS, PARTS } from './entityKinds';
 import { FieldValue } from './FieldValue';
 import { useFieldName } from './useFieldName';
 
-/** All fields of an entity. Important fields are shown even if they are empty. */
+/** All fields of an entity. Fields that matter most are shown even if they are empty. */
 export function EntityFields(props: {
   view: EntityKind;
   item: Record<string, unknown>;

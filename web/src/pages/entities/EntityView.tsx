@@ -31,7 +31,7 @@ export function EntityView({ view, extras }: { view: EntityKind; extras?: Extras
   const { t } = useTranslation();
   const interval = useSessionInterval(url.session);
   const { state, job_id, node_id, class_name, q } = url.filters;
-  // The removal time of a placement group is unknown, so its list ignores the range of time.
+  // It is not known when a placement group was removed, so the list of them ignores the range of time.
   const { since_ns, until_ns } = appliesRange(view) ? url.filters : {};
   const fields = useEntityFilters(view);
   const [sort, onSort] = useSort(kind.order);
@@ -54,7 +54,7 @@ export function EntityView({ view, extras }: { view: EntityKind; extras?: Extras
   );
   const list = useLiveList(kind.path, params, keyOf, interval);
 
-  // Show the columns for which the first rows have a value.
+  // Show the columns that have a value in one of the first rows.
   const names = useMemo(() => {
     const found = new Set<string>();
     for (const item of list.rows.slice(0, 100))

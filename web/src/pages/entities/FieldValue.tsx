@@ -4,7 +4,8 @@ import { ItemLink } from '../../ui/ItemLink';
 import { Value } from '../../ui/Value';
 
 /**
- * A field in a drawer. The id of another entity is a link to it. `of` is the field with the entity's own id.
+ * The value of a field in a drawer. If it is the id of another entity, it links to that entity. `of` is the
+ * name of the field with the entity's own id.
  */
 export function FieldValue({ name, value, of }: { name: string; value: unknown; of: string }) {
   const { t } = useTranslation();

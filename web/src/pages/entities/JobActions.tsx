@@ -7,7 +7,7 @@ import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './entities.module.css';
 
-/** Operator actions on a submitted job. */
+/** The operator's actions on a submitted job. */
 export function JobActions({ job }: { job: JobDetail }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

@@ -31,7 +31,7 @@ import css from './JobPage.module.css';
 import { jobDuration } from './jobDuration';
 import { ProgressCount, ProgressTable, useEntityProgress } from './ProgressTable';
 
-/** The page of a job; `id` is its job id or, before its driver runs, its submission id. */
+/** The page of a job. `id` is its job id or, until its driver runs, its submission id. */
 export function JobPage({ id }: { id: string }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();

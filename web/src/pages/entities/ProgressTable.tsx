@@ -35,7 +35,7 @@ export function ProgressCount({ progress }: { progress: Progress }) {
   return all > 0 ? t('jobs.progressOf', { ended: count(ended), all: count(all) }) : null;
 }
 
-/** The functions with their attempts; `filter` is the field of the job or actor id in the list of tasks. */
+/** The functions with their attempts. `filter` is the filter by `id` in the list of tasks. */
 export function ProgressTable(props: { progress: Progress; id: string; filter: 'job_id' | 'actor_id' }) {
   const { progress: data, id, filter } = props;
   const [url] = useSessionUrl();
@@ -107,7 +107,7 @@ export function ProgressTable(props: { progress: Progress; id: string; filter: '
   );
 }
 
-/** A progress bar with the counts of attempts that did not simply finish. */
+/** A progress bar, with the counts of attempts in states other than FINISHED. */
 function StateBar({ of }: { of: Pick<Progress, 'states' | 'stopped_by_libraries'> }) {
   const { t } = useTranslation();
   const { failed, cutOff, running, waiting } = progressOf(of.states, of.stopped_by_libraries);

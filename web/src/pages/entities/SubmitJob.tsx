@@ -38,7 +38,9 @@ interface Draft {
   uri: string;
 }
 
-/** The button and dialog that submit a job through Ray's job API; only for a live cluster. */
+/**
+ * The button and the dialog that submit a job through Ray's job API. They are shown only for a live cluster.
+ */
 export function SubmitJob() {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -96,8 +98,8 @@ export function SubmitJob() {
 }
 
 /**
- * Builds Ray's job request from the form. Throws an Error with the message `badJson` if a field is not a JSON
- * object.
+ * Builds Ray's job request from the form. Throws an Error with the message `badJson` if a field that must be
+ * a JSON object is not one.
  */
 function requestOf(draft: Draft, badJson: string): JobRequest {
   const runtimeEnv = typedObject(draft.environment);
@@ -110,7 +112,7 @@ function requestOf(draft: Draft, badJson: string): JobRequest {
     ...((runtimeEnv !== undefined || uri !== '') && {
       runtime_env: { ...runtimeEnv, ...(uri !== '' && { working_dir: uri }) },
     }),
-    // The server checks that the values are texts.
+    // The server checks that the values are strings.
     ...(labels !== undefined && { metadata: labels as JobRequest['metadata'] }),
     ...(typeof draft.cpus === 'number' && { entrypoint_num_cpus: draft.cpus }),
     ...(typeof draft.gpus === 'number' && { entrypoint_num_gpus: draft.gpus }),

@@ -10,7 +10,7 @@ import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { EntityView } from './EntityView';
 
-/** The worker processes, labelled with what ran in them. */
+/** The worker processes, named after what ran in them. */
 export default function WorkersPage() {
   const { t } = useTranslation();
   const columns = useMemo<Record<string, Column<Item>>>(

@@ -10,9 +10,9 @@ import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { isEmpty, oneLine, Value } from '../../ui/Value';
 
-/** The field of each kind whose column takes the remaining width. */
+/** The fields whose columns take the remaining width, one for each kind of entity. */
 export const GROWS = new Set(['class_name', 'entrypoint', 'exit_detail', 'bundles']);
-/** Fields with structured values, which cannot be sorted. */
+/** Fields with structured values. Tables cannot be sorted by them. */
 const UNORDERED = new Set([
   'bundles',
   'required_resources',
@@ -25,7 +25,7 @@ const UNORDERED = new Set([
 ]);
 
 const NUMBER = /^(pid|.*_pid|.*_port|num_.*|max_.*|exit_code|.*_bytes|.*_percent|.*_count)$/;
-/** Widths of fields that differ from the default, px. */
+/** Column widths that differ from the default, by field, px. */
 const WIDTHS: Record<string, number> = {
   state: 164,
   class_name: 170,
@@ -47,7 +47,7 @@ const WIDTHS: Record<string, number> = {
   bundles: 240,
 };
 
-/** The column of a field of a view. `isOwn`: it is the id of the row itself. */
+/** The column of a field in a view. `isOwn` is set if the field is the id of the row itself. */
 export function entityColumn(
   view: string,
   field: string,
@@ -98,7 +98,10 @@ function Cell({ view, name, value }: { view: string; name: string; value: unknow
   );
 }
 
-/** A job's custom name is not shortened like an id: it is shown in full where it fits. */
+/**
+ * Whether a value is shortened like an id. A job id that the user chose is not: it is shown in full if there
+ * is room.
+ */
 const isId = (name: string, value: unknown): value is string =>
   name.endsWith('_id') && typeof value === 'string' && /^[0-9a-f-]{8,}$/i.test(value);
 

@@ -2,13 +2,16 @@ import type { ReactNode } from 'react';
 import type { Item } from '../../api/types';
 import type { Column } from '../../ui/table/columns';
 
-/** Additions of a page to the generic list of a kind. */
+/** Additions of a page to the generic list of its kind of entity. */
 export interface Extras {
-  /** Replace the generic column of a field, or add a column if the kind's order contains its name. */
+  /**
+   * Columns that replace the generic ones. A new column is shown if the kind's order of columns contains its
+   * name.
+   */
   columns?: Record<string, Column<Item>>;
-  /** Title of the drawer, where the generic one has no name. */
+  /** Title of the drawer, for entities whose generic title would contain no name. */
   title?: (item: Item) => string;
-  /** Content next to the text field. */
+  /** Content next to the search field. */
   toolbar?: ReactNode;
   /** Content of the drawer above the fields. */
   detail?: (item: Item) => ReactNode;

@@ -1,9 +1,12 @@
 import type { EntityView, FilterName } from '../../base/url';
 
-/** Nodes have a page of their own. */
+/** All kinds of entities except nodes, which have a page of their own. */
 export type EntityKind = Exclude<EntityView, 'nodes'>;
 
-/** Per kind: its list, its id, the columns to show first, and the filter that finds its tasks. */
+/**
+ * For each kind: the path of its list, its id, the columns to show first, the order, and the filter for its
+ * tasks.
+ */
 export const KINDS: Record<
   EntityKind,
   {
@@ -89,7 +92,7 @@ export const KINDS: Record<
   },
 };
 
-/** Fields that are shown as part of another field. */
+/** Fields that are not shown by themselves but as part of another field. */
 export const PARTS = new Set([
   'actor_class',
   'actor_name',

@@ -1,11 +1,11 @@
 import { type ZipEntry, zip } from '../../base/zip';
 
-/** Upload limit of a folder, bytes. The server rejects larger ones. */
+/** Maximum size of an uploaded folder, bytes. The server rejects larger ones. */
 export const MAX_FOLDER_BYTES = 100 * 2 ** 20;
 /** Folders that are never uploaded. */
 export const LEFT_OUT = ['.git', '.venv', 'node_modules', '__pycache__'];
 
-/** The files of a chosen folder that are uploaded, by name. */
+/** The files to upload from a chosen folder, ordered by name. */
 export function filesOf(chosen: FileList | null): File[] {
   return [...(chosen ?? [])]
     .filter((file) => !file.webkitRelativePath.split('/').some((part) => LEFT_OUT.includes(part)))

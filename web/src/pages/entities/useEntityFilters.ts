@@ -11,7 +11,7 @@ const STATES: Record<EntityKind, string[]> = {
   jobs: ['RUNNING', 'PENDING', 'SUCCEEDED', 'FINISHED', 'FAILED', 'STOPPED', 'CUT_OFF'],
   'placement-groups': ['CREATED', 'PENDING', 'PREPARED', 'RESCHEDULING', 'INFEASIBLE', 'REMOVED'],
 };
-/** Kinds that can be filtered by job and node. */
+/** Which of the filters by job and by node each kind has. */
 const PLACES: Record<EntityKind, string[]> = {
   actors: ['job_id', 'node_id'],
   workers: ['job_id', 'node_id'],

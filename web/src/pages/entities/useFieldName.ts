@@ -1,7 +1,7 @@
 import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
 
-/** The label of a field: the translated one, otherwise Ray's name. */
+/** The label of a field: its translation or, if there is none, a label derived from Ray's name. */
 export function useFieldName(): (field: string) => string {
   const { t, i18n } = useTranslation();
   return useCallback(
@@ -11,7 +11,7 @@ export function useFieldName(): (field: string) => string {
   );
 }
 
-/** Derives a label from Ray's name of a field. */
+/** Derives a label from Ray's name for a field. */
 function rayName(field: string): string {
   const words = field.replace(/_ns$/, '').replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -35,7 +35,7 @@ const NO_FAILURES: FailuresAnswer = {
   tasks: { final: 0, retrying: 0, recovered: 0 },
 };
 
-/** Failures by signature with their outcomes. Each unfolds into its attempts. */
+/** Failures grouped by signature, with their outcomes. Each group unfolds into its attempts. */
 export default function FailuresPage({ summary }: PageProps) {
   const { t, i18n } = useTranslation();
   const [url, change] = useSessionUrl();
@@ -142,7 +142,7 @@ function useOutcomeFilter(tasks: FailuresAnswer['tasks']): FilterField {
   };
 }
 
-/** The list of tasks, filtered by the function and error type of a group. */
+/** The list of tasks, filtered by a group's function and error type. */
 function listOf(url: SessionUrl, { of: group }: MoreAttempts): SessionUrl {
   const { outcome: _, ...filters } = url.filters;
   const { func_name, error_type } = group;

@@ -17,7 +17,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './failureColumns.module.css';
 import { type FailureRow, failureKey, isGroup, isMore } from './failureRows';
 
-/** Columns of groups and their attempts: what failed, why and where come first. */
+/** The columns for groups and their attempts. The first ones are about what failed, why and where. */
 export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Column<FailureRow>[] {
   const ofGroup = (cell: (group: FailureGroup) => React.ReactNode) => (row: FailureRow) =>
     isGroup(row) ? cell(row) : null;
@@ -117,7 +117,7 @@ const tasks = (group: FailureGroup) => ({
   recovered: count(group.recovered),
 });
 
-/** The exception. For a group it links to the newest attempt, with its traceback and logged lines. */
+/** The exception. In a group, it links to the newest attempt with its traceback and log lines. */
 function Message({ row }: { row: FailureGroup | FailedAttempt }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -152,7 +152,7 @@ function SourceLine(props: { file: string | null; line: number | null; path: str
   );
 }
 
-/** A click on the name counts as a click on the row. */
+/** A group's name. A click on it counts as a click on the row. */
 function GroupName({ group, isUnfolded }: { group: FailureGroup; isUnfolded: boolean }) {
   return (
     <button type="button" className={css.name} aria-expanded={isUnfolded}>

@@ -27,26 +27,26 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './FunctionsView.module.css';
 import { PartsBar } from './PartsBar';
 
-/** A function with the breakdown of its attempts' time, as far as it is loaded. */
+/** A function, with the breakdown of its attempts' time once that is loaded. */
 interface Row extends FunctionItem {
   executing_ns: number | null;
   awaiting_ns: number | null;
   blocked_ns: number | null;
   storing_ns: number | null;
   cpu_ns: number | null;
-  /** Waiting time without setup, i.e. without the part in which its worker was prepared. */
+  /** Waiting time without setup, i.e. without the time in which its worker was prepared. */
   waitingRest_ns: number | null;
   setup_ns: number | null;
   local_share: number | null;
-  /** Share of the critical path. */
+  /** Time on the critical path, ns. */
   path_ns: number | null;
 }
 
 const functionKey = (row: FunctionItem) => `${row.func_name ?? ''}|${row.type ?? ''}`;
-/** The API returns at most this many functions. */
+/** Maximum number of functions that the API returns. */
 const TOP = 50;
 
-/** Functions by the time they take, to answer "why is my job slow?". */
+/** Functions by how much time they take, to answer "why is my job slow?". */
 export default function FunctionsView({ summary }: { summary: Summary | undefined }) {
   const [url, change] = useSessionUrl();
   const { t, i18n } = useTranslation();
@@ -61,11 +61,11 @@ export default function FunctionsView({ summary }: { summary: Summary | undefine
   const findings = useFindings(url.session, undefined, found !== undefined);
   const jobName = useJobName();
   const path = useCriticalPath(url.session, url.filters.job_id, isWhole);
-  // Without a tracer, the critical path does not lead through tasks.
+  // Without the tracer, the critical path does not lead through tasks.
   const onPath =
     isWhole && path.data?.functions.some((one) => !one.is_driver && one.name) ? path.data : undefined;
   const functions = useMemo(() => withScheduling(found, scheduling, onPath), [found, scheduling, onPath]);
-  // Shares refer to the critical path once it is known, otherwise to the executing time.
+  // Shares refer to the critical path once it is known, otherwise to execution time.
   const weight = onPath === undefined ? 'executing_ns' : 'path_ns';
   const most = functions.reduce((found, row) => Math.max(found, row[weight] ?? 0), 0);
   const all = onPath?.duration_ns ?? functions.reduce((sum, row) => sum + (row.executing_ns ?? 0), 0);
@@ -249,8 +249,8 @@ function percent(share: number): string {
 }
 
 /**
- * The functions of the summary with their scheduling times. Attempts stopped on purpose do not count as
- * failed.
+ * The functions with their scheduling times and their time on the critical path. Attempts stopped on purpose
+ * do not count as failed.
  */
 function withScheduling(
   functions: FunctionItem[] = [],
@@ -285,7 +285,7 @@ function withScheduling(
 function sorted(rows: Row[], sort: string): Row[] {
   const down = sort.startsWith('-');
   const field = (down ? sort.slice(1) : sort) as keyof Row;
-  // Functions that are not on the path are ordered by executing time.
+  // Functions that are not on the path are ordered by execution time.
   const byExecuting = rows.slice().sort((a, b) => (b.executing_ns ?? 0) - (a.executing_ns ?? 0));
   return byExecuting.sort((a, b) => {
     const left = a[field] ?? null;

@@ -13,9 +13,9 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './Causes.module.css';
 import { type Part, partsOf, shadeOf } from './causes';
 
-/** Number of causes with their own part of the bar. */
+/** Maximum number of causes with a part of their own in the bar. */
 const PARTS = 9;
-/** Minimum share of the bar for a label. */
+/** Minimum share of a part of the bar that has a label. */
 const MIN_LABEL_SHARE = 0.12;
 
 /** A job's total time by cause. */
@@ -90,7 +90,7 @@ export function Causes({ insights }: { insights: InsightsAnswer }) {
 const keyOf = ({ cause }: Part) =>
   cause === null ? 'other' : `${cause.phase} ${cause.is_driver} ${cause.name}`;
 
-/** Explains a major cause. */
+/** Explains one of the major causes in a sentence. */
 function useExplanation(): (cause: ExplainedCause) => string {
   const { t } = useTranslation();
   return ({ phase, name, is_driver: isDriver, total_ns: total }) => {
@@ -102,7 +102,7 @@ function useExplanation(): (cause: ExplainedCause) => string {
   };
 }
 
-/** The name of a part, and additional information in muted text. */
+/** The name of a part of the bar, and details that are shown in muted text. */
 function usePartName(): (cause: ExplainedCause | null) => { name: string; detail: string } {
   const { t } = useTranslation();
   const phaseName = usePathPhase();
@@ -126,8 +126,8 @@ const shadedColor = (parts: readonly Part[], part: Part) =>
   `color-mix(in srgb, ${colorOf(part)} ${shadeOf(parts, part, colorOf)}%, var(--rs-panel))`;
 
 /**
- * A function that executed or awaited links to its slowest attempts, all other causes to the path on the
- * Gantt chart.
+ * The page for a cause: the slowest attempts of a function that executed or awaited, otherwise the path on
+ * the Gantt chart.
  */
 function placeOf(url: SessionUrl, job: string, cause: ExplainedCause): SessionUrl {
   if (!['executing', 'awaiting'].includes(cause.phase) || cause.is_driver || cause.name === '')

@@ -17,12 +17,12 @@ import css from './FindingCard.module.css';
 interface Props {
   finding: FindingItem;
   job: string;
-  /** The URL names this finding, so it is opened and scrolled into view. */
+  /** Whether the URL names this finding. If so, it is opened and scrolled into view. */
   isWanted: boolean;
   isFirst: boolean;
 }
 
-/** A finding with its place and cost. Unfolded, it also shows the reason and the advice. */
+/** A finding with its place and cost. When unfolded, it also shows the reason and the advice. */
 export function FindingCard({ finding, job, isWanted, isFirst }: Props) {
   const texts = useFindingTexts();
   const [opened, setOpened] = useState(isFirst || isWanted);

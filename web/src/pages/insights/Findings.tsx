@@ -13,7 +13,7 @@ import css from './Findings.module.css';
 /** Number of findings that are listed at first. */
 const SHOWN = 10;
 
-/** Findings by saving, largest first, followed by the checks that could not run. */
+/** Findings by how much they would save, largest first, followed by the checks that could not run. */
 export function Findings({ insights }: { insights: InsightsAnswer }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -21,7 +21,7 @@ export function Findings({ insights }: { insights: InsightsAnswer }) {
   const { findings, silent, job_id: job } = insights;
   const linkedKey = url.settings?.finding;
   const keys = findings.map(findingKey);
-  // Several loops of one function share a key. The link refers to the first one, which is the largest.
+  // Several loops of a function have the same key. A link refers to the first of them, which is the largest.
   const openAt = linkedKey === undefined ? 0 : keys.indexOf(linkedKey);
   const shown = all ? findings : findings.slice(0, Math.max(SHOWN, openAt + 1));
   return (
@@ -32,7 +32,7 @@ export function Findings({ insights }: { insights: InsightsAnswer }) {
         <ul>
           {shown.map((finding, at) => (
             <FindingCard
-              // biome-ignore lint/suspicious/noArrayIndexKey: two may have the same name.
+              // biome-ignore lint/suspicious/noArrayIndexKey: two findings may have the same key.
               key={`${keys[at]} ${at}`}
               finding={finding}
               job={job}

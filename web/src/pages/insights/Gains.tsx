@@ -20,14 +20,16 @@ import { useChangeText } from './useChanges';
 
 /** Number of functions that are listed at first. */
 const SHOWN = 10;
-/** Minimum full scale of the bars, as a share of the job. Otherwise tiny savings would look large. */
+/**
+ * Minimum length of the bars' scale, as a share of the job. On a shorter one, tiny savings would look large.
+ */
 const MIN_SCALE = 0.1;
-/** The speed-up that the server tries: half the time. */
+/** The speed-up that the server tries for each function: half the time. */
 const TRIED_SPEEDUP = 2;
 
 type Try = (change: Change) => void;
 
-/** Possible savings per function and by other changes, largest first. */
+/** Possible savings by speeding up each function and by other changes, largest first. */
 export function Gains({ insights, onTry }: { insights: InsightsAnswer; onTry: Try }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -171,7 +173,7 @@ function OptionTable(props: { options: InsightsAnswer['options']; most: number; 
   );
 }
 
-/** Number of CPUs of the session's nodes; 0 until it is known. */
+/** The number of CPUs of all nodes in the session; 0 until it is known. */
 function useCpus(): number {
   const [url] = useSessionUrl();
   const nodes = useNodeChoices(url.session).data?.items ?? [];
@@ -181,7 +183,7 @@ function useCpus(): number {
   }, 0);
 }
 
-/** A row that tries its change on click. */
+/** A row for a change. A click on it tries the change. */
 function Row(props: {
   change: Change;
   onTry: Try | undefined;

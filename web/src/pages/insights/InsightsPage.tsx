@@ -21,7 +21,7 @@ import { useChanges } from './useChanges';
 import { VerdictHead } from './VerdictHead';
 import { WhatIf } from './WhatIf';
 
-/** The insights page: bottlenecks of a job, remedies, and the time that they would save. */
+/** The insights page: a job's bottlenecks, remedies, and the time that these would save. */
 export default function InsightsPage() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -48,7 +48,10 @@ export default function InsightsPage() {
   );
 }
 
-/** `soon` is the answer without long replays. Those start when the job has ended. */
+/**
+ * The content of the page. `soon` is the answer without long replays, which are requested only if the job has
+ * ended.
+ */
 function Answer({ soon }: { soon: InsightsAnswer }) {
   const takesLong = soon.withheld?.code === 'takes_long' && !soon.so_far;
   const insights = useLongInsights(soon.session, soon.job_id, takesLong) ?? soon;
@@ -57,7 +60,7 @@ function Answer({ soon }: { soon: InsightsAnswer }) {
   const whatIf = useRef<HTMLDivElement>(null);
   const tryOut = (change: Change) => {
     setChanges(() => [change]);
-    // Resets the panel, which would otherwise keep showing the previous function.
+    // Reset the panel. Otherwise it would keep showing the previous function.
     setTries((before) => before + 1);
     whatIf.current?.scrollIntoView({ block: 'start', behavior: 'smooth' });
   };
@@ -74,7 +77,7 @@ function Answer({ soon }: { soon: InsightsAnswer }) {
   );
 }
 
-/** Choice of the job, if the session has several. */
+/** A choice of the job, shown if the session has several. */
 function JobChoice({ job }: { job: string | undefined }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();

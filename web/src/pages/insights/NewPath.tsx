@@ -8,12 +8,12 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './NewPath.module.css';
 
-/** Number of path functions that are listed. */
+/** Number of functions on the path that are listed. */
 const SHOWN = 8;
-/** Ticks of the axis, not counting its begin. */
+/** Number of ticks on the axis, not counting its start. */
 const TICKS = 4;
 
-/** The critical path of the replay: its stretches in order of time, and by function. */
+/** The critical path of the replay: its parts in order of time, and the time by function. */
 export function NewPath({ answer }: { answer: WhatIfAnswer }) {
   const { t } = useTranslation();
   const look = usePalette();

@@ -11,7 +11,7 @@ import words from '../../ui/theme/words.module.css';
 import { useWithheld } from './useWithheld';
 import css from './VerdictHead.module.css';
 
-/** A sentence about what bound the job, key figures, and why nothing is predicted where that is so. */
+/** A sentence about the job's bottleneck, key figures and, if nothing is predicted, why not. */
 export function VerdictHead({ insights }: { insights: InsightsAnswer }) {
   const { t } = useTranslation();
   const verdict = useVerdict(insights);

@@ -19,7 +19,7 @@ import { WhatIfResult } from './WhatIfResult';
 /** Delay between the last change and the request, ms. */
 const PAUSE = 250;
 
-/** Predicts the duration of the job with chosen changes. */
+/** Predicts how long the job would take with the chosen changes. */
 export function WhatIf({ insights }: { insights: InsightsAnswer }) {
   const { t } = useTranslation();
   const [changes, setChanges] = useChanges();

@@ -9,7 +9,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { amountOf, changeOf, partsOfChange, withChange, withoutChange } from './changes';
 import css from './WhatIfControls.module.css';
 
-/** Speeds that the slider offers; 1 means unchanged. */
+/** Speeds that the slider offers, as multiples of the current speed. */
 const SPEEDS = [0.25, 0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10] as const;
 const MARKS = [0.25, 1, 2, 4, 10].map((times) => ({
   value: SPEEDS.indexOf(times as 1),
@@ -23,7 +23,10 @@ interface Props {
   setChanges: (next: (before: Change[]) => Change[]) => void;
 }
 
-/** Controls for all possible changes: speed of functions, cluster size, actors, and events to leave out. */
+/**
+ * Controls for all possible changes: the speed of functions, the cluster's size, the number of actors, and
+ * what to leave out.
+ */
 export function WhatIfControls({ insights, changes, setChanges }: Props) {
   const { t } = useTranslation();
   const set: SetAmount = (kind, name, amount) =>
@@ -88,7 +91,7 @@ function FunctionControls(props: { insights: InsightsAnswer; changes: Change[]; 
   const { changes, set } = props;
   const functions = props.insights.functions;
   const [picked, setPicked] = useState<string | null>(null);
-  // Changes that come from a link or a table row can be adjusted further.
+  // The user can adjust changes that came from a link or from a row of a table.
   const changed = changes.filter(({ kind }) => OF_FUNCTIONS.has(kind)).map((one) => partsOfChange(one).name);
   const chosen = picked ?? changed.at(-1) ?? functions[0]?.function ?? null;
   const names = [...new Set([...functions.map((one) => one.function), ...changed])];
@@ -148,7 +151,7 @@ function FunctionControls(props: { insights: InsightsAnswer; changes: Change[]; 
   );
 }
 
-/** A speed-up slider; its middle means unchanged. */
+/** A slider for the speed of a function. Its middle means unchanged. */
 function Speed({ times, onChange }: { times: number | undefined; onChange: (times?: number) => void }) {
   const { t } = useTranslation();
   const now = times ?? 1;
@@ -233,7 +236,7 @@ function useActorClasses(job: string): string[] {
   return [...new Set(names.filter((name) => name !== null))].sort();
 }
 
-/** A number field; empty means unchanged. */
+/** A number field. If it is empty, the value is unchanged. */
 function Amount(props: {
   label: string;
   value: number | undefined;

@@ -7,7 +7,7 @@ import words from '../../ui/theme/words.module.css';
 import { NewPath } from './NewPath';
 import css from './WhatIfResult.module.css';
 
-/** Savings below this share count as none. */
+/** Savings below this share of the duration are shown as no change. */
 const MIN_SAVING = 0.001;
 
 /** The predicted duration with the changes, next to the recorded one. */

@@ -1,6 +1,6 @@
 import type { ExplainedCause } from '../../api/schema';
 
-/** A part of the bar; one without a cause stands for the rest. */
+/** A part of the bar. The part without a cause stands for all other causes. */
 export interface Part {
   cause: ExplainedCause | null;
   total_ns: number;
@@ -10,7 +10,7 @@ export interface Part {
 /** Shares below this are not drawn. */
 const MIN_SHARE = 0.0005;
 
-/** Parts of the bar: the `most` largest causes, and the rest to make them add up to 1. */
+/** The parts of the bar: the `most` largest causes, and a rest that makes the shares add up to 1. */
 export function partsOf(causes: readonly ExplainedCause[], whole: number, most: number): Part[] {
   const shown = causes.slice(0, most).filter(({ share }) => share > MIN_SHARE);
   const rest = 1 - shown.reduce((sum, { share }) => sum + share, 0);

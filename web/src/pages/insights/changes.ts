@@ -2,7 +2,7 @@ import type { Change } from '../../api/insights';
 
 type Kind = Change['kind'];
 
-/** Per kind: the fields of a change that hold its name and its amount. */
+/** For each kind of change, the fields that hold its name and its amount. */
 const FIELDS: Record<Kind, { name?: string; amount?: string }> = {
   speed: { name: 'function', amount: 'times' },
   cpus: { amount: 'count' },
@@ -19,7 +19,7 @@ const FIELDS: Record<Kind, { name?: string; amount?: string }> = {
 
 const isKind = (text: string): text is Kind => Object.hasOwn(FIELDS, text);
 
-/** The name and the amount of a change; '' and null if it has none. */
+/** The name and the amount of a change. The name is '' and the amount null if the kind has none. */
 export function partsOfChange(change: Change): { name: string; amount: number | null } {
   const fields = change as unknown as Record<string, string | number>;
   const { name, amount } = FIELDS[change.kind];
@@ -29,7 +29,7 @@ export function partsOfChange(change: Change): { name: string; amount: number | 
   };
 }
 
-/** Builds a change of a kind, leaving out the fields that the kind does not have. */
+/** Builds a change of a kind. Fields that the kind does not have are left out. */
 export function changeOf(kind: Kind, name = '', amount = 0): Change {
   const fields = FIELDS[kind];
   return {
@@ -49,7 +49,7 @@ function unescapeName(name: string): string {
   }
 }
 
-/** Changes as the URL has them: `speed:2:load_chunk,cpus:4,no_startup`. */
+/** Formats changes for the URL: `speed:2:load_chunk,cpus:4,no_startup`. */
 export function formatChanges(changes: readonly Change[]): string {
   return changes
     .map((change) => {
@@ -61,7 +61,7 @@ export function formatChanges(changes: readonly Change[]): string {
     .join(',');
 }
 
-/** Parses the formatted changes, skipping invalid ones. */
+/** Parses changes from the URL, skipping invalid ones. */
 export function parseChanges(text: string | undefined): Change[] {
   return (text ?? '').split(',').flatMap((part) => {
     const [kind = '', ...rest] = part.split(':');
@@ -77,17 +77,17 @@ export function parseChanges(text: string | undefined): Change[] {
 const isSame = (one: Change, other: Change) =>
   one.kind === other.kind && partsOfChange(one).name === partsOfChange(other).name;
 
-/** The changes without the one of the same kind and name. */
+/** The changes without the one that has the same kind and name. */
 export const withoutChange = (changes: readonly Change[], change: Change) =>
   changes.filter((one) => !isSame(one, change));
 
-/** Adds a change, replacing the one of the same kind and name. */
+/** Adds a change. It replaces one with the same kind and name. */
 export const withChange = (changes: readonly Change[], change: Change) =>
   changes.some((one) => isSame(one, change))
     ? changes.map((one) => (isSame(one, change) ? change : one))
     : [...changes, change];
 
-/** The amount of the change of a kind (and name); undefined if there is none. */
+/** The amount of the change with this kind (and name); undefined if there is none. */
 export function amountOf(changes: readonly Change[], kind: Kind, name = ''): number | undefined {
   const same = changes.find((one) => isSame(one, changeOf(kind, name)));
   return same === undefined ? undefined : (partsOfChange(same).amount ?? 1);

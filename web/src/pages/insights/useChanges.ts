@@ -6,7 +6,7 @@ import { withSettings } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
 import { formatChanges, parseChanges, partsOfChange } from './changes';
 
-/** The changes in the URL, and a function that updates them. */
+/** The changes that the URL contains, and a function that updates them. */
 export function useChanges(): readonly [Change[], (next: (before: Change[]) => Change[]) => void] {
   const [url, change] = useSessionUrl();
   const text = url.settings?.changes;

@@ -20,7 +20,10 @@ const USERS = new Set(['worker_out', 'worker_err', 'driver', 'serve_replica']);
 
 type Row = { node: LogNode; file?: undefined } | { node: LogNode; file: LogFile };
 
-/** The nodes and their files. On large clusters, files are loaded only for the chosen node or the filter. */
+/**
+ * The nodes and their files. On large clusters, only the files of the chosen node, or those that match the
+ * filter, are loaded.
+ */
 export function FileTree(props: {
   files: LogFilesAnswer;
   node?: string;

@@ -37,7 +37,8 @@ export function FileView({ node, file, about }: { node: string; file: string; ab
   const { line, from, find, level } = settings;
   const [followed, setFollow] = useState(line === undefined && from === undefined);
   const [wrap, setWrap] = useState(load('logs.wrap') === '1');
-  // Clicking a line puts it into the URL but keeps the loaded lines. Only a link from elsewhere jumps.
+  // A click on a line puts the line into the URL but keeps the loaded lines. Only links from elsewhere jump
+  // to a line.
   const [start, setStart] = useState({ line, from });
   const at = start.from === undefined ? start.line : undefined;
   const look = {
@@ -50,7 +51,7 @@ export function FileView({ node, file, about }: { node: string; file: string; ab
     q: find,
     level,
   };
-  // The lines just before the linked one load when the user scrolls up.
+  // The lines just before the linked one are loaded when the user scrolls up.
   const view = useLogFile(look, followed);
   const { loaded } = view;
   const search = useMemo(() => searchOf(find, false), [find]);
@@ -134,7 +135,7 @@ export function FileView({ node, file, about }: { node: string; file: string; ab
           onSelect={(offset) => {
             setFollow(false);
             if (find || level) {
-              // Jumps from a search hit to its surroundings in the unfiltered file.
+              // Jump from a search hit to the lines around it in the unfiltered file.
               setStart({ line: String(offset), from: undefined });
               set({ find: undefined, level: undefined, from: undefined, line: String(offset) });
             } else set({ line: String(offset) });

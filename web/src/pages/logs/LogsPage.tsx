@@ -16,10 +16,13 @@ import shared from './logs.module.css';
 import { SearchResults } from './SearchResults';
 import { useLogFiles } from './useLogFile';
 
-/** On larger clusters the server searches for file names. Otherwise all files are already loaded. */
+/**
+ * Number of nodes up to which the page loads all files. On larger clusters, the server searches for file
+ * names.
+ */
 const FEW_NODES = 8;
 
-/** The log files of the session, by node and by Ray's file name. */
+/** The log files of the session, by node and with Ray's file names. */
 export default function LogsPage() {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();

@@ -5,7 +5,7 @@ import { bytes } from '../../base/format';
 import { EmptyState } from '../../ui/EmptyState';
 import type { useLogFile } from './useLogFile';
 
-/** Explains why there are no lines, with a button to continue where there may be more. */
+/** Explains why there are no lines. If there may be more, a button continues the search. */
 export function NoLines(props: {
   view: ReturnType<typeof useLogFile>;
   why: 'noLines' | 'noLinesInRange' | 'emptyFile';

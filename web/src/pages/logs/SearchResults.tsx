@@ -112,7 +112,7 @@ export function SearchResults(props: {
   );
 }
 
-/** The hits by file, in the order of each file's first hit. */
+/** Groups the hits by file. Files are in the order of their first hit. */
 function byFile(found: LogSearchAnswer) {
   const keyOf = (one: { node_id: string; name: string }) => `${one.node_id}/${one.name}`;
   const files = new Map(
@@ -122,7 +122,7 @@ function byFile(found: LogSearchAnswer) {
   return [...files.values()];
 }
 
-/** Groups consecutive hits that the same attempt printed. */
+/** Groups consecutive hits that were printed by the same attempt. */
 function byAttempt(hits: LogSearchAnswer['items']) {
   const runs: { first: LogSearchAnswer['items'][number]; lines: LogSearchAnswer['items'] }[] = [];
   for (const hit of hits) {

@@ -7,7 +7,7 @@ import type { Filters } from '../../base/url';
 import { type Loaded, started, withAfter, withBefore } from '../../ui/logs/lines';
 
 /**
- * The part of a file to show. `line`: offset of the first line; `since`: ns. By default, the end of the file.
+ * The part of a file to show, by default its end. `line` is the offset of the first line; `since` is in ns.
  */
 export interface Look {
   session: string;

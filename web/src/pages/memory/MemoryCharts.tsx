@@ -4,10 +4,10 @@ import { useChartProps } from '../../ui/charts/useChartProps';
 import { useCatalogueCharts } from '../../ui/charts/useMetrics';
 import { useSessionUrl } from '../../ui/useUrl';
 
-/** Memory by location: worker heaps, object stores, and disk. */
+/** The charts of where memory is used: worker heaps, object stores, and disk. */
 const CHARTS = ['clusterHeap', 'clusterObjectStore', 'clusterSpilled'];
 
-/** The same three locations over time. */
+/** Memory in worker heaps, object stores and on disk over time. */
 export function MemoryCharts() {
   const [url] = useSessionUrl();
   const propsOf = useChartProps();

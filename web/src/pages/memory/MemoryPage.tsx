@@ -21,12 +21,15 @@ import { GroupTable, ObjectTable, SuspectTable } from './MemoryTables';
 import { ObjectPanel } from './ObjectPanel';
 import { GROUPINGS, type Grouping, REFERENCE_TYPES } from './types';
 
-/** The server keeps no readings of larger clusters (`MAX_NODES` in cluster/objects/readings.py). */
+/**
+ * Maximum number of nodes of a cluster whose readings the server keeps (`MAX_NODES` in
+ * cluster/objects/readings.py).
+ */
 const KEPT_NODES = 16;
-/** Choices of the minimum age, s. */
+/** Choices of the minimum age of suspected leaks, s. */
 const AGES = ['60', '600', '3600', '14400'];
 
-/** Usage of the object stores by holder, now or at the last reading, and over time. */
+/** Usage of the object stores: by holder, now or at the last reading, and over time. */
 export default function MemoryPage() {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -200,7 +203,7 @@ export default function MemoryPage() {
 function StoreBar({ store }: { store: StoreOfNode }) {
   const { t } = useTranslation();
   const used = store.used_bytes ?? 0;
-  // Ray's "available" is the capacity of the whole store.
+  // What Ray calls "available" is the capacity of the whole store.
   const all = store.available_bytes ?? 0;
   const share = all > 0 ? used / all : 0;
   const notes = [

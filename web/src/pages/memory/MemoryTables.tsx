@@ -117,7 +117,7 @@ function Types({ types }: { types: Partial<Record<ReferenceType, number>> }) {
   return names.map(([name, n]) => `${t(`memory.types.${name as ReferenceType}`)} ${count(n)}`).join(' · ');
 }
 
-/** Objects that one process has held for long, i.e. suspected leaks. */
+/** Objects that one process has held for a long time, i.e. suspected leaks. */
 export function SuspectTable({ suspects }: { suspects: Suspect[] }) {
   const { t } = useTranslation();
   return (

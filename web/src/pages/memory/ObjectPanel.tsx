@@ -53,7 +53,7 @@ export function ObjectPanel({ object, onClose }: { object: HeldObject; onClose: 
   );
 }
 
-/** The nodes with a copy. The owner is queried when the panel opens and every 10 s while it is open. */
+/** The nodes that have a copy. The owner is queried when the panel opens and then every 10 s. */
 function Copies({ id }: { id: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

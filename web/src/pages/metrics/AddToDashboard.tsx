@@ -8,7 +8,7 @@ import { dashboardsChanged, getDashboard, useDashboards } from '../../ui/charts/
 import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 
-/** Menu entries that add a chart to an existing or a new dashboard. */
+/** Menu entries that add a chart to an existing dashboard or to a new one. */
 export function AddToDashboard({ chart }: { chart: DashboardChart }) {
   const { t } = useTranslation();
   const act = useOperatorAction();

@@ -73,7 +73,7 @@ interface Choice {
   label: string;
 }
 
-/** The values of a variable, queried from the newest metrics first; undefined while loading. */
+/** The values of a variable, taken from the latest metrics; undefined while they are loading. */
 function useChoicesOf(variable: Variable | undefined): Choice[] | undefined {
   const [url] = useSessionUrl();
   const latest = useLatest(url.session, variable?.metric ?? '', variable !== undefined);

@@ -10,7 +10,7 @@ import { asWidth } from './Board';
 import css from './ChartFields.module.css';
 import { ChartTools } from './ChartTools';
 
-/** A chart being edited; `id` stays the same when it is moved. */
+/** A chart that is being edited. `id` stays the same when the chart is moved. */
 export type Draft = DashboardChart & { id: number };
 
 /** The fields of a chart in the editor, with a preview. */

@@ -56,7 +56,7 @@ export function Collectors() {
   );
 }
 
-/** Groups the nodes by problem and remedy, so that equal ones are shown once. */
+/** Groups nodes that have the same problem and remedy, so that each problem is shown only once. */
 function byError(
   collectors: CollectorItem[],
   translate: ReturnType<typeof useServerMessage>,

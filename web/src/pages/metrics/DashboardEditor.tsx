@@ -21,7 +21,7 @@ import shared from './metrics.module.css';
 
 const EMPTY_CHART: DashboardChart = { title: '', queries: [{ expr: '' }], unit: '', width: 1 };
 
-/** Creates or edits a dashboard. A new one can start with the explorer's queries, `begun`. */
+/** Creates or edits a dashboard. A new one can start with queries from the explorer (`begun`). */
 export function DashboardEditor({ board, begun }: { board?: Dashboard; begun?: string }) {
   const { t } = useTranslation();
   const [, change] = useSessionUrl();

@@ -25,7 +25,7 @@ export function Explorer() {
   const [url, change] = useSessionUrl();
   const drafts = useDrafts();
   const { exprs } = drafts;
-  // The query focused last. A metric chosen in the finder is inserted there.
+  // The query that had the focus last. A metric chosen in the finder is inserted there.
   const [active, setActive] = useState<number | null>(null);
   const answers = useInstant(url.session, exprs);
   const errors = new Map(
@@ -36,7 +36,7 @@ export function Explorer() {
   );
   const isChecked = answers.every(({ isPending }) => !isPending);
   const queries = isChecked ? exprs.filter((expr) => !errors.get(expr)).map((expr) => ({ expr })) : [];
-  // Use the unit that the server knows if all queries have the same one.
+  // Let the server choose the unit, unless the queries have different ones.
   const unit = new Set(answers.flatMap(({ data }) => data?.unit ?? [])).size > 1 ? '' : undefined;
   const isInstant = url.settings?.mode === 'instant';
   const { rows } = drafts;

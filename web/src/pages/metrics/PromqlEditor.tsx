@@ -36,7 +36,10 @@ interface PromqlEditorProps {
   onFocus: () => void;
 }
 
-/** A PromQL field with completion. Enter runs, Shift+Enter inserts a line break, Tab leaves or completes. */
+/**
+ * A PromQL field with completion. Enter runs the query, Shift+Enter inserts a line break, and Tab leaves the
+ * field or accepts a completion.
+ */
 export default function PromqlEditor(props: PromqlEditorProps) {
   const { session, label, value } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -72,7 +75,7 @@ export default function PromqlEditor(props: PromqlEditorProps) {
           }),
           Prec.high(
             keymap.of([
-              // Tab leaves the field, except while a completion is open.
+              // Tab leaves the field, unless a completion is open.
               { key: 'Tab', run: (at) => completionStatus(at.state) === 'active' && acceptCompletion(at) },
               { key: 'Ctrl-Space', run: startCompletion },
               { key: 'Shift-Enter', run: insertNewline },

@@ -1,6 +1,6 @@
 /**
- * Completion for the expression editor: the session's metrics and labels, and the PromQL that the server
- * supports.
+ * Completion for the expression editor: the session's metrics and labels, and those parts of PromQL that the
+ * server supports.
  */
 
 import type { Completion } from '@codemirror/autocomplete';
@@ -30,7 +30,7 @@ export function completionFor(session: string): CompleteStrategy {
       try {
         const found = await all.promQL(context);
         if (found === null) return null;
-        // For an unclosed quote, the library returns an end before the begin.
+        // For an unclosed quote, the library returns an end that is before the start.
         const to = Math.max(found.from, found.to ?? context.pos);
         return { ...found, to, options: found.options.filter(isSupported) };
       } catch {

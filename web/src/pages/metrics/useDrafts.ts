@@ -8,7 +8,7 @@ export interface Draft {
   text: string;
 }
 
-/** The queries as edited (`rows`) and as last run (`exprs`, in the URL). */
+/** The queries as they are being edited (`rows`), and as they were last run (`exprs`, in the URL). */
 export function useDrafts() {
   const [url, change] = useSessionUrl();
   const encoded = url.settings?.expr;
@@ -24,8 +24,8 @@ export function useDrafts() {
     latest.current = now;
     setRows(now);
   };
-  // Somebody went back, or opened another chart here.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only when the address changes.
+  // The user went back, or opened another chart here.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs only when the address changes.
   useEffect(() => {
     if (formatQueries(latest.current.map(({ text }) => text)) !== formatQueries(exprs))
       show((exprs.length > 0 ? exprs : ['']).map(draft));
@@ -42,7 +42,7 @@ export function useDrafts() {
     write: (id: number, text: string) => show(changed({ id, text })),
     add: () => show([...latest.current, draft('')]),
     remove: (id: number) => run(latest.current.filter((row) => row.id !== id)),
-    /** Runs all queries, after replacing one of them by `given`. */
+    /** Runs all queries. If `given` is set, it replaces one of them first. */
     run: (given?: Draft) => run(given === undefined ? latest.current : changed(given)),
   };
 }

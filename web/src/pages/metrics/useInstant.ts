@@ -6,12 +6,15 @@ import { moves, nanos, rangeOf } from '../../ui/charts/timeRange';
 import { CHART_REFRESH } from '../../ui/charts/useChart';
 import { useTimeRange } from '../../ui/charts/useTimeRange';
 
-/** PromQL's lookback, ms. Series that have ended have no value after their end. */
+/**
+ * PromQL's lookback, ms. Queries cover this period before the end of the range, since series that have ended
+ * before it have no value there.
+ */
 const LOOKBACK_MS = 300_000;
 const STEP = 5_000;
 const MAX_SERIES = 500;
 
-/** The values of each query just before the end of the page's range, or its error. */
+/** The values of each query shortly before the end of the page's range, or the query's error. */
 export function useInstant(session: string, exprs: readonly string[]): UseQueryResult<QueryAnswer>[] {
   const { choice, bounds, ready } = useTimeRange(session);
   return useQueries({

@@ -22,7 +22,7 @@ import { useCells } from './useNodes';
 
 const NO_SPOT: Spot = { node: NONE, worker: NONE };
 
-/** All nodes and workers as cells, coloured by usage. */
+/** All nodes and workers as cells. Their colour shows their usage. */
 export function MachineView(props: { openKey: string | undefined; onOpen: (id: string) => void }) {
   const [url] = useSessionUrl();
   const query = useCells(url.session);

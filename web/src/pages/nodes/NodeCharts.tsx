@@ -7,7 +7,7 @@ import { useChartProps } from '../../ui/charts/useChartProps';
 import { useCatalogueCharts } from '../../ui/charts/useMetrics';
 import { useSessionUrl } from '../../ui/useUrl';
 
-/** Usage of a node over time: the catalogue's node charts, and its workers. */
+/** The usage of a node and of its workers over time. */
 export function NodeCharts({ node }: { node: NodeDetail }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

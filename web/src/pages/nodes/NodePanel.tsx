@@ -122,7 +122,7 @@ export function NodePanel({ id, onClose }: { id: string; onClose: () => void }) 
   );
 }
 
-/** State and usage. */
+/** A node's state and usage. */
 function Top({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const { usage } = node;

@@ -1,16 +1,18 @@
-/** The machine view: values, layout and drawing of its cells. */
+/** The machine view: the values and the layout of its cells. */
 
 import type { Measure } from '../../api/nodes';
 import type { CellsAnswer } from '../../api/schema';
 import { type Box, cellAt, type Grid, gridOf, slotGrid, uniqueNames } from '../../base/grid';
 
-/** The nodes and workers of the machine view, and the measure that colours them. */
+/** The nodes and workers of the machine view, and the measurement that determines their colours. */
 export interface Machine {
   cells: CellsAnswer;
   measure: Measure;
-  /** Nodes in drawing order. Numbers from `cells.nodes.node_id.length` on are dead nodes. */
+  /**
+   * Indexes of the nodes in drawing order. Indexes from `cells.nodes.node_id.length` on stand for dead nodes.
+   */
   order: number[];
-  /** The workers of each living node. */
+  /** Indexes of the workers of each living node. */
   workers: number[][];
   /** Maximum number of workers on a node. */
   most: number;
@@ -48,7 +50,7 @@ export function machineOf(cells: CellsAnswer, measure: Measure, fullestFirst: bo
   };
 }
 
-/** The grid of cells on a canvas. The cells are as large as fit, up to a maximum. */
+/** The grid of cells on a canvas. The cells are as large as possible, up to a maximum. */
 export function machineGrid(cellCount: number, width: number, height: number): Grid {
   const grid = gridOf(cellCount, Math.max(1, width - 2 * MARGIN), Math.max(1, height - 2 * MARGIN));
   if (grid.width <= MAX_CELL_WIDTH) return grid;
@@ -69,7 +71,8 @@ export function nodeValue({ cells, measure }: Machine, node: number): number | n
 }
 
 /**
- * A worker's usage in percent of a core or of its node's memory; null if unknown or not measured per worker.
+ * A worker's usage in percent of one core, or of the memory of its node or GPU; null if it is unknown or not
+ * measured per worker.
  */
 export function workerValue({ cells, measure }: Machine, worker: number): number | null {
   const { measured } = cells;
@@ -82,7 +85,7 @@ export function workerValue({ cells, measure }: Machine, worker: number): number
   return null;
 }
 
-/** Height of the cell's head above the workers, px. */
+/** Height of the head of a cell, above the workers, px. */
 export function headOf(cell: Box): number {
   if (cell.width < MIN_HEADED_WIDTH || cell.height < 16) return 0;
   return cell.width < MIN_NAMED_WIDTH ? 5 : 17;

@@ -4,7 +4,7 @@ import { fitText, type Palette } from '../../ui/canvas';
 import { percentText, toneOf } from '../../ui/Meter';
 import { cellOf, headOf, type Machine, nodeValue, workerBoxes, workerValue } from './machine';
 
-/** The fill of a percentage: stronger for higher values, in a warning tone for critical ones. */
+/** The fill for a percentage: stronger for higher values, and in a warning colour for critical ones. */
 export function shade(palette: Palette, value: number): [string, number] {
   const part = Math.min(1, Math.max(0, value / 100));
   return [palette.tone(toneOf(value)), 0.12 + 0.88 * part];
@@ -30,7 +30,8 @@ export function drawMachine(
     if (value !== null && !isDead) {
       const [fill, alpha] = shade(palette, value);
       context.fillStyle = fill;
-      // A node with a head is paler below its workers. One without a head is recognized by its fill.
+      // A node with a head has a pale fill below its workers. A node without one has a stronger fill, because
+      // nothing else shows its usage.
       context.globalAlpha = head > 0 ? alpha * 0.16 : alpha * 0.5;
       context.fill();
     }

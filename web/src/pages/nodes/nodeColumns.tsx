@@ -195,7 +195,7 @@ function optionalColumns(t: TFunction): Column<NodeRow>[] {
   ];
 }
 
-/** A column with a node's usage as a meter, dimmed if the value is outdated. */
+/** A column that shows a node's usage as a meter. The meter is pale if the value is outdated. */
 function meterColumn(
   id: string,
   header: string,

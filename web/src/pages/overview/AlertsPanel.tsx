@@ -48,6 +48,8 @@ export function AlertsPanel({ live }: { live: boolean }) {
 
 const alertText = ({ summary, description }: Record<string, string>) => summary ?? description ?? '';
 
-/** Whether an alert fires (or did when the session ended), is above severity `info`, and is not silenced. */
+/**
+ * Whether an alert is firing (or was when the session ended), is above severity `info`, and is not silenced.
+ */
 export const isFiring = (alert: AlertInfo) =>
   alert.state !== 'pending' && alert.severity !== 'info' && alert.silenced_by.length === 0;

@@ -19,10 +19,12 @@ const TONES: Record<CrashedWorker['harm']['harm'], Tone> = {
   unknown: 'waiting',
   none: 'quiet',
 };
-/** Explains the race of Ray's processes, and what each verdict means. */
+/** The section that explains the race between Ray's processes, and what each verdict means. */
 const DOCS = '/docs/reference/faults.md#workers-that-crash-as-they-exit';
 
-/** Crashed workers, whether the crash did harm, and their last lines. Hidden if there are none. */
+/**
+ * Crashed workers, whether the crash did harm, and their last lines. The panel is hidden if there are none.
+ */
 export function CrashesPanel({ live }: { live: boolean }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
@@ -114,7 +116,7 @@ function Crash({ crash }: { crash: CrashedWorker }) {
   );
 }
 
-/** A sentence about all crashes; '' if there are none. */
+/** A sentence that sums up all crashes; '' if there are none. */
 export function useCrashVerdict(live: boolean): string {
   const { t } = useTranslation();
   const [url] = useSessionUrl();

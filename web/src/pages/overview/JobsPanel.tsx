@@ -113,7 +113,7 @@ function JobProgress({ id, states }: { id: string; states: States }) {
   );
 }
 
-/** Links to three views of a job that show why it is slow. */
+/** Links to three views of a job. They show why it is slow. */
 function WhySlow({ job }: { job: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();

@@ -29,7 +29,7 @@ import { RunTimeline } from './RunTimeline';
 import { UseCharts } from './UseCharts';
 import { useAlerts, useDeadNodes, useFailedJobs, usePeaks } from './useOverview';
 
-/** Failures within this period before the latest record count as recent, ns. */
+/** Failures count as recent if they happened within this time before the latest record, ns. */
 const RECENT_NS = 300e9;
 /** A session at a glance: its health, usage, jobs, failures, and links to details. */
 export default function OverviewPage({ summary }: { summary?: Summary }) {
@@ -70,7 +70,7 @@ const ICONS = {
   busy: IconInfoCircle,
 };
 
-/** A link to the details of the health sentence. */
+/** A link to the details of what the health sentence says. */
 function linkOf(key: HealthKey, url: SessionUrl): Url | null {
   switch (key) {
     case 'critical':

@@ -8,10 +8,13 @@ import { useSessionUrl } from '../../ui/useUrl';
 import css from './RunTimeline.module.css';
 import { useJobs } from './useOverview';
 
-/** Number of jobs with their own band. */
+/** Maximum number of jobs with a band. */
 const BANDS = 5;
 
-/** The run since its first submission: running, pending and failed attempts, and the jobs below. */
+/**
+ * The run since its first submission: running, pending and failed attempts over time, and below them the
+ * jobs.
+ */
 export function RunTimeline() {
   const [url] = useSessionUrl();
   const activity = useActivity(url.session, {}).data;
@@ -25,7 +28,7 @@ export function RunTimeline() {
   );
 }
 
-/** A band for each job over its run time, if there are several. */
+/** A band for each job over the time when it ran. Hidden if there is only one job. */
 function Bands({ jobs, begin, end }: { jobs: Job[]; begin: number; end: number }) {
   const [url] = useSessionUrl();
   if (jobs.length < 2) return null;

@@ -12,7 +12,7 @@ import { useTimeRange } from '../../ui/charts/useTimeRange';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './OverviewPage.module.css';
 
-/** For each resource, a sentence and a chart of its total, reserved and used amounts. */
+/** Charts of the total, reserved and used amounts of a resource. A sentence sums up each of them. */
 const CAPACITY = ['clusterCpus', 'clusterReservedMemory', 'clusterGpus'] as const;
 /** Charts from the server's catalogue that show how full a cluster is. */
 const CHARTS = [
@@ -56,8 +56,8 @@ export const UseCharts = memo(function UseCharts() {
 });
 
 /**
- * `4 CPUs, 3 reserved, 0.3 used by Ray`: current values, or averages over the chart's range if that has
- * passed.
+ * `4 CPUs, 3 reserved, 0.3 used by Ray`: current values or, if the chart shows a past range, averages over
+ * that range.
  */
 function CapacityText({ chart }: { chart: CatalogueChart }) {
   const { t } = useTranslation();

@@ -1,4 +1,4 @@
-/** A sentence about the health of a session. Problems come before normal conditions. */
+/** Chooses the sentence about the health of a session. Problems come before normal conditions. */
 
 import { count } from '../../base/format';
 import { progressOf } from '../../base/progress';
@@ -8,13 +8,13 @@ export interface HealthFacts {
   live: boolean;
   /** Attempts by state, without drivers. */
   states: Record<string, number>;
-  /** Names of firing alerts, with critical ones separate. */
+  /** Names of the firing critical alerts, and of the other firing alerts. */
   critical: readonly string[];
   firing: readonly string[];
   nodesAlive: number;
   /** Nodes that died unexpectedly. */
   nodesLost: number;
-  /** Pending demand: the infeasible part, and all of it. */
+  /** The part of the pending demand that is infeasible, and all of the pending demand. */
   never: number;
   pending: number;
   /** Attempts that failed within the last minutes of the record. */
@@ -23,7 +23,7 @@ export interface HealthFacts {
   /** Tasks whose last attempt failed, and tasks that succeeded in a retry. */
   final: number;
   recovered: number;
-  /** The recording itself has problems, so no figure here is certain. */
+  /** The recording itself has problems, so none of the figures here is certain. */
   recordingFails: boolean;
 }
 
@@ -111,7 +111,7 @@ export function failedWithin(
   return failures.filter(({ end_ns }) => end_ns !== null && end_ns >= lastNs - withinNs).length;
 }
 
-/** A number found among the `listed` of `all` items; with `+` if it may be larger. */
+/** A number of items that were found among `listed` of `all` items. It ends with `+` if there may be more. */
 export function atLeast(found: number, listed: number, all: number): string {
   return `${count(found)}${found === listed && listed < all ? '+' : ''}`;
 }

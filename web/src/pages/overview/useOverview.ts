@@ -8,7 +8,7 @@ import { nanos, stepOf } from '../../ui/charts/timeRange';
 
 const every = (live: boolean) => (live ? refreshLive : refreshEnded);
 
-/** Running jobs, newest first; all jobs of an ended session. */
+/** The running and pending jobs, newest first; for an ended session, all jobs. */
 export function useJobs(session: string, live: boolean) {
   const state = live ? 'RUNNING,PENDING' : undefined;
   return useQuery({
@@ -51,7 +51,7 @@ export function useEvents(session: string, live: boolean) {
   return useQuery({ ...answerTo('/events', { session, limit: 8 }), refetchInterval: every(live) });
 }
 
-/** Firing and pending alerts, or those at the end of the session. */
+/** Firing and pending alerts, or those that were when the session ended. */
 export function useAlerts(session: string): AlertInfo[] | undefined {
   return useTopic<AlertsTopic>('alerts', { session })?.items;
 }

@@ -21,7 +21,7 @@ import { RequestCharts } from './RequestCharts';
 import { SlowRequests } from './SlowRequests';
 import css from './serve.module.css';
 
-/** An application: its deployments and their calls, its requests, its autoscaler, its replicas. */
+/** An application: its deployments and their calls, its requests, its autoscaler and its replicas. */
 export function ApplicationDetails({ name }: { name: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -94,7 +94,7 @@ function Head({ application }: { application: ServeApplicationAnswer }) {
   );
 }
 
-/** Shown where the calls between deployments are unknown. */
+/** A note that the calls between deployments are unknown, if that is so. */
 function Topology({ application: { deployments } }: { application: ServeApplicationAnswer }) {
   const { t } = useTranslation();
   return deployments.length > 1 && deployments.every((one) => one.calls === null)

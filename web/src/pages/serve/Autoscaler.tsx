@@ -7,7 +7,7 @@ import { Json } from '../../ui/Value';
 import { isAutoscaled } from './serve';
 import css from './serve.module.css';
 
-/** Maximum number of deployments with charts; more would be too many to read. */
+/** Maximum number of deployments with charts. More would be too many to read. */
 const MAX_DEPLOYMENTS = 8;
 
 /** Target and actual number of replicas, and the requests on which the autoscaler bases its decision. */

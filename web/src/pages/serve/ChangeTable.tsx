@@ -8,7 +8,7 @@ import words from '../../ui/theme/words.module.css';
 import { changesOf, lastLine } from './serve';
 import css from './serve.module.css';
 
-/** State changes of an application and its deployments, newest first, with Serve's messages. */
+/** State changes of an application and of its deployments, newest first, with Serve's messages. */
 export function ChangeTable({ application }: { application: ServeApplicationAnswer }) {
   const { t } = useTranslation();
   return (

@@ -16,7 +16,7 @@ const WIDTH = 232;
 const HEIGHT = 90;
 const HEIGHT_WITH_REASONS = 124;
 
-/** The deployments as cards, from the ingress on the left to the right, with arrows for their calls. */
+/** The deployments as cards, with the ingress at the left and arrows for the calls. */
 export function DeploymentGraph({ application }: { application: ServeApplicationAnswer }) {
   const { t } = useTranslation();
   const { deployments, edges } = application;
@@ -57,7 +57,7 @@ export function DeploymentGraph({ application }: { application: ServeApplication
   );
 }
 
-/** Duration and number of failures of the calls. */
+/** The duration of the calls and the number that failed. */
 function CallNote({ calls }: { calls: ServeCalls }) {
   const { t } = useTranslation();
   return (

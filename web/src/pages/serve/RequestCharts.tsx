@@ -21,7 +21,8 @@ const QUANTILES = [
 ] as const;
 
 /**
- * Serve's own metrics of an application: by deployment, by route at the proxies, of models and of batches.
+ * Charts of Serve's own metrics of an application: by deployment, by route at the proxies, and of models and
+ * batches.
  */
 export function RequestCharts({ application }: { application: string }) {
   const { t } = useTranslation();
@@ -115,8 +116,8 @@ function Routes({ of }: { of: string }) {
 }
 
 /**
- * Charts of methods with `@serve.batch`. The mean of a bucket of whole numbers is half a unit above its own
- * value.
+ * Charts of methods with `@serve.batch`. Ray counts each batch size as the middle of its bucket, which for
+ * whole numbers is half a unit below the size, so 0.5 is added.
  */
 function Batches({ of }: { of: string }) {
   const { t } = useTranslation();

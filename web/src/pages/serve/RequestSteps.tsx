@@ -7,7 +7,7 @@ import { LogLink } from './ReplicaTable';
 import { type Part, stepParts } from './serve';
 import css from './serve.module.css';
 
-/** The steps of a request below each other on one time scale. */
+/** The steps of a request, one below the other, on one time scale. */
 export function RequestSteps({ request }: { request: ServeRequest }) {
   const { t } = useTranslation();
   const begin = Math.min(...request.steps.map((one) => one.begin_ns));

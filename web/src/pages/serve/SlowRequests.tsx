@@ -21,7 +21,7 @@ import css from './serve.module.css';
 const ORDERS = ['slowest', 'newest', 'failed'] as const;
 const MAX_REQUESTS = 50;
 
-/** The slowest, newest, or failed requests of an application, and where each spent its time. */
+/** The slowest, newest, or failed requests of an application, and where each of them spent its time. */
 export function SlowRequests({ application }: { application: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -78,7 +78,7 @@ export function SlowRequests({ application }: { application: string }) {
   );
 }
 
-/** A sentence that names the deployments with most of the time. */
+/** A sentence about the deployments that took most of the time. */
 function MostlySpent({ requests }: { requests: ServeRequest[] }) {
   const { t } = useTranslation();
   const spent = mostlySpent(requests);

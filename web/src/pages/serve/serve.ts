@@ -10,7 +10,8 @@ import type {
 export type Called = Pick<ServeDeployment, 'deployment_id' | 'is_ingress' | 'calls'>;
 
 /**
- * The calls between the deployments of one application as pairs of ids: those that Ray reports, and `edges`.
+ * The calls between the deployments of one application, as pairs of ids. They come from Ray's report and from
+ * `edges`.
  */
 export function callsWithin(
   deployments: readonly Called[],
@@ -41,7 +42,7 @@ function triggerOf(trigger: string | null): string | null {
   return trigger === null || /^UNSPECIFIED$|_COMPLETED$/.test(trigger) ? null : trigger;
 }
 
-/** Serve's reason for the state of a deployment; null if it needs none. */
+/** Serve's reason for the state of a deployment; null if there is none. */
 export function reasonOf(deployment: {
   message: string | null;
   status_trigger: string | null;
@@ -68,18 +69,24 @@ export function changesOf(application: {
   ].sort((a, b) => b.time_ns - a.time_ns);
 }
 
-/** The parts of a request's time, in the order in which they begin. */
+/** The parts of a request's time, in the order in which they start. */
 export const PARTS = ['proxy', 'queue', 'replica', 'downstream'] as const;
 export type Part = (typeof PARTS)[number] | 'unknown';
 
-/** The time that a request spent in each part, without empty parts. Unknown time is an additional part. */
+/**
+ * The time that a request spent in each part; empty parts are left out. Time that cannot be assigned is a
+ * part of its own.
+ */
 export function partsOf(request: Omit<ServeRequest, 'steps'>): [part: Part, ns: number][] {
   const known = PARTS.map((part): [Part, number] => [part, request[`${part}_ns`] ?? 0]);
   const rest = request.total_ns - known.reduce((sum, [, ns]) => sum + ns, 0);
   return [...known, ['unknown', rest] as [Part, number]].filter(([, ns]) => ns > 0);
 }
 
-/** The same for one step. A proxy's time in other parts belongs to the steps below it. */
+/**
+ * The same for one step. The proxy's step is one part, because its time in other parts belongs to the steps
+ * below it.
+ */
 export function stepParts(step: ServeRequestStep): [part: Part, ns: number][] {
   const whole = step.end_ns - step.begin_ns;
   if (step.deployment === null) return [['proxy', whole]];
@@ -94,14 +101,14 @@ export function stepParts(step: ServeRequestStep): [part: Part, ns: number][] {
   return parts.filter(([, ns]) => ns > 0);
 }
 
-/** A deployment in which requests spent or waited for time; `share` refers to the known time. */
+/** A deployment in which requests spent time or waited. `share` is the share of all known time. */
 interface Spent {
   deployment: string;
   part: 'queue' | 'replica';
   share: number;
 }
 
-/** The deployments in which requests spent most of their time, at most three. */
+/** The deployments in which requests spent most of their time, at most three of them. */
 export function mostlySpent(requests: readonly Pick<ServeRequest, 'steps' | 'proxy_ns'>[]): Spent[] {
   const spent = new Map<string, Spent>();
   let all = 0;
@@ -129,14 +136,15 @@ export function isAutoscaled({ config }: Pick<ServeDeployment, 'config'>): boole
 }
 
 /**
- * The rate of one of Ray's counters. Newer versions of Ray add `_total` to its name, and some export both.
+ * The rate of one of Ray's counters. Newer versions of Ray add `_total` to the counter's name, and some
+ * versions export both names.
  */
 export function rateOf(counter: string, of: string, by: string): string {
   const rate = (name: string) => `sum by (${by}) (rate(${name}${of}[1m]))`;
   return `${rate(`${counter}_total`)} or ${rate(counter)}`;
 }
 
-/** A quantile of one of Serve's histograms of milliseconds, in seconds. */
+/** A quantile of one of Serve's histograms, converted from milliseconds to seconds. */
 export function quantileOf(q: number, histogram: string, of: string, by: string): string {
   return `histogram_quantile(${q}, sum by (${by}, le) (rate(${histogram}_bucket${of}[1m]))) / 1000`;
 }

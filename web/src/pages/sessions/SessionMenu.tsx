@@ -78,7 +78,7 @@ export function SessionMenu({ session }: { session: SessionItem }) {
   );
 }
 
-/** The fields of a session's label. `label` receives only the changed ones. */
+/** The fields of a session's label. Only the changed ones are stored in `label`. */
 function LabelFields({ session, label }: { session: SessionItem; label: SessionLabel }) {
   const { t } = useTranslation();
   const { script } = session;

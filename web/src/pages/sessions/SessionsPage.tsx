@@ -22,11 +22,14 @@ import { go, useUrl } from '../../ui/useUrl';
 import { SessionMenu } from './SessionMenu';
 import css from './SessionsPage.module.css';
 
-/** Rows that are shown at first and added with each click. Each row has a menu and several tooltips. */
+/**
+ * Number of rows that are shown at first and added with each click. Rows are expensive: each has a menu and
+ * several tooltips.
+ */
 const ROWS = 100;
-/** Minimum number of sessions for a filter. */
+/** Minimum number of sessions for which a filter is shown. */
 const MIN_FILTERABLE = 5;
-/** Delay between the last keystroke and the filter, ms. */
+/** Delay between the last keystroke and the update of the filter, ms. */
 const PAUSE = 250;
 
 export function SessionsPage() {

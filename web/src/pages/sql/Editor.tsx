@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import words from '../../ui/theme/words.module.css';
 import css from './Editor.module.css';
 
-/** The editor that runs, cancels and saves a query. */
+/** An editor for a query, with buttons that run, cancel and save it. */
 export function Editor(props: {
   field: RefObject<HTMLTextAreaElement | null>;
   draft: string;

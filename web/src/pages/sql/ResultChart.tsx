@@ -18,7 +18,7 @@ const ChartCanvas = lazy(() => import('../../ui/charts/ChartCanvas'));
 const MAX_BARS = 200;
 const HEIGHT = 320;
 
-/** A column of numbers over another column: a line over time, otherwise bars. */
+/** One column of numbers over another column: a line if that column is a time, otherwise bars. */
 export function ResultChart({ result }: { result: Result }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();

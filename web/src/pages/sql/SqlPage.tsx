@@ -19,17 +19,17 @@ import { Sidebar } from './Sidebar';
 import css from './SqlPage.module.css';
 import { useSql } from './useSql';
 
-/** The last edited query, restored on the next visit. */
+/** Storage key of the last edited query, which is restored on the next visit. */
 const DRAFT = 'sql.draft';
-/** Longest query in a URL, characters. Longer addresses may be rejected. */
+/** Maximum length of a query in the URL, characters. Longer addresses may be rejected. */
 const MAX_IN_URL = 6_000;
 
 /** SQL over the record: questions and tables next to an editor, and the result. */
 export default function SqlPage() {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
-  // A query from a link is shown but not run. It may take half a minute of server time, and the user has not
-  // seen it yet.
+  // A query from a link is shown but not run, because it may take half a minute of server time, and the user
+  // has not seen it yet.
   const linked = url.settings?.sql;
   const [draft, setDraft] = useState(() => linked ?? load(DRAFT) ?? '');
   const [saved, setSaved] = useState(savedQueries);

@@ -4,7 +4,7 @@ import reference from './reference.json';
 export const TABLES = reference.tables;
 export type Table = (typeof TABLES)[number];
 
-/** `What failed, and why?` has the key `whatFailedAndWhy` in the texts. */
+/** The key of a question among the translations: `What failed, and why?` has the key `whatFailedAndWhy`. */
 function keyOf(question: string): string {
   const [sentence = ''] = question.split('?');
   return sentence

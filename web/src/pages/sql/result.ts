@@ -15,7 +15,10 @@ export interface Row {
 /** Matches a JSON string or a number. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** Parses an answer without loss: an integer that a double cannot hold becomes a string of its digits. */
+/**
+ * Parses an answer without loss of precision: an integer that a double cannot hold becomes a string of its
+ * digits.
+ */
 export function parseAnswer(text: string): Result {
   const whole = text.replace(TOKENS, (token) =>
     token.length < 16 || !/^-?\d+$/.test(token) || Number.isSafeInteger(Number(token)) ? token : `"${token}"`,
@@ -28,7 +31,7 @@ export function textOf(value: Value): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** CSV as in RFC 4180. NULL is empty. */
+/** The result as CSV according to RFC 4180. NULL is an empty field. */
 export function csvOf({ columns, rows }: Pick<Result, 'columns' | 'rows'>): string {
   const field = (value: Value) => {
     const text = textOf(value);
@@ -38,7 +41,7 @@ export function csvOf({ columns, rows }: Pick<Result, 'columns' | 'rows'>): stri
   return lines.map((line) => `${line.map(field).join(',')}\r\n`).join('');
 }
 
-/** Larger numbers are times (since 2001) in ns, as no duration is that long. */
+/** Larger numbers are times (since 2001) in ns, because no duration is that long. */
 const EPOCH_NS = 1e18;
 
 /** A value as ms since the epoch if it is a time (ns since the epoch, or a timestamp), otherwise null. */

@@ -15,10 +15,10 @@ const PADDING = 34;
 const MIN_WIDTH = 80;
 /** Maximum width of a column, px. */
 const MAX_WIDTH = 420;
-/** Rows that determine the width of a column. */
+/** Number of rows that determine the width of a column. */
 const SAMPLED_ROWS = 50;
 
-/** A column for each column of the result, as wide as its content. */
+/** A table column for each column of the result, as wide as its content. */
 export function resultColumns({ columns, rows }: Result): Column<Row>[] {
   return columns.map(([name, type], at) => {
     const values = (rows as Value[][]).slice(0, SAMPLED_ROWS).map((row) => row[at] ?? null);
@@ -42,7 +42,7 @@ const shown = (name: string, value: Value) => {
   return isId(value) && name.endsWith('_id') ? shortId(value) : textOf(value);
 };
 
-/** A plain value. A number of ns is explained on hover, and an id links to its entity. */
+/** A cell with a plain value. A number of ns is explained on hover, and an id links to its entity. */
 function Cell({ name, type, value }: { name: string; type: string; value: Value }) {
   const [url] = useSessionUrl();
   if (value === null) return <Dash />;

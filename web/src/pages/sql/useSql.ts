@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { post } from '../../api/client';
 import { parseAnswer, type Result } from './result';
 
-/** Maximum number of rows that are fetched. The page says if there are more. */
+/** Maximum number of rows that are fetched. If there are more, the page says so. */
 export const MAX_ROWS = 10_000;
 
 /**

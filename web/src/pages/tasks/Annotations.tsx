@@ -4,7 +4,7 @@ import { Field, Fields, Section } from '../../ui/Drawer';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 
-/** Annotations of the attempt by user code. For a counter, the last value. */
+/** The attempt's annotations, which user code made. For a counter, the last value is shown. */
 export function Annotations({ task, attempt }: { task: TaskDetail; attempt: number }) {
   const { t } = useTranslation();
   const last = new Map(

@@ -6,7 +6,7 @@ import { Section } from '../../ui/Drawer';
 import words from '../../ui/theme/words.module.css';
 import css from './AttemptError.module.css';
 
-/** Why the attempt failed: the last line of the traceback, then all of it. */
+/** Why the attempt failed: first the last line of the traceback, then the whole traceback. */
 export function AttemptError({ attempt }: { attempt: AttemptDetail }) {
   const { t } = useTranslation();
   const message = stripAnsi(attempt.error?.message ?? '');

@@ -25,7 +25,7 @@ import { SpanBars } from './SpanBars';
 import { TaskChildren } from './TaskChildren';
 import { Waits } from './Waits';
 
-/** Number of spans that are drawn. The API has more and returns their number. */
+/** Maximum number of spans that are drawn. The API returns more of them, and the total number. */
 const SHOWN = 100;
 
 /** An attempt in full: why it waits or failed, its timeline, its data flow and where it ran. */
@@ -110,7 +110,8 @@ export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: Atte
 }
 
 /**
- * Whether a pending demand is what the attempt waits for: its actor's placement, or that of similar tasks.
+ * Whether an attempt is waiting for this pending demand: its actor's placement, or the placement of similar
+ * tasks.
  */
 function waitsLike(attempt: AttemptDetail, one: PendingItem): boolean {
   if (attempt.actor_id !== null) return one.kind === 'actor' && one.id === attempt.actor_id;
@@ -134,8 +135,8 @@ const text = (value: unknown) =>
   isEmpty(value) ? '' : typeof value === 'string' ? value : JSON.stringify(value);
 
 /**
- * Explains an end that Ray did not report: how it was inferred, or that the end of the job cut the attempt
- * off.
+ * Explains an end that Ray did not report: either how the end is known, or that the attempt was cut off when
+ * its job ended.
  */
 function InferredEnd({ attempt }: { attempt: AttemptDetail }) {
   const { t } = useTranslation();
@@ -149,7 +150,7 @@ function InferredEnd({ attempt }: { attempt: AttemptDetail }) {
   );
 }
 
-/** When each of Ray's states was entered. The phases show their durations. */
+/** When the attempt entered each of Ray's states. The phases show how long they lasted. */
 function States({ attempt }: { attempt: AttemptDetail }) {
   const { t } = useTranslation();
   if (attempt.states.length === 0)

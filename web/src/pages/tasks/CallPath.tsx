@@ -5,12 +5,13 @@ import { isDriver } from '../../ui/taskColumns';
 import words from '../../ui/theme/words.module.css';
 import css from './CallPath.module.css';
 
-/** The functions that led to the task, from the driver down. */
+/** The functions on the way from the driver down to the task. */
 export function CallPath({ task }: { task: TaskDetail }) {
   const { t } = useTranslation();
   const unknown = isDriver(task.task_id) ? t('task.driver') : t('common.unknown');
   const names = task.call_path.length > 0 ? task.call_path : [unknown];
-  // The path starts below the driver. Only for the driver's own tasks is it certain to be complete.
+  // The path starts below the driver. It is certain to be complete only for tasks that the driver itself
+  // submitted.
   const path =
     task.parent !== null && isDriver(task.parent.task_id) && names.length === 1
       ? [t('task.driver'), ...names]

@@ -5,7 +5,10 @@ import { PHASE_STATES } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
 import css from './InnerPhases.module.css';
 
-/** The worker's phases and the blocked and awaiting times on a time axis from submission to end. */
+/**
+ * The worker's phases and the blocked and awaiting times, on a time axis from the attempt's submission to its
+ * end.
+ */
 export function InnerPhases(props: { task: TaskDetail; attempt: AttemptDetail; total: number }) {
   const { task, attempt, total } = props;
   const { t, i18n } = useTranslation();
@@ -17,7 +20,7 @@ export function InnerPhases(props: { task: TaskDetail; attempt: AttemptDetail; t
   );
   const parts = [
     ...attempt.phases
-      // `total` contains all others.
+      // `total` contains all the others.
       .filter((phase) => phase.name !== 'total')
       .map((phase) => ({
         ...phase,

@@ -10,7 +10,7 @@ import { useStateName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './tasks.module.css';
 
-/** The tasks whose results a task waits for as arguments. */
+/** The tasks whose results this task is waiting for as arguments. */
 export function MissingArguments({ task }: { task: TaskDetail }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();

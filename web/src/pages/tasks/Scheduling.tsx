@@ -7,7 +7,7 @@ import { PhaseTable } from '../../ui/PhaseTable';
 import words from '../../ui/theme/words.module.css';
 import { InnerPhases } from './InnerPhases';
 
-/** How an attempt's time divides into phases, from submission to end. */
+/** How much of an attempt's time, from its submission to its end, each phase took. */
 export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: AttemptDetail }) {
   const { t } = useTranslation();
   const found = task.scheduling.find((each) => each.attempt === attempt.attempt);

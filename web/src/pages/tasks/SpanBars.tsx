@@ -10,7 +10,7 @@ interface Bar {
   end_ns: number;
 }
 
-/** Named spans below each other on one time scale. */
+/** Named spans, one below the other, on one time scale. */
 export function SpanBars({ bars }: { bars: Bar[] }) {
   const begin = Math.min(...bars.map((bar) => bar.begin_ns));
   const end = Math.max(...bars.map((bar) => bar.end_ns));

@@ -9,12 +9,12 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './Waits.module.css';
 
-/** Number of waits that are listed, longest first. */
+/** Maximum number of waits that are listed, longest first. */
 const WAITS = 10;
-/** Number of tasks that are named per wait. */
+/** Maximum number of tasks that are named per wait. */
 const NAMED = 3;
 
-/** The longest waits of the attempt inside ray.get, ray.wait and await, with the tasks they waited for. */
+/** The longest waits of the attempt in ray.get, ray.wait and await, with the tasks that it waited for. */
 export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -77,7 +77,7 @@ export function Waits({ task, attempt }: { task: TaskDetail; attempt: number }) 
   );
 }
 
-/** Number of calls beyond Ray's limit, which were only counted and added up. */
+/** Number of calls beyond Ray's limit, of which only the number and the total time are known. */
 function summedCalls(task: TaskDetail, attempt: number): number {
   let calls = 0;
   for (const span of task.spans) {
@@ -86,7 +86,7 @@ function summedCalls(task: TaskDetail, attempt: number): number {
     try {
       calls += Number((JSON.parse(span.extra) as { calls?: unknown }).calls) || 0;
     } catch {
-      // The data is not Rayscope's.
+      // This span's data is not from Rayscope.
     }
   }
   return calls;

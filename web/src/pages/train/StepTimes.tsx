@@ -46,7 +46,7 @@ export function StepTimes({ run }: { run: TrainRunAnswer }) {
   const columns = Math.ceil(run.steps / run.bucket);
   const gap = Math.min(0.06, columns / 500);
   const values = run.cells.map((cell) => partOf(cell, part) ?? 0).sort((a, b) => a - b);
-  // The scale ends at the 90th percentile, since a slow first step would make all others look alike.
+  // The scale ends at the 90th percentile. Otherwise a slow first step would make all other steps look alike.
   const most = Math.max(1, values[Math.floor(values.length * 0.9)] ?? 0);
   const isMore = (values.at(-1) ?? 0) > most;
   const known = (ns: number | null) => (ns === null ? '?' : duration(ns));

@@ -23,7 +23,7 @@ import css from './tune.module.css';
 
 const STATES = ['TERMINATED', 'ERROR', 'CUT_OFF', 'RUNNING', 'PAUSED', 'PENDING'] as const;
 
-/** An experiment: the outcome of its trials, the best one, a metric of all, and a table of them. */
+/** An experiment: the outcome of its trials, the best trial, a metric of all trials, and a table of them. */
 export function ExperimentDetails({ id, trialId }: { id: string; trialId: string }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
@@ -97,7 +97,10 @@ function Head({ experiment }: { experiment: TuneExperimentAnswer }) {
   );
 }
 
-/** A sentence about the outcome of the trials, the best one with its parameters, and the search algorithm. */
+/**
+ * A sentence about the outcome of the trials, the best trial with its parameters, and facts such as the
+ * search algorithm.
+ */
 function Summary({
   experiment,
   onChoose,
@@ -165,7 +168,7 @@ function Summary({
   );
 }
 
-/** The metric by which trials are compared, and whether less or more of it is better. */
+/** A choice of the metric by which trials are compared, and of whether less or more of it is better. */
 function MetricChoice({ experiment }: { experiment: TuneExperimentAnswer }) {
   const [, change] = useSessionUrl();
   const { t } = useTranslation();

@@ -10,7 +10,10 @@ import css from './tune.module.css';
 const WIDTH = 1000;
 const HEIGHT = 220;
 
-/** A metric over the iterations, with a line per trial. The best and the hovered one are in front. */
+/**
+ * A metric over the iterations, with a line per trial. The best trial, the chosen one and the hovered one are
+ * in front.
+ */
 export function MetricLines({ experiment, ...pointing }: { experiment: TuneExperimentAnswer } & Pointing) {
   const { t } = useTranslation();
   const { lines, shown_metric: metric } = experiment;
@@ -20,7 +23,7 @@ export function MetricLines({ experiment, ...pointing }: { experiment: TuneExper
   return <Lines experiment={experiment} metric={metric} {...pointing} />;
 }
 
-/** The data of the drawing: the range of values, and the points of each trial's line. */
+/** What to draw: the range of values, and the points of each trial's line. */
 function drawing({ lines, iterations }: TuneExperimentAnswer) {
   const values = lines.flatMap(({ points }) => points.map(([, value]) => value));
   const { y, ...range } = rangeOf(values, HEIGHT);

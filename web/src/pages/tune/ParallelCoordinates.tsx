@@ -8,13 +8,13 @@ import css from './tune.module.css';
 const WIDTH = 1000;
 const HEIGHT = 240;
 /**
- * Maximum number of trials that are drawn, as more would merge into a surface. The best ones are chosen, or
- * the first.
+ * Maximum number of trials that are drawn. More would merge into a surface. The best trials are drawn or,
+ * without a mode, the first ones.
  */
 const MAX_LINES = 300;
 
 /**
- * A line per trial through its parameters to its last value, to show which parameters lead to good values.
+ * A line per trial through its parameters to its last value. It shows which parameters lead to good values.
  */
 export function ParallelCoordinates({
   experiment,

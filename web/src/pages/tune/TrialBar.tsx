@@ -18,8 +18,8 @@ const TONES: [string, Tone][] = [
 ];
 
 /**
- * An experiment's trials by state as a slim bar, and how many have ended. Trials not yet sampled leave it
- * empty.
+ * An experiment's trials by state as a slim bar, and how many have ended. The bar is empty where trials have
+ * not been sampled yet.
  */
 export function TrialBar({ of }: { of: TuneExperimentItem }) {
   const { t } = useTranslation();

@@ -13,7 +13,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { inOrder, OF_PARAMETER, type Pointing, varying } from './trials';
 import css from './tune.module.css';
 
-/** Rows that are shown at first and added with each click. */
+/** Number of rows that are shown at first and added with each click. */
 const STEP = 100;
 
 /** The trials with parameters, state and results, best first by default. */
@@ -131,7 +131,7 @@ export function TrialTable({ experiment, ...pointing }: { experiment: TuneExperi
   );
 }
 
-/** The state of a trial, and why it ended or how often it failed. */
+/** The state of a trial, whether it was stopped early, and how often it failed. */
 export function TrialState({ trial }: { trial: TuneTrial }) {
   const { t } = useTranslation();
   const isEarly = trial.state === 'TERMINATED' && trial.end_reason === 'early';
@@ -146,7 +146,7 @@ export function TrialState({ trial }: { trial: TuneTrial }) {
   );
 }
 
-/** Shows a value such as `nan` that cannot be drawn. */
+/** Shows a value that cannot be drawn, such as `nan`. */
 function NoNumber({ trial, metric }: { trial: TuneTrial; metric: string }) {
   const value = trial.metrics[metric];
   return typeof value === 'string' ? <span data-bad>{value}</span> : <Dash />;

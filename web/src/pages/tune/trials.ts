@@ -1,9 +1,9 @@
-/** Orders and scales of trials, free of React. */
+/** Sorts trials and computes axes for them. It does not depend on React. */
 
 import type { TuneParameter, TuneTrial } from '../../api/schema';
 import { elapsedNs, short } from '../../base/format';
 
-/** Sort keys of the table are its own columns or, with this prefix, parameters. */
+/** Prefix of sort keys that are parameters. The other keys are the table's own columns. */
 export const OF_PARAMETER = 'parameter:';
 /** Maximum number of parameters shown as table columns and chart axes. */
 export const MAX_PARAMETERS = 8;
@@ -14,7 +14,7 @@ const MAX_NAMES = 12;
 
 export type Plain = string | number | boolean;
 
-/** Parameters that differ between trials, limited in number. For a single trial, all its parameters. */
+/** The parameters that differ between trials, up to the maximum number. */
 export function varying(parameters: readonly TuneParameter[]): TuneParameter[] {
   return parameters.filter((one) => one.varies).slice(0, MAX_PARAMETERS);
 }
@@ -45,7 +45,7 @@ export function inOrder(trials: readonly TuneTrial[], sort: string): TuneTrial[]
   });
 }
 
-/** An axis: maps a value to its position (0 at the bottom, 1 at the top), and has labels. */
+/** An axis: a function that maps a value to its position (0 at the bottom, 1 at the top), and the labels. */
 export interface Axis {
   name: string;
   isLog: boolean;
@@ -89,7 +89,7 @@ export function axisOf(name: string, values: readonly Plain[], isDown = false): 
   return { name, isLog, at, ticks: ticks.map((value) => ({ label: short(value), at: at(value) ?? 0 })) };
 }
 
-/** Rates each value from 0 to 1 (best). Without a mode, all values are rated 1. */
+/** A function that rates a value from 0 to 1 (best). If there is no mode, it rates every value 1. */
 export function goodness(
   trials: readonly TuneTrial[],
   mode: 'min' | 'max' | null,
