@@ -180,11 +180,11 @@ def _text(path: Path) -> str:
 
 
 def _write(path: Path, text: str, mode: int) -> None:
-    """Write a file with ``mode``. An existing file keeps its own mode, except for the execute bits."""
+    """Write a file with ``mode``. An existing file keeps those bits of its own mode that ``mode`` has."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
-            mode = path.stat().st_mode & 0o666
+            mode &= path.stat().st_mode
         replace_file(path, text.encode(), mode=mode)
     except OSError as error:
         raise StoreError(

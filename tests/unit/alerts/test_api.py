@@ -279,8 +279,10 @@ def test_the_operator_makes_channels_whose_secrets_never_leave(alerting: Any) ->
     assert not file.exists()
     assert client.put(path, json=made, headers=headers).status_code == 200
     assert file.stat().st_mode & 0o077 == 0
+    file.chmod(0o644)  # as somebody wrote it by hand, without a secret
     client.put(path, json={"type": "alertmanager", "match": {"severity": "critical"}}, headers=headers)
     assert SECRET in file.read_text()  # the address was not given again
+    assert file.stat().st_mode & 0o777 == 0o600
     (channel,) = alerting.get("/api/v1/alerts/channels")["items"]
     assert (channel["targets"], channel["match"]) == (["one:9093"], {"severity": "critical"})
     assert SECRET not in str(channel)

@@ -79,4 +79,6 @@ it('shows varying parameters, limited in number', () => {
     'p7',
     'p8',
   ]);
+  const fixed = parameters.slice(0, 1);
+  expect(varying(fixed)).toEqual(fixed);
 });

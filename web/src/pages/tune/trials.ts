@@ -14,9 +14,10 @@ const MAX_NAMES = 12;
 
 export type Plain = string | number | boolean;
 
-/** The parameters that differ between trials, up to the maximum number. */
+/** The parameters that differ between trials, or all if none does; up to the maximum number. */
 export function varying(parameters: readonly TuneParameter[]): TuneParameter[] {
-  return parameters.filter((one) => one.varies).slice(0, MAX_PARAMETERS);
+  const found = parameters.filter((one) => one.varies);
+  return (found.length > 0 ? found : parameters).slice(0, MAX_PARAMETERS);
 }
 
 function sortValue(trial: TuneTrial, field: string): Plain | null {
