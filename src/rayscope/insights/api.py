@@ -46,7 +46,7 @@ router = Router()
 
 
 def _check(_: float) -> None:
-    """Raise Abandoned if nobody waits for the answer any more."""
+    """Raise Abandoned if nobody is waiting for the answer any more."""
     work = current_work()
     if work is not None:
         work.check()
@@ -55,7 +55,7 @@ def _check(_: float) -> None:
 def _record(
     session: str, file: SessionFile, job_id: str, attempts: int, until_ns: int
 ) -> tuple[schemas.JobAnswer, Recorded | None]:
-    """The fields that both answers share, and the job's record, None if it is too large to be read."""
+    """The fields that both kinds of answers have, and the job's record, None if it is too large to read."""
     recorded = read.read(file, job_id, until_ns) if attempts <= gains.MAX_READ else None
     begin_ns, end_ns = recorded.extent_ns if recorded else read.extent(file, job_id)
     about: schemas.JobAnswer = {
@@ -87,10 +87,11 @@ def _replaying(
     long: bool,
     max_replays: int | None,
 ) -> Iterator[tuple[schemas.JobAnswer, Recorded | None, Check]]:
-    """The fields of :func:`_record`, the job's record, and the function that its replays call to report
-    progress, within the server's limits on replays.
+    """Yields the results of :func:`_record` and the function that the job's replays call to report progress,
+    once the server's limits allow these replays.
 
-    ``max_replays``: replays that the answer needs at most; None for as many as insights need. Raises Busy.
+    ``max_replays``: the maximum number of replays that the answer needs; None for as many as insights need.
+    Raises Busy.
     """
     last_ns = records.last_ns(session)
     job_id, attempts = read.find_job(file, find_id(file, "job", job) if job else None, last_ns)
@@ -107,8 +108,8 @@ def _replaying(
 def _baseline(
     about: schemas.JobAnswer, recorded: Recorded | None, check: Check, *, long: bool
 ) -> gains.Baseline | None:
-    """The replay of the unchanged record, None if the record is too large to be replayed. Adds the
-    calibration, and why predictions are withheld, to ``about``.
+    """The replay of the unchanged record, or None if the record is too large to replay. Adds the calibration,
+    and the reason if predictions are withheld, to ``about``.
     """
     if recorded is None or (about["attempts"] > gains.MAX_ATTEMPTS and not long):
         about["withheld"] = gains.too_large(about["attempts"])
@@ -130,8 +131,8 @@ def insights(
     long: Long = False,
 ) -> Json[schemas.InsightsAnswer]:
     """Explains what slowed a job down and what to optimize first: the findings of the detectors, and how much
-    the job would gain if each function took half the time, and by other changes. Savings are predicted by
-    replaying its record.
+    time the job would save if each function took half as long, or with other changes. Savings are predicted
+    by replaying its record.
     """
     chosen = records.resolve(session)
     losses = records.dropped(chosen)
@@ -191,7 +192,7 @@ def _path(
 
 
 def _judge(file: SessionFile, path: compute.Path, result: schemas.InsightsAnswer, methods: set[str]) -> None:
-    """Add the causes that bound the job, and the verdict, to ``result``."""
+    """Add the causes of the job's duration, and the verdict, to ``result``."""
     causes, whole = compute.causes(path, is_driver), path.end_ns - path.begin_ns
     result["causes"] = [
         {**item, "text": verdict.explain(cause, whole)}

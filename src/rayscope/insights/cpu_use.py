@@ -13,11 +13,11 @@ from rayscope.insights.replay.program import NORMAL
 from rayscope.insights.replay.recorded import Ints
 from rayscope.insights.spans import union_of
 
-#: At least this share of the executed time must have a known CPU time. It is often missing for a worker's
-#: last call.
+#: The CPU time must be known for at least this share of the execution time. It is often missing for a
+#: worker's last call.
 _MIN_KNOWN_SHARE = 0.5
 
-#: In calls shorter than this, ns, Ray's own threads and imports may take more CPU than the function.
+#: In calls shorter than this, in ns, Ray's own threads and imports may use more CPU time than the function.
 _MIN_LONG_NS = 1_000_000_000
 
 
@@ -55,11 +55,14 @@ class Use(NamedTuple):
 
     @property
     def cores(self) -> float:
-        """Cores that one task or actor uses on average while it is busy."""
+        """The number of cores that one task or actor uses on average while it is busy."""
         return self.used_ns / max(1, self.busy_ns)
 
     def most_cores(self, facts: Facts) -> float:
-        """Cores used by the second greediest call. On a full node all calls get fewer than they could use."""
+        """The average number of cores that the call with the second highest number used, among calls of 1 s
+        or longer; 0 if there are fewer than two. The average of all calls would be too low, because on a full
+        node most of them get fewer cores than they could use.
+        """
         rows = self.rows[facts.own_ns[self.rows] >= _MIN_LONG_NS]
         each = facts.attempts.cpu_ns[rows] / facts.own_ns[rows]
         return float(np.sort(each)[-2]) if len(each) > 1 else 0.0
@@ -104,7 +107,7 @@ def _of_classes(facts: Facts) -> list[Use]:
             whole += int(own[ran].sum())
             executing = union_of(a.start[known], a.start[known] + own[known])
             busy += executing
-            # How many calls run at once on average, not counting the time in which none runs.
+            # The average number of calls that run at once, not counting periods when none runs.
             threads = max(threads, round(int(own[known].sum()) / max(1, executing)))
             begin, end = facts.lifetime(actors[actor])
             held += max(0, end - begin)
@@ -117,12 +120,12 @@ def _of_classes(facts: Facts) -> list[Use]:
 
 
 def busiest_percent(facts: Facts, use: Use, percents: Mapping[int, float]) -> float:
-    """CPU use, %, of the busiest node that ran some of the calls; 100 if it is unknown."""
+    """CPU utilization, in %, of the busiest node that ran some of the calls; 100 if it is unknown."""
     nodes = set(np.unique(facts.attempts.node[use.rows]).tolist()) & percents.keys()
     return max((percents[node] for node in nodes), default=100.0)
 
 
 def cpu_percent(facts: Facts) -> dict[int, float]:
-    """Average CPU use of each node during the job, %. Raises NotEnoughData."""
+    """Average CPU utilization of each node during the job, in %. Raises NotEnoughData."""
     series = facts.series("ray_node_cpu_utilization")
     return {node: sum(value for _, value in points) / len(points) for node, points in series.items()}

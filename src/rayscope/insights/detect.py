@@ -18,8 +18,8 @@ from rayscope.units import duration, size
 log = logging.getLogger("rayscope.insights")
 
 GROUP = "rayscope.detectors"
-#: The severities with the smallest share of the job's time that each requires. Findings below all of them are
-#: dropped.
+#: Each severity with the minimum share of the job's time that it requires. Findings below all of these shares
+#: are dropped unless they are risks.
 SEVERITIES: tuple[tuple[schemas.FindingSeverity, float], ...] = (
     ("critical", 0.15),
     ("warning", 0.05),
@@ -27,7 +27,7 @@ SEVERITIES: tuple[tuple[schemas.FindingSeverity, float], ...] = (
 )
 #: Findings below this share of the job's time are reported only if they are risks.
 _MIN_SHARE = SEVERITIES[-1][1]
-#: Maximum number of findings reported per detector: the largest ones.
+#: Maximum number of findings per detector. Only the largest ones are reported.
 _MAX_FINDINGS = 10
 _OF_LIBRARY = " This is code of {library}: change how the job uses it, not the code itself."
 
@@ -47,11 +47,11 @@ def load() -> tuple[Detector, ...]:
 def detect(
     facts: Facts, base: gains.Baseline | None, detectors: Sequence[Detector], check: Check
 ) -> tuple[list[schemas.FindingItem], list[schemas.SilentDetector]]:
-    """The findings, the largest first, and the detectors that had too little data or failed.
+    """The findings, largest first, and the detectors that had too little data or failed.
 
     If the job can be replayed, a replay predicts the saving of a finding. Otherwise the saving is unknown,
-    and the finding weighs its maximum cost. Attempts that are not on the critical path cost nothing. Findings
-    that are only risks come last.
+    and the finding is ranked by its maximum cost. Attempts that are not on the critical path cost nothing.
+    Findings that are only risks come last.
     """
     found: list[tuple[Detector, Finding]] = []
     skipped: list[schemas.SilentDetector] = []
@@ -90,8 +90,8 @@ def detect(
 
 
 def _weigh(facts: Facts, finding: Finding) -> tuple[Finding, int | None]:
-    """A finding with its cost limited to its part of the critical path and the job's time, and the length of
-    that part, None if it does not count.
+    """Limit the cost of a finding to the time that its attempts take on the critical path, and to the job's
+    time. Returns the finding and that time on the path, or None instead if it is unknown or does not matter.
     """
     on_path_ns = facts.on_path_ns(finding)
     # A task or placement group may have been waiting since before the job began.
@@ -100,7 +100,7 @@ def _weigh(facts: Facts, finding: Finding) -> tuple[Finding, int | None]:
 
 
 def _saving(base: gains.Baseline, changes: tuple[Change, ...], check: Check) -> int | None:
-    """The predicted saving, ns, limited to the job's time; None if it cannot be predicted."""
+    """The predicted saving, ns, limited to the job's time, or None if it cannot be predicted."""
     try:
         saved = gains.saving(base, changes, check)
     except BadChange:

@@ -22,7 +22,7 @@ from rayscope.model.origin import origin
 
 #: Samples of a metric in the order of time: (ns since the job began, value).
 Points = list[tuple[int, float]]
-#: Reads a metric, filtered by labels, during the job. Returns samples by the number of the node.
+#: Reads the samples of a metric during the job, filtered by labels. Returns them by the number of the node.
 ReadSeries = Callable[[str, dict[str, str]], dict[int, Points]]
 #: Stands for the driver in place of a task's number.
 DRIVER = -1
@@ -33,14 +33,14 @@ _LATEST = 1 << 62
 class Finding:
     """Something that slows a job down or puts it at risk.
 
-    ``cost_ns``: the most that it costs of the job's time, used if no replay can predict the saving.
+    ``cost_ns``: the maximum time that it costs the job, used if no replay can predict the saving.
     ``function`` or ``actor_class``: the code that it is about. ``caller``: the function in which it happens,
     "" for the driver. ``changes``: the changes to replay in order to predict the saving. ``rows``: the
     attempts that take the time, if known; the cost is limited to their part of the critical path. ``groups``:
     the IDs of the placement groups that it is about; waits for them count as part of the critical path.
     ``is_risk``: report it even if it costs no time. ``numbers``: the evidence, by the names used in the
     texts. ``filters``: filters of the view that shows it. ``sketch``: replaces the detector's sketch if the
-    job already does what that shows.
+    job already does what the detector's sketch shows.
     """
 
     cost_ns: int
@@ -65,10 +65,10 @@ class Detector(Protocol):
     """Looks for one kind of problem that slows jobs down or puts them at risk.
 
     ``kind``: a stable name; ``title``: a few words; ``advice``: what to do, in a few sentences, with
-    ``{name}`` for numbers of the finding; ``sketch``: code that does it; ``doc``: the URL of Ray's
-    documentation of it, or "". The docstring is part of the documentation for users. Its first line says what
-    the detector finds. A paragraph that begins with "Limits:" has the thresholds, and one that begins with
-    "Needs:" says what has to be recorded.
+    ``{name}`` for numbers of the finding; ``sketch``: code that follows the advice; ``doc``: the title of the
+    page in Ray's documentation about the problem, or "". The docstring is part of the documentation for
+    users. Its first line says what the detector finds. A paragraph that begins with "Limits:" contains the
+    thresholds, and one that begins with "Needs:" says what has to be recorded.
     """
 
     kind: str
@@ -119,21 +119,21 @@ class Facts:
         return found
 
     def is_on_path(self, rows: Ints) -> Bools:
-        """Whether the task of each attempt is on the critical path; False if the path is unknown."""
+        """Whether the task of each attempt is on the critical path. False if the path is unknown."""
         found: Bools = self._on_path_ns[self.attempts.task[rows]] > 0
         return found
 
     def on_path_ns(self, finding: Finding) -> int | None:
         """How much of the critical path the attempts of a finding take, ns, including waits for its placement
-        groups; None if it is unknown or the finding has no attempts.
+        groups. None if the path is unknown or the finding has no attempts.
         """
         if self._path_ns is None or finding.rows is None:
             return None
-        # Only the tracer records who waited for a placement group.
+        # Only the tracer records which tasks waited for a placement group.
         if finding.groups and not self.recorded.is_traced:
             return None
         tasks = np.unique(self.attempts.task[finding.rows])
-        # The critical path does not follow waits that timed out.
+        # The critical path does not follow waits that timed out, so add the driver's waits for these tasks.
         waits = self.recorded.waits
         named = np.flatnonzero(np.isin(waits.named_task, tasks))
         its = np.unique(np.searchsorted(waits.first_named, named, "right") - 1)
@@ -156,7 +156,7 @@ class Facts:
 
     @cached_property
     def own_ns(self) -> Ints:
-        """How long each attempt executed, without the time in which it was blocked; -1 if unknown."""
+        """How long each attempt executed, excluding the time when it was blocked; -1 if unknown."""
         a, rows = self.attempts, self.recorded.waiting_rows
         own = np.where((a.start >= 0) & (a.returned >= 0), np.maximum(a.returned - a.start, 0), -1)
         blocked = np.zeros(len(a), dtype=np.int64)
@@ -171,12 +171,14 @@ class Facts:
 
     @cached_property
     def is_warm(self) -> Bools:
-        """Whether the worker of each attempt had run its function before. If not, it may import modules."""
+        """Whether the worker of each attempt had run its function before. If not, the attempt may import
+        modules.
+        """
         a = self.attempts
         began = np.flatnonzero(a.start >= 0)
         order = began[np.lexsort((a.start[began], a.function[began], a.worker[began]))]
         is_first = (np.diff(a.worker[order], prepend=-2) != 0) | (np.diff(a.function[order], prepend=-2) != 0)
-        # When the worker of each row first started the row's function, in this order.
+        # For each row in ``order``: when its worker first started the row's function.
         first = a.start[order][is_first][np.cumsum(is_first) - 1]
         found = np.zeros(len(a), dtype=np.bool_)
         found[order] = self._arrival_ns[order] >= first
@@ -184,9 +186,9 @@ class Facts:
 
     @cached_property
     def is_executing_known(self) -> Bools:
-        """Whether each attempt began, and its recorded execution time includes nothing else: either the
-        worker reported the end, or storing the value took no time. Before it stores its first value, a worker
-        imports Ray's modules for that.
+        """Whether each attempt began, and its recorded execution time includes nothing but the execution.
+        This is so if the worker reported when the function returned, or if storing the value took no time:
+        only before it stores its first value, a worker imports the modules of Ray that it needs for that.
         """
         a = self.attempts
         began = np.flatnonzero(a.start >= 0)
@@ -197,7 +199,9 @@ class Facts:
 
     @cached_property
     def held(self) -> tuple[Ints, Ints]:
-        """When each attempt began and ceased to hold its worker; until the job's end if it has no end."""
+        """When each attempt began and ceased to hold its worker. An attempt without an end holds it until the
+        job's end.
+        """
         a = self.attempts
         given = np.where(a.given >= 0, a.given, a.created)
         begin = np.where(a.start >= 0, np.maximum(self._arrival_ns, 0), given)
@@ -210,7 +214,7 @@ class Facts:
         return int(begin[row]), int(end[row])
 
     def held_until_next(self, row: int) -> Span:
-        """Like :meth:`held_span`, but until the next attempt of the task held a worker, because Ray waits
+        """Like :meth:`held_span`, but up to when the next attempt of the task got a worker, because Ray waits
         before it retries.
         """
         begin, end = self.held_span(row)
@@ -235,13 +239,13 @@ class Facts:
 
     @cached_property
     def calls_of_function(self) -> dict[str, Ints]:
-        """The calls of each function whose own time is known, without creations of actors."""
+        """The calls of each function whose execution time is known, without creations of actors."""
         is_call = ~self.is_creation & (self.own_ns >= 0)
         return {name: rows[is_call[rows]] for name, rows in self.rows_of_function.items()}
 
     def may_be_several(self, rows: Ints) -> bool:
-        """Whether attempts with the same name may belong to several functions. Only the tracer shows whether
-        two definitions are of the same function.
+        """Whether attempts with the same function name may belong to several functions. Only the tracer
+        records whether two definitions are of the same function.
         """
         return not self.recorded.is_traced and len(np.unique(self.attempts.code.codes[rows])) > 1
 
@@ -298,7 +302,9 @@ class Facts:
         return found
 
     def submission(self, task: int) -> Span:
-        """When the caller began and finished submitting a task: the same time if it took less than 1 ms."""
+        """When the caller began and finished submitting a task; the same time twice if it took less than 1
+        ms.
+        """
         created = self.created(task)
         of_caller = self._submissions.get(int(self.attempts.parent[self.first_rows[task]]), [])
         place = bisect.bisect_right(of_caller, (created, _LATEST)) - 1
@@ -314,7 +320,7 @@ class Facts:
 
     @cached_property
     def cpus(self) -> float:
-        """The CPUs of all nodes."""
+        """The total number of CPUs of all nodes."""
         return sum(node.resources.get("CPU", 0.0) for node in self.recorded.nodes)
 
     @cached_property
@@ -323,12 +329,13 @@ class Facts:
         return self.amounts_of("CPU")
 
     def amounts_of(self, resource: str) -> Any:
-        """The amount of a resource requested by each attempt; 0 if none or unknown."""
+        """The amount of a resource that each attempt requests; 0 if it requests none or this is unknown."""
         of_demand = [demand.get(resource, 0.0) for demand in self.recorded.demands]
         return np.array([*of_demand, 0.0])[self.attempts.demand]
 
     def series(self, metric: str, **labels: str) -> dict[int, Points]:
-        """A metric during the job by node, summed over the series of each node. Raises NotEnoughData.
+        """The samples of a metric during the job, by node, summed over the series of each node. Raises
+        NotEnoughData.
 
         A series has at most 200 points. Nodes with fewer than two points are left out.
         """
@@ -347,7 +354,7 @@ class Facts:
             )
 
     def lifetime(self, actor: Actor) -> Span:
-        """When an actor began and ended; until the end of the record if it did not end."""
+        """When an actor began, and when it ended or, if it did not, the end of the record."""
         return max(0, actor.begin), actor.end if actor.end >= 0 else self.recorded.last
 
     def removal(self, group: Group) -> int:
@@ -365,8 +372,8 @@ class Facts:
         return found
 
     def waits(self, min_count: int = 1) -> Iterator[tuple[int, list[Wait]]]:
-        """Each task, or DRIVER, whose last attempt waited at least ``min_count`` times, with these waits in
-        the order of time. Raises NotEnoughData.
+        """Each task (or DRIVER) whose last attempt waited at least ``min_count`` times, with the waits of
+        that attempt in the order of time. Raises NotEnoughData.
         """
         self.require_tracer("their waits")
         last: dict[int, tuple[int, int]] = {}

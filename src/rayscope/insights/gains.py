@@ -1,4 +1,4 @@
-"""Judges the accuracy of a job's replay, and predicts what the job would gain by each change."""
+"""Judges the accuracy of a job's replay, and predicts what the job would gain from each change."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from rayscope.units import duration
 
 #: Called with the progress of the current replay (0 to 1). Raises an exception to stop the work.
 Check = Callable[[float], None]
-#: Larger jobs, in attempts, are replayed only on request, because that takes a minute or more.
+#: Jobs with more attempts than this are replayed only on request, because that takes a minute or more.
 MAX_ATTEMPTS = 100_000
-#: Larger jobs, in attempts, are not even read: each attempt takes 3 KB of memory.
+#: Jobs with more attempts than this are not even read, because each attempt takes 3 KB of memory.
 MAX_READ = 1_000_000
-#: If the unchanged replay is off by more than this share, nothing is predicted: the ranges would reach from
-#: almost nothing to almost twice the saving.
+#: If the unchanged replay differs from the record by more than this share, nothing is predicted: the ranges
+#: would reach from almost nothing to almost twice the saving.
 MAX_ERROR = 0.5
-#: Replays for a baseline: one unchanged, one with a slower Ray.
+#: Number of replays for a baseline: one unchanged, and one with a slower Ray.
 BASELINE_REPLAYS = 2
 #: Maximum number of attempts that one answer replays to predict the savings of findings.
 _MAX_FINDINGS_ATTEMPTS = 2_000_000
@@ -35,16 +35,17 @@ _MAX_GAINS_ATTEMPTS = 1_000_000
 _MAX_FINDINGS = 20
 #: Maximum number of functions whose gains are predicted.
 _MAX_FUNCTIONS = 50
-#: Maximum number of stretches of a critical path, and functions on it.
+#: Maximum number of stretches of a critical path in an answer, and of functions on it.
 _MAX_LINKS = 50
 _OPTIONS: tuple[schemas.GainOption, ...] = get_args(schemas.GainOption)
 
 
 class Baseline(NamedTuple):
-    """A job's record, its programs, and the result of their replay. ``withheld``: why nothing is predicted.
+    """A job's record, its programs, and the result of their replay. ``withheld``: why nothing is predicted,
+    or None.
 
-    ``ray_ns``: how much longer the job takes if Ray needs twice the time for its own part; None if nothing is
-    predicted.
+    ``ray_ns``: how much longer the job takes if Ray itself needs twice as long for its own work; None if
+    nothing is predicted.
     """
 
     recorded: Recorded
@@ -87,7 +88,7 @@ def too_large(attempts: int) -> schemas.Withheld:
 
 
 def findings_replayed(attempts: int) -> int:
-    """The maximum number of findings whose savings are predicted."""
+    """The maximum number of findings whose savings are predicted for a job with this many attempts."""
     return max(1, min(_MAX_FINDINGS, _MAX_FINDINGS_ATTEMPTS // max(1, attempts)))
 
 
@@ -96,7 +97,7 @@ def _functions_replayed(attempts: int) -> int:
 
 
 def replays(attempts: int) -> int:
-    """The maximum number of replays that an answer takes."""
+    """The maximum number of replays that an answer about a job with this many attempts takes."""
     return BASELINE_REPLAYS + findings_replayed(attempts) + _functions_replayed(attempts) + len(_OPTIONS)
 
 
@@ -148,7 +149,7 @@ def predict(base: Baseline, changes: Sequence[Change], check: Check) -> tuple[Pr
 
 
 def saving(base: Baseline, changes: Sequence[Change], check: Check) -> int | None:
-    """How much time changes save, ns; None if the changed replay gets stuck. Raises BadChange."""
+    """How much time the changes save, ns, or None if the changed replay gets stuck. Raises BadChange."""
     _, replayed = predict(base, changes, check)
     return None if replayed.is_stuck else base.recorded_ns - scaled(base, replayed.duration_ns)
 
@@ -160,12 +161,14 @@ def scaled(base: Baseline, duration_ns: int) -> int:
 
 
 def _is_driver(programs: Programs, function: int) -> bool:
-    """Whether a function is the driver. A function of the user may have the same name."""
+    """Whether a function is the driver. Its name is not enough: a user's function may have the same one."""
     return function == programs.function[programs.roots[0]]
 
 
 def functions_by_time(programs: Programs) -> list[tuple[int, int, int]]:
-    """(function, attempts, their own time in ns) of all functions and the driver, the most time first."""
+    """Each function and the driver, with the number of attempts and their execution time in ns, the longest
+    time first.
+    """
     attempts: dict[int, int] = defaultdict(int)
     own: dict[int, int] = defaultdict(int)
     for run, function in enumerate(programs.function):
@@ -180,8 +183,8 @@ def functions_by_time(programs: Programs) -> list[tuple[int, int, int]]:
 def gains(
     base: Baseline, check: Check, origin: Callable[[str], str | None]
 ) -> tuple[list[schemas.FunctionGain], int, list[schemas.OptionGain]]:
-    """The gain if each function took half the time, the number of functions, and the gain of each option,
-    the largest gains first. ``origin``: returns the origin of a function.
+    """The gain if each function took half the time, the number of functions, and the gain from each option.
+    The largest gains come first. ``origin``: returns the origin of a function.
     """
     whole = max(1, base.recorded_ns)
     functions = functions_by_time(base.programs)
@@ -224,7 +227,9 @@ def gains(
 def path_of(
     base: Baseline, programs: Programs, replayed: Replayed
 ) -> tuple[list[schemas.PathStretch], list[schemas.FunctionOnPath]]:
-    """The longest stretches of a replay's critical path in the order of time, and its time by function."""
+    """The longest stretches of a replay's critical path in the order of time, and the time on the path by
+    function.
+    """
     links = critical_path(programs, replayed)
     whole = max(1, sum(link.end_ns - link.begin_ns for link in links))
     by_function: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))

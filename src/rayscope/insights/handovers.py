@@ -15,8 +15,8 @@ _TOLERANCE_BYTES = 64
 
 
 class PassedValue(NamedTuple):
-    """A caller got the value of the task ``maker`` from ``begin`` to ``end``, and passed one of its size to
-    the task ``taker`` by value.
+    """A caller got the value of the task ``maker`` from ``begin`` to ``end``, and passed a value of the same
+    size to the task ``taker`` by value.
 
     ``is_certain``: ``maker`` itself was not called with a value of that size.
     """
@@ -30,7 +30,9 @@ class PassedValue(NamedTuple):
 
 
 def find_passed_values(facts: Facts) -> list[PassedValue]:
-    """Matches each large argument passed by value with the last value of its size that its caller got."""
+    """Match each large argument passed by value with the last value of the same size that the caller got
+    before.
+    """
     passed, parent = facts.recorded.passed, facts.attempts.parent
     is_large = passed.bytes > LARGE_BYTES
     is_given = is_large & passed.by_value & (passed.taker >= 0)

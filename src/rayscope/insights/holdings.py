@@ -1,4 +1,4 @@
-"""Tasks, actors and placement groups that hold resources or wait for them. Times: ns since the job began."""
+"""Tasks, actors and placement groups that hold or await resources. Times are ns since the job began."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Waiter(NamedTuple):
 
 
 def is_open(facts: Facts) -> Bools:
-    """Whether each attempt had no end of its own."""
+    """Whether each attempt did not end by itself: it has no end, or was cut off."""
     return (facts.attempts.ended < 0) | facts.attempts.state.equals(_CUT_OFF)
 
 
 def granted(facts: Facts) -> Ints:
-    """When each attempt got its resources, before a worker starts for it; -1 if it did not get them."""
+    """When each attempt got its resources, before a worker was started for it; -1 if it did not get them."""
     a = facts.attempts
     return np.where(a.starting >= 0, a.starting, np.where(a.given >= 0, a.given, a.start))
 

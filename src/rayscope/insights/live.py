@@ -24,12 +24,12 @@ log = logging.getLogger("rayscope.insights")
 
 #: The minimum pause between two evaluations, in seconds.
 _MIN_PAUSE_S = 5.0
-#: The pause as a multiple of the CPU time of an evaluation, so that evaluations take less than a fiftieth of
-#: a core although each takes longer than the last as jobs grow.
+#: The pause as a multiple of the CPU time of the last evaluation, so that evaluations take less than a
+#: fiftieth of a core, even though they take longer and longer as jobs grow.
 _PAUSE_FACTOR = 100
-#: Maximum number of findings published per session: the largest ones.
+#: Maximum number of findings per session. Only the largest ones are published.
 MAX_FINDINGS = 10
-#: Maximum number of characters of a label's value.
+#: Maximum number of characters of a label's value. Longer values are cut off.
 _MAX_LABEL = 200
 SHARE = Family(
     "rayscope_finding_share", "gauge", "What a finding costs a running job, as a share of its time."
@@ -42,16 +42,16 @@ SPENT = Family(
 )
 
 
-#: Reads the time of each task on the critical path of a job, given whether the job has ended, its begin and
-#: its end.
+#: Reads how much of a job's critical path each task takes. The tuple says whether the job has ended, and when
+#: it began and ended.
 PathReader = Callable[[SessionFile, str, tuple[bool, int, int]], Mapping[str, int]]
 
 
 class LiveFindings:
     """Evaluates the running jobs of live sessions in one thread. Call :meth:`start` before use.
 
-    It is also a collector of metrics, which publishes the latest findings of each session. ``path_ns``: reads
-    how much of a job's critical path each task takes.
+    It is also a metrics collector that publishes the latest findings of each session. ``path_ns``: reads how
+    much of a job's critical path each task takes.
     """
 
     interval_s = 0.0
@@ -102,11 +102,11 @@ class LiveFindings:
                 break
             except RayscopeError as error:  # for example, retention has just deleted the session
                 log.info("no findings of %s: %s", session, error)
-            # the other sessions must not suffer; this one is tried again once it has changed
+            # the other sessions must still be evaluated; this one is retried once it has changed
             except Exception:
                 log.exception("no findings of %s", session)
-        # The CPU time of the whole process, because DuckDB reads in threads of its own. This overestimates
-        # ours.
+        # Measure the CPU time of the whole process, because DuckDB reads in threads of its own. This
+        # overestimates the CPU time of the evaluation.
         spent_s = time.process_time() - before_s
         self._spent_s += spent_s
         return max(_MIN_PAUSE_S, _PAUSE_FACTOR * spent_s)

@@ -12,8 +12,8 @@ from rayscope.insights.replay.recorded import Recorded
 def find_missing(recorded: Recorded, losses: Mapping[str, Any]) -> list[schemas.NotRecorded]:
     """The gaps in a job's record.
 
-    ``losses``: the losses of the session, as :func:`rayscope.cluster.recording.recording.dropped` returns
-    them. Events that were lost and read again are no gap.
+    ``losses``: what the session's record lost, as :func:`rayscope.cluster.recording.recording.dropped`
+    returns it. Events that were lost but later read again do not count as a gap.
     """
     found: list[schemas.NotRecorded] = []
     if not recorded.is_traced:

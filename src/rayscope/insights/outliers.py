@@ -9,29 +9,29 @@ import numpy as np
 from rayscope.insights.finding import Facts, groups
 from rayscope.insights.replay.recorded import Bools, Ints
 
-#: Long calls are outliers only up to this share of all calls.
+#: If more than this share of all calls are long, they are not outliers.
 _MAX_LONG_SHARE = 0.2
-#: Minimum number of calls of a function for a usual duration.
+#: Functions with fewer calls than this have no usual duration.
 MIN_CALLS = 8
-#: Minimum number of calls of a function for a small group.
+#: Functions with at least this many calls, but fewer than MIN_CALLS, are small groups.
 _MIN_SMALL_GROUP = 4
-#: In a small group, a single call is an outlier if it takes this many times the median.
+#: In a small group, a single call is an outlier if it takes more than this many times the median.
 _MIN_SMALL_RATIO = 5.0
-#: Long calls that are enough for a pattern.
+#: Minimum number of long calls that counts as a pattern.
 _MIN_LONG = 2
-#: A place must have at least this share of the long calls.
+#: A place must have run at least this share of the long calls.
 _MIN_SHARED_SHARE = 0.75
 #: At least this share of the calls at the place must be long.
 _MIN_PLACE_SHARE = 0.5
-#: If a node and the other nodes have this many calls each, the slow-node detector reports it instead.
+#: If a node and the other nodes ran at least this many calls each, the slow-node detector reports it instead.
 _MIN_SLOW_NODE_CALLS = 5
 
 
 class Place(NamedTuple):
     """An actor or a node that calls share.
 
-    ``rows``: the calls there; ``name``: the label of the actor or node; ``filters``: filters of the view that
-    shows it.
+    ``rows``: the calls that it ran; ``name``: the label of the actor or node; ``filters``: filters of the
+    view that shows the place.
     """
 
     rows: Ints
@@ -40,8 +40,8 @@ class Place(NamedTuple):
 
 
 def are_few(facts: Facts, calls: Ints, is_long: Bools) -> bool:
-    """Whether the long calls are outliers: at most a fifth of 8 calls or more, or one of 4 to 7 calls that is
-    on the critical path and takes five times the median.
+    """Whether the long calls are outliers: at most a fifth of at least 8 calls, or a single one of 4 to 7
+    calls that is on the critical path and takes more than five times the median.
     """
     if len(calls) >= MIN_CALLS:
         return bool(0 < is_long.sum() <= _MAX_LONG_SHARE * len(calls))
@@ -52,8 +52,8 @@ def are_few(facts: Facts, calls: Ints, is_long: Bools) -> bool:
 
 
 def shared_place(facts: Facts, calls: Ints, is_long: Bools) -> Place | None:
-    """The actor, or else the node, that ran most of the long calls and where most calls are long; None if
-    there is none or it ran all calls.
+    """The actor, or else the node, that ran most of the long calls and where at least half of the calls are
+    long. None if there is none, or if it ran all calls.
     """
     a, long = facts.attempts, calls[is_long]
     if len(long) < _MIN_LONG:

@@ -10,20 +10,24 @@ from rayscope.api.provide import provide
 from rayscope.insights.gains import Check
 from rayscope.storage.slots import Slots
 
-#: Concurrent replays for requests. Each takes a core, and 60 MB for 30,000 attempts.
+#: Maximum number of concurrent replays for requests. Each takes one core, and 60 MB for 30,000 attempts.
 _MAX_REPLAYS = 2
-#: Maximum number of requests that may wait for a replay. Each occupies one of the server's 40 threads.
+#: Maximum number of requests that wait for a replay to finish. Further ones are rejected, because each
+#: occupies one of the server's 40 threads.
 _MAX_WAITING_REPLAYS = 6
-#: How long such a request waits, in seconds.
+#: How long a request waits for a replay to finish, in seconds.
 _REPLAY_WAIT_S = 5.0
-#: Maximum number of requests about jobs of more than 100,000 attempts that may wait for their turn.
+#: Maximum number of requests about jobs of more than 100,000 attempts that wait for their turn. Further ones
+#: are rejected.
 _MAX_WAITING_LONG = 4
-#: How long such a request waits, in seconds.
+#: How long a request about such a large job waits for its turn, in seconds.
 _LONG_WAIT_S = 3600.0
 
 
 class Replays:
-    """Limits concurrent replays. Long ones run one at a time: a million attempts take gigabytes."""
+    """Limits concurrent replays. Long ones run one at a time, because a million attempts take gigabytes of
+    memory.
+    """
 
     def __init__(self) -> None:
         #: For `GET /api/v1/insights` and `POST /api/v1/what-if`.
@@ -39,15 +43,15 @@ class Replays:
         self._shares: dict[tuple[str, str], float] = {}
 
     def share(self, session: str, job_id: str) -> float | None:
-        """Progress of the answer about a job, 0 to 1; None if no long-running request computes one."""
+        """Progress of the answer about a job, 0 to 1, or None if no long-running request is computing one."""
         return self._shares.get((session, job_id))
 
     @contextmanager
     def waiting_turn(self, session: str, job_id: str, replays: int, check: Check) -> Iterator[Check]:
         """Wait until the long answer about a job may be computed, and track its progress.
 
-        ``replays``: the replays that it takes at most. Yields the function that these call with their
-        progress. Raises what ``check`` raises, and Busy if too many requests wait.
+        ``replays``: the maximum number of replays that the answer takes. Yields the function that the replays
+        call with their progress. Raises what ``check`` raises, and Busy if too many requests are waiting.
         """
         key, done = (session, job_id), 0
 

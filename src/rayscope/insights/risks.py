@@ -1,5 +1,5 @@
-"""Findings about actions that cost no time but may do harm: one for each function and place in the code, or
-for each operator and issue of Ray Data.
+"""Findings about actions that cost no time but may do harm. There is one for each function and place in the
+code, or for each operator and issue of Ray Data.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rayscope.insights.finding import DRIVER, Facts, Finding
 def find_risks(facts: Facts, kind: str, number: str) -> Iterator[Finding]:
     """The risks of a kind (see :class:`rayscope.insights.replay.recorded.Risk`), the most frequent first.
 
-    ``number``: the name of the finding's number that counts them. Raises NotEnoughData.
+    ``number``: the name of the finding's number that holds their count. Raises NotEnoughData.
     """
     times: Counter[tuple[str, str]] = Counter()
     for one in facts.recorded.risks:

@@ -57,8 +57,8 @@ class SavingIfKnown(TypedDict):
 class Calibration(TypedDict):
     """How long the job took, how long its unchanged replay takes, and the relative difference.
 
-    ``ray_ns``: how much longer it takes if Ray needs twice the time for its own part; null if nothing is
-    predicted.
+    ``ray_ns``: how much longer the job takes if Ray itself needs twice as long for its own work; null if
+    nothing is predicted.
     """
 
     recorded_ns: int
@@ -87,8 +87,8 @@ class JobAnswer(TypedDict):
 
 
 class NotRecorded(TypedDict):
-    """A reason why the record of a job is incomplete. ``events``: how many were dropped during the job, null
-    if there was no tracer.
+    """A reason why the record of a job is incomplete. ``events``: the number of events dropped during the
+    job; null if the reason is that there was no tracer.
     """
 
     code: Literal["tracer_off", "dropped"]
@@ -97,7 +97,9 @@ class NotRecorded(TypedDict):
 
 
 class ProgressAnswer(TypedDict):
-    """``share``: the finished share of a job's answer, 0 to 1; null if no long request computes it."""
+    """``share``: the share of a job's answer that is finished, 0 to 1; null if no long-running request
+    computes it.
+    """
 
     share: float | None
 
@@ -105,13 +107,14 @@ class ProgressAnswer(TypedDict):
 class Verdict(SavingIfKnown):
     """The largest cause of the job's duration, and what would help most.
 
-    ``code``: ``driver``, ``actor`` (a method kept its actor busy while calls waited), ``actors`` (the same of
-    several actors, of which no single one took most of the time), ``cluster`` (a function kept the CPUs busy
-    while tasks waited), ``function``, or the phase that took the most time (``preparing``: the driver before
-    the first task; ``finishing``: the driver after the last task). ``name``: the function, "" if unknown.
-    ``total_ns``: the time of the cause, or of ``actor`` if that took more than half of it. ``remedy``: a
-    finding by its kind and place (function or class of actors), a function at half its time, or an option;
-    null if nothing would save 1 %. ``actor``: the actor that took most of the time, if ``name`` is a method.
+    ``code``: ``driver``, ``actor`` (a method kept its actor busy while calls waited), ``actors`` (a method
+    kept several actors busy while calls waited, and no single actor took most of the time), ``cluster`` (a
+    function kept the CPUs busy while tasks waited), ``function``, or the phase that took the most time
+    (``preparing``: the driver before the first task; ``finishing``: the driver after the last task).
+    ``name``: the function, "" if unknown. ``total_ns``: the time of the cause, or of ``actor`` if that actor
+    took more than half of it. ``remedy``: a finding by its kind and place (function or class of actors), a
+    function at half its time, or an option; null if nothing would save at least 1 % of the job's time.
+    ``actor``: the actor that took most of the time, if ``name`` is a method.
     """
 
     code: Bottleneck
@@ -157,8 +160,8 @@ class FindingItem(SavingIfKnown):
     (0: nothing waits for them), null if that does not matter. ``function`` or ``actor_class``: the code that
     it is about; ``origin``: ``user``, a library's name, or null if unknown; ``caller``: the function in which
     it happens, "" for the driver. ``numbers``: the evidence (names ending in ``_ns`` are durations).
-    ``sketch``: code that fixes it. ``doc``: the URL of Ray's documentation. ``filters``: filters of the list
-    of tasks.
+    ``sketch``: code that fixes it. ``doc``: the title of a page in Ray's documentation, or "". ``filters``:
+    filters of the list of tasks.
     """
 
     kind: str
@@ -197,10 +200,11 @@ class InsightsAnswer(JobAnswer):
     """The causes of a job's duration and the changes that would make it faster, the largest savings first.
 
     ``findings``: those that cost at least 1 % of the job's time, and risks, which come last. ``silent``:
-    detectors that had too little data. ``not_recorded``: what is missing from the record, and may hide
-    findings. ``causes``: the job's time, divided by its critical path. ``verdict``: the main cause and the
-    best remedy, in one sentence. ``functions``: those of ``functions_total`` that take the most time.
-    ``so_far``: the job is still running. ``end_ns``: when it ended, or the time of this answer.
+    detectors that had too little data or failed. ``not_recorded``: what is missing from the record, which may
+    hide findings. ``causes``: the job's time, divided into the causes on its critical path. ``verdict``: the
+    main cause and the best remedy, in one sentence. ``functions``: of the ``functions_total`` functions,
+    those that take the most time. ``so_far``: the job is still running. ``end_ns``: when it ended, or the
+    time of this answer.
     """
 
     not_recorded: list[NotRecorded]
@@ -239,7 +243,7 @@ class FunctionOnPath(TypedDict):
 class WhatIfAnswer(SavingIfKnown, JobAnswer):
     """The predicted duration of a job with changes. ``baseline_ns``: how long it took until ``end_ns``.
 
-    ``path``: the longest stretches of the new critical path in the order of time; ``functions``: all of the
+    ``path``: the longest stretches of the new critical path in the order of time; ``functions``: the whole
     path by function.
     """
 
@@ -256,7 +260,7 @@ _Name = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class SpeedChange(TypedDict):
-    """A function runs ``times`` as fast; below 1 it is slower. ``driver`` stands for the driver."""
+    """A function runs ``times`` times as fast; below 1, it is slower. ``driver`` stands for the driver."""
 
     kind: Literal["speed"]
     function: _Name
@@ -286,7 +290,7 @@ class ActorsChange(TypedDict):
 
 
 class PlainChange(TypedDict):
-    """No attempt takes longer than usual for its function; or nothing is spent on starting workers, on
+    """No attempt takes longer than usual for its function, or no time is spent on starting workers, on
     fetching values, or on failed attempts that were retried.
     """
 

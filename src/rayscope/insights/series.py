@@ -14,13 +14,13 @@ from rayscope.storage.errors import StoreError
 
 log = logging.getLogger("rayscope.insights")
 
-#: Maximum number of samples of a series that a detector gets. Longer series are thinned out.
+#: Maximum number of samples of a series that detectors get. Longer series are thinned out.
 _MAX_POINTS = 200
 
 
 def series_reader(metrics: Metrics, session: str, recorded: Recorded) -> ReadSeries:
-    """A function that reads a metric by node, from the job's begin to its end. It returns nothing if the
-    metric cannot be read.
+    """A function that reads a metric by node for the time when the job ran. It returns nothing if the metric
+    cannot be read.
     """
     begin_ns, end_ns = (recorded.begin_ns + time for time in recorded.driver)
     nodes = {node.node_id: place for place, node in enumerate(recorded.nodes)}

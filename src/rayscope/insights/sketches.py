@@ -8,16 +8,16 @@ from typing import Any
 
 #: A remote function in a sketch: its decorator, the rest of its signature, and its body.
 _DEFINITION = re.compile(r"(@ray\.remote.*)\ndef \{function\}(\w*\(.*\):.*(?:\n    .*)*)")
-#: The place that distinguishes functions of the same name: `` (train.py:12)``.
+#: The suffix with the place that distinguishes functions of the same name, such as `` (train.py:12)``.
 _PLACE = re.compile(r" \(.*\)$")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-#: Values that are names in the code.
+#: The values of a finding that are names in the user's code.
 _NAMES = ("function", "taker", "name", "actor_class")
 
 
 def write(template: str, values: Mapping[str, Any], methods: Collection[str]) -> str:
-    """The sketch of a finding. ``values``: its names and numbers; ``methods``: the functions that are
-    methods.
+    """Write the sketch of a finding. ``values``: the finding's names and numbers; ``methods``: the functions
+    that are methods.
 
     ``{function}`` becomes ``board.offer`` for ``Board.offer``, because a method is called on its actor.
     """

@@ -1,4 +1,4 @@
-"""Sums over time spans. A span is (begin, end); many spans are two columns."""
+"""Sums over time spans. A span is (begin, end); many spans are two columns of begins and ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Span = tuple[int, int]
 
 
 def union_ns(spans: Iterable[Span]) -> int:
-    """How long at least one of the spans lasted."""
+    """The time covered by at least one of the spans, in ns."""
     total, reached = 0, 0
     for begin, end in sorted(spans):
         total += max(0, end - max(begin, reached))
@@ -31,7 +31,7 @@ def union_of(begins: Ints, ends: Ints) -> int:
 
 
 def most_at_once(begins: Ints, ends: Ints) -> int:
-    """The maximum number of spans that lasted at the same time."""
+    """The maximum number of spans that overlap at any time."""
     if not len(begins):
         return 0
     times = np.concatenate([begins, ends])

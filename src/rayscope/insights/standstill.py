@@ -1,4 +1,4 @@
-"""Analyzes jobs that are stuck: who waits for whom at the end, and for which resources."""
+"""Analyzes jobs that are stuck: which attempts wait for which others at the end, and for which resources."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ DRIVER_ROW = -1
 
 
 class QuietPeriod(NamedTuple):
-    """The time at the end of a job in which nothing began or ended. ``rows``: the open attempts.
+    """The period at the end of a job when nothing began or ended. ``rows``: the open attempts.
 
-    ``blocked``: the current wait of each blocked row or DRIVER_ROW. ``targets``: the rows that each row waits
-    for.
+    ``blocked``: the current wait of each blocked row, or of DRIVER_ROW. ``targets``: the rows that each row
+    waits for.
     """
 
     begin: int
@@ -33,12 +33,12 @@ class QuietPeriod(NamedTuple):
 
     @property
     def quiet_ns(self) -> int:
-        """How long nothing began or ended."""
+        """The length of the period, ns."""
         return self.end - self.begin
 
 
 class Stuck(NamedTuple):
-    """An attempt that can never run, because attempts that wait for it hold the resource that it needs."""
+    """An attempt that can never run because attempts that wait for it hold the resource that it needs."""
 
     row: int
     resource: str
@@ -47,8 +47,8 @@ class Stuck(NamedTuple):
 
 
 def find_quiet_period(facts: Facts, min_ns: float) -> QuietPeriod | None:
-    """The deadlock candidates at the end of a job: None unless attempts are open and nothing happened for
-    ``min_ns``.
+    """The quiet period at the end of a job, or None unless attempts are open and nothing happened for at
+    least ``min_ns``.
 
     Raises NotEnoughData.
     """
@@ -69,7 +69,9 @@ def _last_event(facts: Facts, ended: Bools) -> int:
 
 
 def _blocked(facts: Facts, rows: Sequence[int], begin: int, middle: int) -> dict[int, Wait]:
-    """The current wait of each blocked row, which began before the middle of the quiet time."""
+    """The current wait of each blocked row. Only waits that began before ``middle``, the middle of the quiet
+    period, count.
+    """
     recorded, a = facts.recorded, facts.attempts
     found: dict[int, Wait] = {}
     for row in [DRIVER_ROW, *(row for row in rows if a.ran[row])]:
@@ -84,9 +86,9 @@ def _blocked(facts: Facts, rows: Sequence[int], begin: int, middle: int) -> dict
 
 
 def _targets(facts: Facts, rows: Sequence[int], blocked: dict[int, Wait]) -> dict[int, list[int]]:
-    """The rows that each row waits for. A blocked attempt waits for what its wait names, or else for its
-    children. A pending one waits for its arguments. A pending call waits for its actor, or for what that
-    runs.
+    """The rows that each row waits for. A blocked attempt waits for the tasks that its wait names, or else
+    for its children. A pending attempt waits for its arguments. A pending call whose arguments are ready
+    waits for the creation of its actor and the calls that the actor is running.
     """
     a, opened = facts.attempts, set(rows)
     found: dict[int, list[int]] = {}
@@ -128,7 +130,9 @@ def deadlocked(facts: Facts, quiet: QuietPeriod) -> list[Stuck]:
 
 
 def _users(facts: Facts, quiet: QuietPeriod, holding: Holding) -> frozenset[int]:
-    """The blocked attempts that keep a resource held: the task itself, or calls of the actor."""
+    """The blocked attempts that prevent the release of a resource: the task itself, or the calls of the
+    actor.
+    """
     if holding.kind == "task":
         return frozenset({holding.row} & quiet.blocked.keys())
     a = facts.attempts
@@ -151,7 +155,7 @@ def _stuck(
 
 
 def _reaching(quiet: QuietPeriod, goals: set[int]) -> set[int]:
-    """The rows that wait for some of the goals, directly or indirectly."""
+    """The rows that wait for at least one of the goals, directly or indirectly, and the goals themselves."""
     waits_for: dict[int, list[int]] = defaultdict(list)
     for row, targets in quiet.targets.items():
         for target in targets:

@@ -1,4 +1,4 @@
-"""One sentence about a job: its bottleneck, and what would help most."""
+"""Sums up a job in one sentence: its bottleneck, and what would help most."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _BOUND_BY: dict[schemas.Bottleneck, str] = {
     "retrying": "Bound by failures: tasks waited to be tried again for {took} of {whole}.",
     "unknown": "For {took} of {whole} nobody knows what the job waited for.",
 }
-#: Importing, connecting and shutting down take some seconds of any job. They count as the bottleneck only if
-#: they take half of the job.
+#: Importing, connecting and shutting down take a few seconds in any job. They count as the bottleneck only if
+#: they take more than half of the job.
 _STARTUP_PHASES = ("preparing", "finishing")
 #: Causes below this share of the path are not explained.
 _MIN_EXPLAINED_SHARE = 0.15
@@ -71,9 +71,9 @@ _OPTIONS: dict[schemas.GainOption, str] = {
 
 
 class Remedy(NamedTuple):
-    """A remedy: a ``finding`` by kind and place, a ``function`` at half its time, or an ``option``.
+    """A remedy: a ``finding`` (``name`` is its kind), a ``function`` at half its time, or an ``option``.
 
-    ``gain``: the predicted saving.
+    ``gain``: the predicted saving. ``place``: the function or class of actors of a finding.
     """
 
     kind: schemas.RemedyKind
@@ -92,10 +92,10 @@ def judge(
     options: Sequence[schemas.OptionGain],
     actors: Mapping[str, PathActor] | None = None,
 ) -> schemas.Verdict | None:
-    """The bottleneck of a job and its remedy; None if the job took no time.
+    """The bottleneck of a job and its remedy, or None if no causes are known.
 
     ``causes``: the causes of the critical path, the largest first; ``calls``: the functions that are methods
-    of actors; ``actors``: for each function the actor that took most of its time.
+    of actors; ``actors``: for each function, the actor on which it took most of its time.
     """
     if not causes:
         return None
@@ -115,7 +115,7 @@ def judge(
         code = "actors" if code == "actor" else code
         name += f" (most on {_place(actor)})"
     elif actor is not None:
-        # A sentence about one actor gives its own time.
+        # A sentence about one actor gives the time of that actor.
         total_ns = min(total_ns, actor["total_ns"])
         name += f" ({_place(actor)})"
     text = _BOUND_BY[code].format(name=name, took=duration(total_ns), whole=duration(recorded_ns))
@@ -143,7 +143,9 @@ def judge(
 
 
 def explain(cause: Cause, recorded_ns: int) -> str:
-    """A sentence about a large cause: its time, its function, and how to learn more; "" for a small cause."""
+    """A sentence about a large cause with its time, its function, and how to learn more; "" for a small
+    cause.
+    """
     if cause.total_ns < _MIN_EXPLAINED_SHARE * recorded_ns:
         return ""
     code = "driver" if cause.phase == "executing" and cause.is_driver else cause.phase
@@ -164,7 +166,9 @@ def _remedy(
     functions: Sequence[schemas.FunctionGain],
     options: Sequence[schemas.OptionGain],
 ) -> Remedy | None:
-    """The finding with the largest saving; else more CPUs if these are short; else a function."""
+    """The finding with the largest saving. Without one, more CPUs if the cluster is too small, else the
+    function with the largest gain.
+    """
     predicted = [one for one in findings if one["saving_ns"] is not None]
     if predicted:
         finding = max(predicted, key=lambda one: one["saving_ns"] or 0)

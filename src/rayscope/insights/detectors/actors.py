@@ -17,24 +17,25 @@ from rayscope.insights.replay.program import CALL
 from rayscope.insights.spans import Span, union_ns, union_of
 from rayscope.insights.standstill import deadlocked, find_quiet_period
 
-#: Minimum number of calls of an actor for a judgment.
+#: Actors with fewer calls than this are not judged.
 _MIN_CALLS = 8
 #: A bottleneck is busy for at least this share of the time between its first and last call.
 _MIN_BUSY_SHARE = 0.7
-#: At least this many calls wait for it on average.
+#: At least this many calls wait for a bottleneck on average.
 _MIN_QUEUED_CALLS = 0.8
 #: Fewer actors than this are not a pool.
 _MIN_POOL_ACTORS = 2
-#: Additional actors of the class in the replay that predicts the saving.
+#: Number of actors that are added to the class in the replay that predicts the saving.
 _EXTRA_ACTORS = 3
 
 
 class ActorBottleneck:
     """An actor is busy nearly all the time while calls queue for it.
 
-    Limits: at least 8 calls that run one at a time; between the first and the last of them, which is at
-    least 5 % of the job's time, the actor is busy for 70 %, and 0.8 calls wait for it on average. Pools of at
-    least as many such actors as the cluster has CPUs are left out if they need CPUs.
+    Limits: the actor has at least 8 calls, which run one at a time. The time from its first call to its last
+    is at least 5 % of the job's time. During that time the actor is at least 70 % busy, and at least 0.8
+    calls wait for it on average. Pools of such actors are left out if they need CPUs and have at least as
+    many actors as the cluster has CPUs.
 
     Needs: when calls were submitted, began and ended.
     """
@@ -64,10 +65,10 @@ class ActorBottleneck:
             if not len(known) or len(known) + len(queued) < _MIN_CALLS:
                 continue
             start, returned = a.start[known], a.returned[known]
-            # Before its first call, the actor was starting.
+            # Before its first call, the actor was still starting, so waits are counted from that call on.
             begin, end = int(start.min()), int(returned.max())
-            # Calls that wait for their arguments do not wait for the actor. Those that never began wait until
-            # the end.
+            # Calls that wait for their arguments do not wait for the actor. Calls that never began count as
+            # waiting until the end.
             calls = np.concatenate([known, queued])
             began = np.concatenate([start, np.full(len(queued), end)])
             ready = np.where(a.given[calls] >= 0, a.given[calls], a.created[calls])
@@ -104,15 +105,16 @@ class ActorBottleneck:
             # If a pool is as large as the cluster and its actors need CPUs, its calls wait for CPUs, not for
             # actors.
             if not needs_cpu[name] or len(found) < max(_MIN_POOL_ACTORS, facts.cpus):
-                # The one in front of which calls waited longest.
+                # Report the actor for which calls waited longest in total.
                 yield max(found, key=lambda finding: finding.numbers["queue"] * finding.cost_ns)
 
 
 #: Actors that live for less than this share of the job's time are ignored.
 _MIN_LIFE_SHARE = 0.5
-#: Maximum number of actors that are busy for more than this share of their life are not idle.
+#: Actors that are busy for more than this share of their life are not idle.
 _MAX_BUSY_SHARE = 0.1
-#: The sketch for actors that hold GPUs: they need them, so asking for fewer is no remedy.
+#: The sketch for actors that hold GPUs or resources other than CPUs. They need these, so requesting fewer is
+#: no remedy.
 _END_WHEN_DONE = (
     "actor = {actor_class}.remote()\nresult = ray.get(actor.work.remote())\n"
     "ray.kill(actor)  # it gives back what it holds"
@@ -120,12 +122,12 @@ _END_WHEN_DONE = (
 
 
 class IdleActors:
-    """Actors hold CPUs, GPUs or other resources and are idle most of the time, while tasks wait for these.
+    """Actors hold CPUs, GPUs or other resources and are idle most of the time, while others wait for them.
 
     Limits: they live for at least half of the job's time, execute for less than 10 % of their life, and tasks
     or other actors wait for the same resource meanwhile. Actors in placement groups are left out.
 
-    Needs: what actors hold, and when their calls began and ended.
+    Needs: the resources that actors hold, and when their calls began and ended.
     """
 
     kind = "idle_actors"
@@ -161,7 +163,7 @@ def _findings(
     waited: dict[str, list[tuple[int, int]]],
     has: dict[str, float],
 ) -> Iterable[Finding]:
-    """A finding about the resource of a class that costs most."""
+    """One finding for a class of actors, about the resource whose holding costs the most time."""
     begin, end = min(one.begin for one, _ in idle), max(one.end for one, _ in idle)
     found = []
     for resource in {resource for one, _ in idle for resource in one.resources}:
@@ -178,7 +180,7 @@ def _findings(
             cost,
             actor_class=name,
             changes=(Change("num_cpus", name, 0.0),) if resource == "CPU" else (),
-            confidence="medium",  # threads of the actor leave no trace
+            confidence="medium",  # the actor's own threads are not recorded
             sketch=None if resource == "CPU" else _END_WHEN_DONE,
             numbers={
                 "actors": len(idle),
@@ -192,7 +194,7 @@ def _findings(
 
 
 def _executed_ns(facts: Facts, holding: Holding) -> int:
-    """How long at least one call of an actor executed, ns."""
+    """How long at least one call of an actor was executing, ns."""
     a = facts.attempts
     rows = facts.calls_of_actor.get(int(a.actor[holding.row]))
     if rows is None:
@@ -202,7 +204,7 @@ def _executed_ns(facts: Facts, holding: Holding) -> int:
 
 
 def _waited(facts: Facts) -> dict[str, list[tuple[int, int]]]:
-    """When tasks and actors waited for each resource."""
+    """The periods when tasks and actors waited, by the resource that they waited for."""
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     begin, end = ready_times(facts), granted(facts)
     for row in np.flatnonzero((facts.attempts.kind != CALL) & (end > begin)).tolist():
@@ -211,19 +213,20 @@ def _waited(facts: Facts) -> dict[str, list[tuple[int, int]]]:
     return found
 
 
-#: Actors of a class that are enough for a pattern.
+#: Minimum number of actors of a class that counts as a pattern.
 _MIN_ACTORS = 20
-#: Maximum number of actors with more calls than this are reused well enough.
+#: Actors with more calls than this are reused well enough.
 _MAX_CALLS = 3
-#: Creating an actor takes Ray a process, and so about a second, ns. Actors that work for longer are worth it.
+#: Actors that work for longer than this, in ns, are worth their creation. Ray starts a process for each
+#: actor, which takes about a second.
 _MAX_WORK_NS = 1_000_000_000
 
 
 class ShortLivedActors:
-    """Many actors of a class that each live for one or few short calls.
+    """Many actors of a class are created for only one or a few short calls each.
 
-    Limits: at least 20 actors of a class that have ended or had their last call, with at most 3 calls each,
-    whose mean execution time is less than 1 s and less than the time to start the actor.
+    Limits: at least 20 actors of a class were created, and none of them had more than 3 calls. The mean
+    execution time of an actor is less than 1 s and less than the mean time to start one.
 
     Needs: when actors were created, and when their calls began and ended.
     """
@@ -242,7 +245,7 @@ class ShortLivedActors:
     doc = "pattern: using an actor pool"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Classes whose average actor works less than it took to start."""
+        """Classes whose average actor works for less time than it took to start."""
         a, recorded = facts.attempts, facts.recorded
         made: dict[str, list[int]] = defaultdict(list)
         is_made = facts.is_creation & (a.number == 0) & (a.actor >= 0) & (a.returned >= 0)
@@ -263,7 +266,7 @@ class ShortLivedActors:
                 yield Finding(
                     union_of(begin, end),
                     actor_class=name,
-                    confidence="medium",  # each may need a process of its own
+                    confidence="medium",  # each actor may need a process of its own
                     numbers={
                         "actors": len(rows),
                         "calls": float(calls.mean()),
@@ -273,14 +276,18 @@ class ShortLivedActors:
                 )
 
 
-#: Below this share of the job's time it is an ordinary queue.
+#: Waits below this share of the job's time are an ordinary queue.
 _MIN_SHARE = 0.05
-#: On a busy machine, it may take this long, ns, until a task gets a free CPU.
+#: Waits shorter than this, in ns, do not count: on a busy machine, it may take this long until a task gets a
+#: free CPU.
 _MIN_WAIT_NS = 100_000_000
 
 
 class _Delay(NamedTuple):
-    """A call of an actor waited for a task that waited for a CPU. ``actor``: the actor's number."""
+    """A period when a call of an actor waited for a task that was waiting for a CPU.
+
+    ``actor``: the number of the actor. ``caller`` and ``row``: the row of the call, and that of the task.
+    """
 
     actor: int
     caller: int
@@ -291,12 +298,12 @@ class _Delay(NamedTuple):
 class WaitingActor:
     """Actors hold CPUs while they wait in ray.get for tasks that wait for a CPU.
 
-    Limits: the tasks that they wait for wait for CPUs for 0.1 s or more each, and for 5 % of the job's time
-    in total. The cost is this time multiplied by the share of the CPUs that the waiting actors hold. Normal
-    tasks are left out: Ray lends their CPUs to others while they wait. If the tasks can never run, it is a
-    deadlock.
+    Limits: each of these tasks waits for a CPU for at least 0.1 s, and all of them for at least 5 % of the
+    job's time in total. The cost is this total multiplied by the share of the CPUs that the waiting actors
+    hold. Waits of normal tasks are left out, because Ray lends their CPUs to others meanwhile. If the tasks
+    can never run, a deadlock is reported instead.
 
-    Needs: the tracer in the actors: what they wait for.
+    Needs: the tracer in the actors, which records what they wait for.
     """
 
     kind = "waiting_actor"
@@ -313,7 +320,7 @@ class WaitingActor:
     doc = "resources"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Classes of actors that wait for tasks and hold the CPUs that these need."""
+        """Classes of actors that wait for tasks and hold the CPUs that these tasks need."""
         delays: dict[str, list[_Delay]] = defaultdict(list)
         for one in _delays(facts):
             delays[facts.recorded.actors[one.actor].class_name].append(one)
@@ -348,7 +355,7 @@ class WaitingActor:
 
 
 def _delays(facts: Facts) -> Iterator[_Delay]:
-    """The times in which an actor waited for a task that waited for the actor's CPU."""
+    """The periods when an actor that holds CPUs waited for a task that was waiting for a CPU."""
     a, begin, until = facts.attempts, ready_times(facts), granted(facts)
     until = np.where(until >= 0, until, np.where(a.ended >= 0, a.ended, facts.recorded.last))
     for task, waits in facts.waits():

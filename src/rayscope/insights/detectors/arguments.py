@@ -13,17 +13,17 @@ from rayscope.insights.replay.recorded import ARGUMENT, GET, PUT, Sending
 from rayscope.insights.risks import find_risks
 from rayscope.insights.spans import Span, union_ns
 
-#: Copies of a value that are enough for a pattern.
+#: Minimum number of copies of a value that counts as a pattern.
 _MIN_COPIES = 4
 
 
 class LargeArgument:
     """The same large value is passed by value to many calls, and stored anew for each of them.
 
-    Limits: at least 4 calls of one function by one task or the driver, each with an argument over 100 KB of
-    the same size and content. The content is compared by samples of its bytes.
+    Limits: at least 4 calls of one function by the same task or the driver, each with an argument over 100 KB
+    that has the same size and content. Contents are compared by samples of their bytes.
 
-    Needs: the tracer in the workers, which see the arguments.
+    Needs: the tracer in the workers, for the arguments.
     """
 
     kind = "large_argument"
@@ -36,7 +36,7 @@ class LargeArgument:
     doc = "anti-pattern: passing the same large argument by value repeatedly harms performance"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions that get the same value several times. Submitting all copies but one is the cost."""
+        """Functions that get the same value repeatedly. The cost is the time to submit all copies but one."""
         facts.require_tracer("their arguments")
         a = facts.attempts
         contents = {
@@ -68,7 +68,8 @@ class LargeArgument:
             )
 
 
-#: Code alone takes some KB. Ray warns at 10 MB and refuses functions of 100 MB.
+#: Functions whose pickled size, in bytes, exceeds this contain more than code, which takes a few KB. Ray
+#: warns at 10 MB and refuses functions of 100 MB.
 _LARGE_BYTES = 1_000_000
 
 
@@ -118,16 +119,16 @@ class LargeClosure:
             )
 
 
-#: Several functions may share a name. This many definitions come from a loop, ...
+#: Several functions may share a name, but this many definitions come from a loop ...
 _MIN_DEFINITIONS = 5
-#: ... if each is called at most this often on average.
+#: ... if each of them is called at most this many times on average.
 _MAX_CALLS_EACH = 4
 
 
 class RedefinedFunction:
-    """A remote function or class is defined anew for nearly each call, so each definition is loaded anew.
+    """A remote function or class is redefined for nearly every call, so workers must load each definition.
 
-    Limits: at least 5 definitions of one name that are called at most 4 times each on average.
+    Limits: at least 5 definitions with the same name, which are called at most 4 times each on average.
 
     Needs: Ray's hashes of functions, which are always recorded. The time to send the definitions is known
     only with the tracer in the caller.
@@ -144,7 +145,9 @@ class RedefinedFunction:
     doc = "anti-pattern: redefining the same remote function or class harms performance"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Names with many definitions. The first definition, and a worker's first load, cost nothing."""
+        """Names with many definitions. The first definition, and the first load by each worker, do not count
+        as a cost.
+        """
         a = facts.attempts
         exports: dict[str, list[Span]] = defaultdict(list)
         for one in facts.recorded.sendings:
@@ -176,17 +179,17 @@ class RedefinedFunction:
             )
 
 
-#: A pickled reference takes some 250 bytes, so smaller values contain none.
+#: A pickled reference takes some 250 bytes, so values smaller than this contain none.
 _MIN_REFERENCE_BYTES = 150
-#: Minimum number of tasks for a pattern.
+#: Minimum number of tasks that counts as a pattern.
 _MIN_TASKS = 4
 
 
 class ReturnPut:
     """Tasks put their result into the object store and return a reference to it, instead of the result.
 
-    Limits: at least 4 calls, and half of the calls of their function. Their caller gets or passes on what
-    they put, and their own value is large enough to contain a reference.
+    Limits: at least 4 calls of a function, and at least half of all its calls. Their caller gets the object
+    that they put or passes it on, and the value that they return is large enough to contain a reference.
 
     Needs: the tracer in the caller and in the workers.
     """
@@ -203,7 +206,9 @@ class ReturnPut:
     doc = "anti-pattern: returning ray.put() ObjectRefs from a task harms performance and fault tolerance"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions whose callers use what their tasks put. The cost is the time in ray.get for that."""
+        """Functions whose callers use the objects that their tasks put. The cost is the time spent in ray.get
+        for these objects.
+        """
         facts.require_tracer("what they put")
         a = facts.attempts
         passed, last_rows = facts.recorded.passed, facts.last_rows
@@ -235,14 +240,16 @@ class ReturnPut:
 
 
 class OutOfBandReference:
-    """A program pickles references itself or has them in a function's code: Ray keeps their objects forever.
+    """A program pickles references itself or uses them in a function's code, so Ray never frees their
+    objects.
 
-    Limits: one reference that ``ray.cloudpickle`` pickles other than for a call, a result or ``ray.put``, or
-    that a remote function uses although it was created outside of it. References pickled by Ray's libraries
-    do not count. Python's own ``pickle`` silently drops the owner of a reference, so it is not detected. How
-    often a process does it is rounded down to a power of ten.
+    Limits: a single reference is enough. It counts if ``ray.cloudpickle`` pickles it for anything other than
+    a call, a result or ``ray.put``, or if a remote function uses it although it was created outside of the
+    function. References pickled by Ray's libraries do not count. Pickling with Python's own ``pickle``, which
+    silently drops the owner of a reference, is not detected. The number of references that a process pickles
+    is rounded down to a power of ten.
 
-    Needs: the tracer in the process that pickles.
+    Needs: the tracer in the process that pickles the references.
     """
 
     kind = "out_of_band_reference"

@@ -1,4 +1,4 @@
-"""Lost nodes, processes and results, and other risks."""
+"""Nodes, processes and results that were lost, and other risks."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from rayscope.insights.replay.recorded import Bools, Ints
 from rayscope.insights.risks import find_data_issues, find_risks
 from rayscope.insights.spans import union_ns, union_of
 
-#: An attempt that ended longer before its node, ns, did not end with it. Ray notices a death within some
-#: seconds.
+#: An attempt that ended more than this before its node died, in ns, was not lost with the node. Ray notices
+#: the death of a node within seconds.
 _NOTICED_NS = 60_000_000_000
 #: Ray's reason for a node that was stopped on purpose.
 _EXPECTED_REASON = "EXPECTED_TERMINATION"
 
 
 class NodeDeath:
-    """A node died, and what ran on it was lost and run again elsewhere.
+    """A node died, and the attempts that were running on it were lost.
 
-    Limits: a node died between the job's begin and its end without being stopped on purpose, and attempts of
-    the job failed on it.
+    Limits: a node died while the job ran, without being stopped on purpose, and attempts of the job failed on
+    it.
 
     Needs: the deaths of nodes, which Ray always records.
     """
@@ -43,8 +43,8 @@ class NodeDeath:
     doc = "fault tolerance: nodes"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Nodes that died, with the attempts that failed then. No replay can predict how long Ray takes to
-        notice a death.
+        """Nodes that died, with the attempts that failed as a result. No replay can predict how long Ray
+        takes to notice that a node died.
         """
         a, (since, until) = facts.attempts, facts.recorded.driver
         dead = {
@@ -113,7 +113,7 @@ class OomKill:
             running = _running(facts, rows)
             nodes = set(a.node[rows].tolist()) - {-1}
             memory = [facts.recorded.nodes[node].resources.get("memory", 0.0) for node in nodes]
-            # This many attempts did not fit at once.
+            # The attempts that ran at once did not fit, so assume that one fewer would have.
             fit = max(1, running - 1)
             reserved = facts.amounts_of("memory")[rows].max()
             yield Finding(
@@ -153,7 +153,8 @@ _OTHER_DETECTORS_ERRORS = ("NODE_DIED", "OUT_OF_MEMORY")
 class Retries:
     """Attempts that failed and were retried.
 
-    Limits: any attempt that had begun and was followed by another one; restarts of actors are left out.
+    Limits: any attempt that had begun and was followed by another attempt of the same task. Restarts of
+    actors are left out.
 
     Needs: when attempts began and ended.
     """
@@ -168,11 +169,11 @@ class Retries:
     doc = "fault tolerance: tasks"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions with attempts that were followed by another one."""
+        """Functions with attempts that were followed by another attempt."""
         a = facts.attempts
         is_last = np.isin(np.arange(len(a)), facts.last_rows)
 
-        # Attempts that ran again although they had finished are reported by the detector reconstruction.
+        # Tasks that ran again although an attempt had finished are reported by the detector `reconstruction`.
         has_other_finding = a.state.equals("FINISHED") | a.error.equals(*_OTHER_DETECTORS_ERRORS)
         is_lost = (a.start >= 0) & ~is_last & ~facts.is_creation & ~has_other_finding
         spans = np.maximum(np.maximum(a.returned, a.ended) - a.start, 0)
@@ -191,7 +192,7 @@ class Retries:
 
 
 class Reconstruction:
-    """Tasks that had finished ran again, because the values that they had returned were lost.
+    """Tasks that had finished ran again because the values that they had returned were lost.
 
     Limits: one such task is enough.
 
@@ -209,7 +210,7 @@ class Reconstruction:
     doc = "fault tolerance: objects"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions with attempts that follow a finished one."""
+        """Functions with attempts that follow a finished attempt of the same task."""
         a = facts.attempts
         is_made_again = _is_made_again(facts)
         for function, rows in facts.rows_of_function.items():
@@ -239,9 +240,9 @@ def _is_made_again(facts: Facts) -> Bools:
 class ForkedProcess:
     """A driver, task or actor forks, so that the new process shares Ray's connections.
 
-    Limits: one ``os.fork``, as ``multiprocessing`` and ``concurrent.futures`` do it on Linux before Python
-    3.14. Programs that ``subprocess`` runs do not count, and neither do forks of torch and of Ray's
-    libraries. How often a process does it is rounded down to a power of ten.
+    Limits: one call of ``os.fork`` is enough. ``multiprocessing`` and ``concurrent.futures`` call it on Linux
+    before Python 3.14. Programs started by ``subprocess`` do not count, and neither do forks by torch and
+    Ray's libraries. The number of forks by a process is rounded down to a power of ten.
 
     Needs: the tracer in the process that forks.
     """
@@ -265,7 +266,8 @@ class ForkedProcess:
 
 
 class DataIssue:
-    """Ray Data warned about an operator while it executed a dataset: tasks that hang, or use much memory.
+    """Ray Data warned about an operator while it executed a dataset, for example that tasks hang or use much
+    memory.
 
     Limits: those of Ray Data's issue detectors, which are configured, switched on and switched off in
     ``DataContext.issue_detectors_config``. Ray 2.60 looks for hanging tasks only if the program adds that

@@ -1,4 +1,4 @@
-"""Calls of ``ray.get`` that make tasks wait or copy values without need."""
+"""Calls of ``ray.get`` that make tasks wait or copy values unnecessarily."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from rayscope.insights.replay.program import CREATION
 from rayscope.insights.replay.recorded import ARGUMENT, GET, Ints, Wait, Waits
 from rayscope.insights.spans import Span, union_ns
 
-#: Minimum number of calls for a loop.
+#: Minimum number of calls that counts as a loop.
 _MIN_CALLS = 4
 
 
 class GetInLoop:
     """Each call is submitted and waited for before the next one is submitted.
 
-    Limits: at least 4 such calls of one function by one caller, each followed by ray.get or ray.wait, and
-    fewer than half of them with the previous value as an argument. Values over 100 KB that are passed by
-    value are recognized by their size, unless all have the same size. Smaller ones leave no trace, so a loop
-    that passes them on is reported.
+    Limits: at least 4 such calls of one function by one caller, each followed by ray.get or ray.wait, of
+    which fewer than half have the previous value as an argument. Values over 100 KB that are passed by value
+    are recognized by their size, unless all have the same size. Smaller ones leave no trace, so a loop that
+    passes them on is reported nevertheless.
 
-    Needs: the tracer in the caller: its waits, and the objects that they name.
+    Needs: the tracer in the caller, for its waits and the objects that they name.
     """
 
     kind = "get_in_loop"
@@ -48,7 +48,8 @@ class GetInLoop:
             for function, gets in _loops(facts, task, waits, handed_on):
                 own = np.maximum(facts.own_ns[facts.last_rows[[one for one, _ in gets]]], 0)
                 blocked = np.array([wait.end - wait.begin for _, wait in gets])
-                # Some calls took longer because workers had to start, which they must in any case.
+                # Use the median, because some calls took longer only because workers had to start, which they
+                # must in any case.
                 usual = round(len(gets) * float(np.median(blocked)))
                 at_once = max(int(own.max()), round(int(own.sum()) / max(1.0, facts.cpus)))
                 yield Finding(
@@ -66,9 +67,10 @@ class GetInLoop:
 def _loops(
     facts: Facts, task: int, waits: list[Wait], handed_on: set[tuple[int, int]]
 ) -> Iterator[tuple[str, list[tuple[int, Wait]]]]:
-    """The gets and waits of a caller that named only the last submitted task, by function.
+    """By function, the calls of ray.get and ray.wait in which a caller waited only for the task that it had
+    submitted last, each with that task.
 
-    ``handed_on``: pairs of tasks; the second got the value of the first by value.
+    ``handed_on``: pairs of tasks, the second of which got the value of the first by value.
     """
     a = facts.attempts
     submitted = facts.children(task).tolist()
@@ -96,13 +98,14 @@ def _loops(
         if a.kind[row] != CREATION:
             found.setdefault(facts.name(row), []).append((awaited, wait))
     for function, gets in found.items():
-        # Calls of one actor run one at a time however they are submitted.
+        # Calls of a single actor run one at a time, no matter how they are submitted.
         actors = set(a.actor[first_rows[[one for one, _ in gets]]].tolist())
         if len(gets) >= _MIN_CALLS and depends < len(gets) / 2 and (actors == {-1} or len(actors) > 1):
             yield function, gets
 
 
-#: A node spills objects to disk from this share of its object store on: Ray's object_spilling_threshold.
+#: A node spills objects to disk when this share of its object store is in use: Ray's
+#: object_spilling_threshold.
 _SPILLING_SHARE = 0.8
 
 
@@ -110,10 +113,10 @@ class ManyObjectsGet:
     """One ray.get needs more objects at once than the object store of the node can hold.
 
     Limits: one ray.get of more than 80 % of the node's object store, where Ray begins to write objects to
-    disk. For a driver, the largest node counts. The cost is the duration of the get after the values were
-    created.
+    disk. A get by the driver is compared with the largest object store of all nodes. The cost is the part of
+    the get after all its values were created.
 
-    Needs: the tracer in the caller: the sizes of what it gets.
+    Needs: the tracer in the caller, for the sizes of the values that it gets.
     """
 
     kind = "many_objects_get"
@@ -156,14 +159,16 @@ class ManyObjectsGet:
 
 
 def _large_gets(facts: Facts) -> Ints:
-    """The single gets of last attempts that need too much of their object store."""
+    """The single calls of ray.get, by the last attempts of tasks, that need too much of the node's object
+    store.
+    """
     waits, store = facts.recorded.waits, _stores(facts)
     found: Ints = np.flatnonzero(waits.is_last_get & (store > 0) & (_bytes(waits) > _SPILLING_SHARE * store))
     return found
 
 
 def _stores(facts: Facts) -> Any:
-    """The size of the node's object store for each wait; the largest store if the node is unknown."""
+    """For each wait, the size of its node's object store, or of the largest one if the node is unknown."""
     stores = [node.resources.get("object_store_memory", 0.0) for node in facts.recorded.nodes]
     # The driver and tasks without a node have the number -1, which selects the last item.
     nodes = np.append(facts.attempts.node[facts.last_rows], -1)[facts.recorded.waits.task]
@@ -171,13 +176,15 @@ def _stores(facts: Facts) -> Any:
 
 
 def _bytes(waits: Waits) -> Ints:
-    """The bytes of all objects of each wait. Only the first 256 objects are known individually."""
+    """The total bytes of the objects of each wait, extrapolated because only the first 256 objects are known
+    individually.
+    """
     named = np.maximum(np.diff(waits.first_named), 1)
     return np.rint(waits.bytes * np.maximum(waits.objects / named, 1.0)).astype(np.int64)
 
 
 def _fetching(facts: Facts, get: int) -> Span:
-    """The span of a get after the last of its values was created."""
+    """The part of a get after the last of its values was created."""
     waits = facts.recorded.waits
     named = waits.named_task[waits.first_named[get] : waits.first_named[get + 1]]
     made = int(facts.attempts.ended[facts.last_rows[named]].max())
@@ -185,11 +192,12 @@ def _fetching(facts: Facts, get: int) -> Span:
     return min(end, max(begin, made)), end
 
 
-#: Minimum number of tasks for a pattern.
+#: Minimum number of tasks that counts as a pattern.
 _MIN_TASKS = 2
-#: On a busy machine, any ray.get may take this long although all values are ready.
+#: On a busy machine, any ray.get may take this long, in ns, even if all values are ready.
 _MIN_BLOCKED_NS = 10_000_000
-#: Tasks that work for a larger share of the time between their gets take values one by one on purpose.
+#: Tasks that work for more than this share of the time from their first get to their last take values one by
+#: one on purpose.
 _MAX_WORK_SHARE = 0.1
 _LATEST = 1 << 62
 
@@ -197,9 +205,9 @@ _LATEST = 1 << 62
 class NestedGet:
     """Tasks get references inside their arguments, and hold their workers until the values are ready.
 
-    Limits: at least 2 tasks of one function that get all references in their lists or dicts, one after the
-    other without work in between, and are blocked there for more than 10 ms. The cost is the part of that
-    time after the values were created, and the time to start other workers meanwhile.
+    Limits: at least 2 tasks of one function get all references in their lists or dicts, one after the other
+    without other work in between, and are blocked for more than 10 ms each. The cost is the part of that time
+    after the values were created, plus the time to start other workers meanwhile.
 
     Needs: the tracer in the caller and in the workers.
     """
@@ -244,11 +252,11 @@ class NestedGet:
 
 def _gets(facts: Facts) -> dict[int, tuple[int, int, int]]:
     """The tasks that get the references nested in their arguments without other work in between. Each has the
-    begin and end of these gets, and the time at which the last of the values was created.
+    start and end of these gets, and the time at which the last of the values was created.
     """
     passed = facts.recorded.passed
     is_get = (passed.kind == GET) & (passed.taker >= 0)
-    # Tasks without gets need no further queries.
+    # Ignore tasks without gets.
     is_nested = passed.nested & (passed.kind == ARGUMENT) & np.isin(passed.taker, passed.taker[is_get])
     wanted: dict[int, set[int]] = defaultdict(set)
     for task, key in zip(passed.taker[is_nested].tolist(), passed.key[is_nested].tolist(), strict=True):
@@ -267,7 +275,8 @@ def _gets(facts: Facts) -> dict[int, tuple[int, int, int]]:
     found = {}
     for task, of_task in spans.items():
         begin, end, blocked = of_task[0][0], max(end for _, end in of_task), union_ns(of_task)
-        # A value that is ready is got immediately, which is not recorded.
+        # A get of a value that is ready returns immediately and is not recorded, so most of the gets are
+        # enough.
         is_most = len(got[task]) > len(wanted[task]) / 2
         if is_most and blocked > _MIN_BLOCKED_NS and end - begin - blocked <= _MAX_WORK_SHARE * (end - begin):
             found[task] = begin, end, made[task]
@@ -275,8 +284,8 @@ def _gets(facts: Facts) -> dict[int, tuple[int, int, int]]:
 
 
 def _starts(facts: Facts, blocked: list[tuple[int, Span]]) -> list[Span]:
-    """The spans of worker starts that began on a node while one of the ``blocked`` tasks was there, cut off
-    at the end of that task.
+    """The spans of worker starts that began on a node while one of the ``blocked`` tasks was blocked there,
+    cut off when that task was no longer blocked.
     """
     a = facts.attempts
     node_of = np.full(len(facts.recorded.workers) + 1, -1)
@@ -301,16 +310,16 @@ def _starts(facts: Facts, blocked: list[tuple[int, Span]]) -> list[Span]:
     return found
 
 
-#: Values that are enough for a pattern.
+#: Minimum number of values that counts as a pattern.
 _MIN_VALUES = 2
 
 
 class UnnecessaryGet:
     """A caller gets a large value, and passes it by value to the next task.
 
-    Limits: at least 2 values over 100 KB of one function that are passed to another call after they were got.
-    Value and argument have the same size, and the task that created the value was not called with one of that
-    size.
+    Limits: at least 2 values of one function, each over 100 KB, are passed to another call after the caller
+    got them. They are recognized by their size: the argument is as large as the value, and the task that
+    created the value was not itself called with a value of that size.
 
     Needs: the tracer in the caller and in the workers.
     """
@@ -326,7 +335,7 @@ class UnnecessaryGet:
     doc = "anti-pattern: calling ray.get unnecessarily harms performance"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions whose values pass through their caller. Getting and copying them is the cost."""
+        """Functions whose values pass through their caller. The cost is the time to get and copy them."""
         facts.require_tracer("their arguments")
         a, last_rows = facts.attempts, facts.last_rows
         spans: dict[tuple[str, str, int], list[Span]] = defaultdict(list)

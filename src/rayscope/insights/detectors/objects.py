@@ -23,7 +23,7 @@ class ObjectStoreFull:
 
     Limits: 10 MiB or more are spilled during the job.
 
-    Needs: Ray's metrics of the object store, from the job's time.
+    Needs: Ray's metrics of the object store for the time when the job ran.
     """
 
     kind = "object_store_full"
@@ -37,7 +37,9 @@ class ObjectStoreFull:
     doc = "object spilling"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """One finding about all spilled objects, from the first to the last sample with spilled bytes."""
+        """One finding about all spilled objects. Its cost is the time from the first sample with spilled
+        bytes to the end of the job.
+        """
         series = facts.series("ray_object_store_memory", Location="SPILLED")
         grown = {node: max(value for _, value in points) - points[0][1] for node, points in series.items()}
         full = [node for node, size in grown.items() if size > 0]
@@ -66,32 +68,34 @@ def _bytes_by_function(facts: Facts) -> dict[str, int]:
     """The bytes of the objects created by each function. Each object counts once."""
     a, passed = facts.attempts, facts.recorded.passed
     rows = passed.created_rows
-    # The driver has no function. It is the last of the makers, with the number -1.
+    # The driver has no function. Its number is -1, which selects the last item.
     functions = np.append(a.function[facts.last_rows], -1)[passed.maker[rows]]
     names = [*facts.recorded.functions, "the driver"]
     sizes = np.maximum(passed.bytes[rows], 0)
     return {names[function]: int(sizes[places].sum()) for function, places in groups(functions)}
 
 
-#: Objects count as leaked if they were unused for this share of the job's time.
+#: Objects count as leaked if they were not used during this last share of the job's time ...
 _MIN_UNUSED_SHARE = 0.5
-#: They must also have been unused for this long, in ns.
+#: ... and for at least this long before its end, in ns.
 _MIN_UNUSED_NS = 20_000_000_000
-#: Leaked objects that take less of the object store leave enough space for others.
+#: Leaked objects that take less than this share of the object store leave enough space for others.
 _LEAK_MIN_SHARE = 0.25
-#: At least this share of the leaked bytes must still be in memory. The rest may have been freed, or sizes are
-#: inexact.
+#: At least this share of the leaked bytes must still be in memory. The rest may have been freed, or the sizes
+#: may be inexact.
 _MIN_PRESENT_SHARE = 0.8
 
 
 class LeakedObjects:
-    """Objects fill the object store although they have not been used for long: something keeps their
-    references.
+    """Objects fill the object store although they have not been used for a long time, because something keeps
+    their references.
 
-    Limits: objects over 100 KB that no task got or was called with in the last half of the job's time, and at
-    least in the last 20 s, take a quarter of the object store or more, and are in memory at its end.
+    Limits: objects over 100 KB that no task got or was called with during the last half of the job's time,
+    and at least during the last 20 s, take at least a quarter of the object store, and at least 80 % of their
+    bytes are still in memory at the end of the job.
 
-    Needs: the tracer, for the objects and their uses, and the metric of the object store from the job's time.
+    Needs: the tracer, for the objects and their uses, and the metric of the object store for the time when
+    the job ran.
     """
 
     kind = "leaked_objects"
@@ -106,7 +110,7 @@ class LeakedObjects:
     doc = "memory management"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """The function that owns most of the unused objects."""
+        """One finding about the function that created most of the unused bytes."""
         facts.require_tracer("their objects")
         end = facts.recorded.driver[1]
         unused_ns = max(round(_MIN_UNUSED_SHARE * facts.duration_ns), _MIN_UNUSED_NS)
@@ -136,7 +140,9 @@ class LeakedObjects:
 
 
 def _unused(facts: Facts, since: int) -> dict[str, tuple[int, int]]:
-    """The number and bytes of each function's objects not used after a time; "" is the driver."""
+    """For each function ("" for the driver), the number and bytes of its objects that were not used after
+    ``since``.
+    """
     passed = facts.recorded.passed
     keys, places = np.unique(passed.key, return_inverse=True)
     last = np.zeros(len(keys), dtype=np.int64)
@@ -158,21 +164,21 @@ def _in_memory(series: dict[int, Points], end: int) -> float:
     return sum(values[-1] for values in at_end if values)
 
 
-#: Smaller arguments are transferred quickly enough.
+#: Arguments smaller than this, in bytes, are transferred quickly enough.
 _LOCALITY_MIN_BYTES = 10 << 20
 #: Minimum number of calls that counts as a pattern.
 _LOCALITY_MIN_CALLS = 3
-#: More than this share of the calls must run on a different node from their data.
+#: At least this share of a function's calls must run on a different node from their data.
 _LOCALITY_MIN_SHARE = 0.2
 
 
 class Locality:
     """Tasks fetch large arguments from another node although that node had room for them.
 
-    Limits: at least 3 calls and a fifth of the function's, each with 10 MiB or more from a node that had its
-    CPUs free.
+    Limits: at least 3 calls, and at least a fifth of all calls of the function, each fetched 10 MiB or more
+    from a node that had enough free CPUs for it.
 
-    Needs: two nodes or more, and the tracer, for the bytes of the arguments.
+    Needs: two nodes or more, and the tracer, for the sizes of the arguments.
     """
 
     kind = "locality"
@@ -250,29 +256,32 @@ def _fits(recorded: Recorded, resources: dict[str, float], demand: int, free: fl
     )
 
 
-#: The share of the time that calls hold their workers which must go into serialization.
+#: Serialization must take at least this share of the time for which calls hold their workers.
 _SERIALIZATION_MIN_SHARE = 0.3
-#: Below this share of the job's time another format is not worthwhile.
+#: If serialization takes less than this share of the job's time, another data format is not worthwhile.
 _MIN_JOB_SHARE = 0.1
-#: Serializing smaller values is cheap; if it takes long, there is another reason.
+#: Serializing values smaller than this, in bytes per call, is cheap. If it takes long, there is another
+#: reason.
 _SERIALIZATION_MIN_BYTES = 1 << 20
 #: Minimum number of calls that counts as a pattern.
 _SERIALIZATION_MIN_CALLS = 3
-#: Python objects are serialized at some 20 to 150 MB/s. Below a tenth of that, the call waits for something
-#: else; above, the values are arrays, which are copied.
+#: Minimum and maximum bytes per second that count as serialization. Python objects are serialized at some 20
+#: to 150 MB/s. Below a tenth of that, the call waits for something else. Above the maximum, the values are
+#: arrays, which are only copied.
 _BYTES_PER_S = 2 << 20, 200 << 20
-#: Serialization that takes less time per call, ns, does not depend on the data.
+#: Serialization that takes less time than this per call, in ns, does not depend on the data.
 _MIN_CALL_NS = 20_000_000
 
 
 class Serialization:
     """Unpacking arguments and storing results takes a large share of a function's time.
 
-    Limits: 10 % of the job's time, and 30 % of the time from the first byte of its arguments to the stored
-    result, over at least 3 calls. On average a call has 1 MiB of data and takes 20 ms for it, at 2 to 200
-    MiB/s, because arrays are faster. The first call on each worker does not count: it imports modules.
+    Limits: over at least 3 calls, serialization takes at least 10 % of the job's time, and at least 30 % of
+    the time from when a call begins to unpack its arguments until its result is stored. On average a call has
+    at least 1 MiB of data and takes at least 20 ms for it, at 2 to 200 MiB/s; arrays are faster. The first
+    call on each worker does not count, because it imports modules.
 
-    Needs: the tracer in the workers, for the bytes.
+    Needs: the tracer in the workers, for the sizes of the data.
     """
 
     kind = "serialization"
@@ -287,7 +296,7 @@ class Serialization:
     doc = "serialization"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions that spend a large share of their time before their start and after their return."""
+        """Functions whose calls spend a large share of their time unpacking arguments and storing results."""
         a = facts.attempts
         if not facts.recorded.is_traced:
             return
@@ -315,7 +324,7 @@ class Serialization:
             )
             if not is_much or not slowest <= data <= fastest:
                 continue
-            # On a busy machine copies of arrays take as long on average, but some of them are fast.
+            # On a busy machine, copying arrays may take as long on average, but some of the copies are fast.
             if np.quantile(per_call / np.maximum(took_ns, 1), 0.9) * 1e9 > _BYTES_PER_S[1]:
                 continue
             cost_ns = union_of(begin, end)

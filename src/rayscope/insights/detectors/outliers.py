@@ -16,21 +16,23 @@ from rayscope.insights.spans import union_of
 
 #: Skewed calls have at least this many times the median bytes and the median time.
 _SKEW_MIN_RATIO = 2.0
-#: Some part is always larger than the others. Below this share of the job's time, the cost is noise.
+#: Some part of the data is always larger than the others. If it costs less than this share of the job's time,
+#: it is noise.
 _SKEW_MIN_SHARE = 0.05
-#: Pearson's correlation of durations and bytes must reach this.
+#: Minimum Pearson correlation of durations and bytes.
 _MIN_CORRELATION = 0.8
 
 
 class DataSkew:
     """A few calls of a function get much more data than the others, and take longer in proportion.
 
-    Limits: at least 8 calls with large arguments. At most a fifth of them have twice the median bytes, take
-    twice the median time, and are longer by 1 % of the job's time. The longest exceeds the average by 5 % of
-    the job's time. Bytes and durations correlate by 0.8. Of 4 to 7 calls, one counts if it is on the critical
-    path and takes five times the median.
+    Limits: at least 8 calls with large arguments. At most a fifth of them get more than twice the median
+    bytes, take more than twice the median time, and exceed the median by more than 1 % of the job's time. The
+    longest exceeds the average by at least 5 % of the job's time. The correlation of bytes and durations is
+    at least 0.8. If there are only 4 to 7 calls, a single one counts if it is on the critical path and takes
+    more than five times the median.
 
-    Needs: the tracer in the workers, for the bytes of arguments that come through the object store (over 100
+    Needs: the tracer in the workers, for the sizes of arguments that come through the object store (over 100
     KB).
     """
 
@@ -93,21 +95,22 @@ def _correlation(some: Ints, others: Ints) -> float:
     return float(np.corrcoef(some, others)[0, 1])
 
 
-#: Spark's rule for speculation is 1.5 times the median. Below three times, a straggler is seldom worth a
-#: look.
+#: Calls that take more than this many times the median are stragglers. Spark's rule for speculation is 1.5
+#: times, but below three times a straggler is seldom worth a look.
 _STRAGGLER_MIN_RATIO = 3.0
-#: On a busy machine some call always takes longer. If all of them cost less than this share of the job's
-#: time, it is noise.
+#: On a busy machine, some call always takes longer. If all such calls together cost less than this share of
+#: the job's time, they are noise.
 _STRAGGLER_MIN_SHARE = 0.05
 
 
 class Stragglers:
     """A few calls take at least three times the median of their function.
 
-    Limits: at least 8 calls. The long ones are at most a fifth of them, take more than three times the
-    median, and exceed it by 1 % of the job's time, and by 5 % in total. Of 4 to 7 calls, one counts if it is
-    on the critical path and takes five times the median. The first call on each worker is compared with other
-    first calls, because it may import modules. Long calls that share an actor or a node are another finding.
+    Limits: at least 8 calls. The long ones are at most a fifth of them. Each takes more than three times the
+    median and exceeds it by more than 1 % of the job's time. Together they exceed it by at least 5 %. If
+    there are only 4 to 7 calls, a single one counts if it is on the critical path and takes more than five
+    times the median. The first call on each worker is compared with other first calls, because it may import
+    modules. Long calls that share an actor or a node are a separate finding.
 
     Needs: when calls began and ended.
     """
@@ -175,11 +178,13 @@ _PLACE_MIN_SHARE = 0.05
 class SlowPlace:
     """Calls that take at least three times the median of their function share an actor, or a node.
 
-    Limits: at least 8 calls. At least 2 take more than three times the median, and exceed it by 1 % of the
-    job's time, and by 5 % in total. 75 % of these ran on one actor or node, where at least half of the calls
-    are long. A node with 5 calls or more is compared with the others as a slow node instead.
+    Limits: at least 8 calls. At least 2 of them are long: each takes more than three times the median and
+    exceeds it by more than 1 % of the job's time. At least 75 % of the long calls ran on one actor or node,
+    where at least half of the calls are long, and together they exceed the median by at least 5 % of the
+    job's time. If that node and the others have at least 5 calls each, they are compared by the detector of
+    slow nodes instead.
 
-    Needs: when calls began and ended, and where.
+    Needs: when and where calls began and ended.
     """
 
     kind = "slow_place"
@@ -230,20 +235,21 @@ class SlowPlace:
 #: A node is slow if its calls take at least this many times as long as elsewhere. Spark's speculation uses
 #: 1.5 times the median, too.
 _NODE_MIN_RATIO = 1.5
-#: Minimum number of calls of a function for a median, both on the node and on the others.
+#: Minimum number of calls of a function, both on the node and on each other node, for their medians to be
+#: compared.
 _MIN_CALLS = 5
 #: Calls on the node may have at most this many times the data of the others. More data would explain the
 #: delay.
 _MAX_DATA_RATIO = 1.25
-#: The slower functions must take this share of the node's time.
+#: The slower functions must take at least this share of the execution time on the node.
 _MIN_NODE_SHARE = 0.5
 
 
 class SlowNode:
     """Calls of the same functions take at least 1.5 times as long on one node as on the others.
 
-    Limits: medians of at least 5 calls on the node and on the others, with about the same bytes of arguments.
-    The slower functions take half of the time on that node.
+    Limits: the medians of at least 5 calls on the node and on each other node are compared. The arguments
+    have about the same size. The slower functions take at least half of the execution time on that node.
 
     Needs: two nodes or more that ran the same functions.
     """
@@ -299,7 +305,9 @@ class SlowNode:
 
 
 def _compare(facts: Facts, of_node: dict[int, Ints]) -> dict[int, tuple[float, int, int]]:
-    """For each node, how many times longer calls take than on the other nodes, and the medians of both."""
+    """For each node: how many times as long calls take as on the other nodes, their median there, and the
+    median of the others, ns.
+    """
     known = [node for node, rows in of_node.items() if len(rows) >= _MIN_CALLS]
     if len(known) < 2:
         return {}

@@ -16,20 +16,20 @@ from rayscope.insights.replay.program import CALL
 from rayscope.insights.replay.recorded import Ints
 from rayscope.insights.standstill import DRIVER_ROW, QuietPeriod, Stuck, deadlocked, find_quiet_period
 
-#: How long nothing must have begun or ended, ns. A short time is enough, because the held resources are the
-#: evidence.
+#: How long nothing must have begun or ended for a deadlock, in ns. A short time is enough, because the held
+#: resources are the evidence.
 _DEADLOCK_MIN_QUIET_NS = 3_000_000_000
 
 
 class Deadlock:
-    """Tasks are blocked in ray.get for others that can never run, because the blocked tasks hold what these
-    need.
+    """Tasks are blocked in ray.get on other tasks that can never run, because the blocked tasks hold the
+    resources that these need.
 
-    Limits: nothing was submitted, began or ended in the last 3 s of the job's record, and the waiting tasks
-    leave less of a resource than each of the others needs. CPUs count only if actors hold them: Ray lends the
-    CPUs of blocked tasks to others, but not their GPUs, memory or custom resources.
+    Limits: nothing was submitted, began or ended in the last 3 s of the job's record, and the blocked tasks
+    leave less of a resource free than any one of the other tasks needs. CPUs count only if actors hold them:
+    Ray lends the CPUs of blocked tasks to others, but not their GPUs, memory or custom resources.
 
-    Needs: the tracer in the job's processes: who waits for whom.
+    Needs: the tracer in the job's processes, which records what they wait for.
     """
 
     kind = "deadlock"
@@ -76,10 +76,10 @@ class Deadlock:
 class Unschedulable:
     """Tasks and actors that never start because no node has the resources that they request.
 
-    Limits: any task or actor that requests more of a resource than the largest node has; those in placement
-    groups are left out.
+    Limits: any task or actor that requests more of a resource than the largest node has. Tasks and actors in
+    placement groups are left out.
 
-    Needs: what tasks request, and what the nodes have.
+    Needs: the resources that tasks request and that the nodes have.
     """
 
     kind = "unschedulable"
@@ -92,7 +92,7 @@ class Unschedulable:
     doc = "resources"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions whose demand exceeds every node."""
+        """Functions that request more of a resource than any node has."""
         a, recorded = facts.attempts, facts.recorded
         never_began = (a.start < 0) & (a.given < 0) & (a.group < 0)
         stuck: dict[tuple[str, str, float, float], list[Ints]] = defaultdict(list)
@@ -116,7 +116,9 @@ class Unschedulable:
 
 
 def too_large(facts: Facts, demand: Mapping[str, float]) -> Iterable[tuple[str, float, float]]:
-    """The resources that exceed every node: the name, the needed amount, and the largest node's amount."""
+    """The resources of which no node has as much as demanded: the name, the needed amount, and the amount of
+    the node that has most.
+    """
     nodes = facts.recorded.nodes
     for name, needed in demand.items():
         largest = max((node.resources.get(name, 0.0) for node in nodes), default=0.0)
@@ -127,10 +129,10 @@ def too_large(facts: Facts, demand: Mapping[str, float]) -> Iterable[tuple[str, 
 class UnschedulableGroup:
     """Placement groups that were never placed because the nodes cannot hold their bundles.
 
-    Limits: any placement group with a bundle that is larger than each node, more bundles to spread than there
-    are nodes, or more in total than the cluster has.
+    Limits: any placement group with a bundle that is larger than any node, with more bundles to spread than
+    there are nodes, or with more resources in total than the cluster has.
 
-    Needs: the bundles of placement groups, and what the nodes have.
+    Needs: the bundles of placement groups, and the resources of the nodes.
     """
 
     kind = "unschedulable_group"
@@ -165,29 +167,30 @@ class UnschedulableGroup:
                 )
 
 
-#: How long nothing must have begun or ended, in ns.
+#: How long nothing must have begun or ended for a hang, in ns.
 _HANG_MIN_QUIET_NS = 5_000_000_000
-#: The share of the job's time for which nothing must have begun or ended.
+#: The share of the job's time for which nothing must have begun or ended for a hang.
 _MIN_QUIET_SHARE = 0.2
-#: Longer chains are cut off in the text of a finding.
+#: Maximum number of attempts of a chain in the text of a finding. Longer chains are cut off.
 _MAX_LINKS = 8
 
 
 class _Chain(NamedTuple):
-    """Attempts of which each waits for the next. ``is_circle``: the last one is already in the chain."""
+    """Attempts, each of which waits for the next. ``is_circle``: the last one occurs earlier in the chain."""
 
     rows: list[int]
     is_circle: bool
 
 
 class Hang:
-    """Nothing begins or ends any more although tasks are open. Shows the chain of who waits for whom.
+    """Nothing begins or ends any more although tasks are open. Shows a chain of tasks, each of which waits
+    for the next.
 
-    Limits: nothing was submitted, began or ended for the last 5 s, which are at least a fifth of the job's
-    time, while tasks wait for each other in a circle, or for one that no node can run. Deadlocks over
-    resources are reported separately.
+    Limits: nothing was submitted, began or ended for the last 5 s and the last fifth of the job's time, while
+    tasks wait for each other in a circle, or for a task that no node can run. Deadlocks over resources are
+    reported separately.
 
-    Needs: the tracer in the job's processes: who waits for whom.
+    Needs: the tracer in the job's processes, which records what they wait for.
     """
 
     kind = "hang"
@@ -204,7 +207,9 @@ class Hang:
     doc = "pattern: concurrent operations with async actor"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """The longest chain, from the driver or from an attempt that nothing waits for."""
+        """One of the chains that hang. Those that begin with the driver are preferred, then those that end in
+        a circle.
+        """
         quiet = find_quiet_period(facts, max(_HANG_MIN_QUIET_NS, _MIN_QUIET_SHARE * facts.duration_ns))
         if quiet is None or deadlocked(facts, quiet):
             return
@@ -228,7 +233,7 @@ class Hang:
 
 
 def _follow(quiet: QuietPeriod, start: int) -> _Chain:
-    """Search depth first, up to the first circle or else the end of the first branch."""
+    """Follow the waits depth first, up to the first circle. If there is none, return the first branch."""
     path, first_end = [start], None
     ways = [iter(quiet.targets.get(start, ()))]
     visited = {start}
@@ -256,7 +261,7 @@ def _hangs(facts: Facts, chain: _Chain) -> bool:
 
 
 def _text(facts: Facts, quiet: QuietPeriod, chain: _Chain) -> str:
-    """The text of a chain in a finding."""
+    """Format a chain for the text of a finding."""
     links = []
     for row in chain.rows[:_MAX_LINKS]:
         name = DRIVER if row == DRIVER_ROW else facts.name(row)
@@ -288,9 +293,9 @@ _MIN_HELD_SHARE = 0.8
 class PendingResources:
     """Tasks, actors or placement groups wait for a resource that others hold for most of the job.
 
-    Limits: they wait for at least half of the job's time, and others hold the resource for at least 80 % of
-    that wait, so that what is left does not suffice. CPUs count only if actors or placement groups hold them.
-    Tasks of one function that take turns do not count.
+    Limits: they wait for at least half of the job's time, and others hold so much of the resource for at
+    least 80 % of that wait that the rest is not enough. CPUs count only if actors or placement groups hold
+    them. Tasks of one function that take turns do not count.
 
     Needs: the requests of the job's tasks, actors and placement groups, and when they were granted. Resources
     held by other jobs are not visible.
@@ -307,7 +312,9 @@ class PendingResources:
     doc = "resources"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """The longest wait for each name and demand, if the same holders keep the resource throughout."""
+        """The longest wait of each function, class of actors or placement group, if the same holders keep the
+        resource throughout.
+        """
         waits: dict[tuple[str, str], list[Waiter]] = defaultdict(list)
         for one in waiters(facts, max(1, round(_MIN_WAIT_SHARE * facts.duration_ns))):
             waits[one.kind, one.name].append(one)
@@ -357,7 +364,7 @@ def _finding(
         actor_class=waiter.name if waiter.kind == "actor" else None,
         rows=np.concatenate([one.rows for one in like]),
         groups=tuple(group for one in like for group in one.groups),
-        is_risk=True,  # it may never run, or not for long
+        is_risk=True,  # it may never run, or not for a long time
         numbers={
             "waiter": waiter.name,
             "waiting": len(like),

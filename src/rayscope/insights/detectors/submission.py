@@ -14,7 +14,7 @@ from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import NORMAL
 from rayscope.insights.replay.recorded import Bools, Ints, Wait
 
-#: A driver that computes for less than this share of the job's time does not hold it up.
+#: A driver that computes for less than this share of the job's time does not hold the job up.
 _DRIVER_MIN_SHARE = 0.25
 
 
@@ -25,7 +25,7 @@ class DriverBound:
     time, and meanwhile the average number of running tasks is at most half of the number of CPUs. Work before
     the first and after the last submission does not count.
 
-    Needs: the tracer in the driver: its waits.
+    Needs: the tracer in the driver, for its waits.
     """
 
     kind = "driver_bound"
@@ -62,13 +62,13 @@ class DriverBound:
 
 
 def _executed_ns(facts: Facts, spans: list[tuple[int, int]]) -> float:
-    """The sum of the times that attempts executed within the spans."""
+    """The total time that attempts executed within the spans, ns."""
     starts, ends = facts.attempts.start, facts.attempts.returned
     known = (starts >= 0) & (ends > starts)
     bounds = np.array(spans, dtype=np.int64).reshape(-1, 2)
 
     def passed(times: Any) -> Any:
-        """For each time, the sum of how much of the attempts came before it."""
+        """For each bound of the spans, the total time that had passed since each of the earlier ``times``."""
         times = np.sort(times)
         sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(times)])
         count = np.searchsorted(times, bounds)
@@ -79,7 +79,7 @@ def _executed_ns(facts: Facts, spans: list[tuple[int, int]]) -> float:
 
 
 def _gaps(begin: int, end: int, waits: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans between the waits."""
+    """The spans from ``begin`` to ``end`` that are not in any wait."""
     found, at = [], begin
     for since, until in sorted(waits):
         if since > at:
@@ -90,13 +90,13 @@ def _gaps(begin: int, end: int, waits: list[tuple[int, int]]) -> list[tuple[int,
     return found
 
 
-#: Minimum number of tasks for a stage.
+#: Minimum number of tasks that counts as a stage.
 _MIN_TASKS = 3
-#: The tail of a stage begins when the CPUs that have work fall to this share.
+#: The tail of a stage begins when no more than this share of the CPUs have work.
 _MAX_BUSY_SHARE = 0.5
 #: A call that takes this many times the median of its function is a straggler, which is reported separately.
 _STRAGGLER_RATIO = 3.0
-#: Only up to this share of a function's calls are stragglers.
+#: If more than this share of a function's calls take so long, none of them is a straggler.
 _MAX_STRAGGLER_SHARE = 0.2
 #: A single barrier between two stages is normal.
 _MIN_BARRIERS = 2
@@ -105,14 +105,15 @@ _GAP_MIN_SHARE = 0.1
 
 
 class IdleGap:
-    """CPUs are idle at a barrier: the next stage is submitted only when the last task of a stage has ended.
+    """CPUs are idle at a barrier, because the next stage is submitted only when the last task of a stage has
+    ended.
 
     Limits: at least twice, a caller waits with one ray.get for all of at least 3 tasks, and then submits
-    more. At the end of these waits at least half of the CPUs that the stage used are idle, and the idle time
-    is at least 10 % of the CPUs' time. Stages with stragglers, tasks without CPUs, and calls of actors are
-    left out.
+    more. At the end of these waits at least half of the CPUs that the stage used are idle. The idle CPU time
+    is at least 10 % of the CPU time of the cluster during the job. Stages that contain stragglers, tasks that
+    request no CPUs, or calls of actors are left out.
 
-    Needs: the tracer in the caller: its waits, and the objects that they name.
+    Needs: the tracer in the caller, for its waits and the objects that they name.
     """
 
     kind = "idle_gap"
@@ -184,7 +185,7 @@ def _barriers(facts: Facts, task: int, waits: list[Wait], straggles: Bools) -> I
 
 
 def _is_stage(facts: Facts, wait: Wait, straggles: Bools) -> bool:
-    """Whether a get waits for several tasks with CPUs and without stragglers."""
+    """Whether a get waits for several tasks that request CPUs, none of which is a straggler."""
     a = facts.attempts
     named = {one for one, _ in wait.named}
     if len(named) < _MIN_TASKS:
@@ -197,7 +198,7 @@ def _is_stage(facts: Facts, wait: Wait, straggles: Bools) -> bool:
 
 
 def _find_stragglers(facts: Facts) -> Bools:
-    """Whether each attempt is one of a few of its function that take many times the median."""
+    """Whether each attempt is one of the few of its function that take many times the median."""
     found = np.zeros(len(facts.attempts), dtype=np.bool_)
     for rows in facts.rows_of_function.values():
         is_long = facts.own_ns[rows] >= _STRAGGLER_RATIO * np.median(facts.own_ns[rows])
@@ -225,11 +226,14 @@ class _Busy:
         self._most = _MAX_BUSY_SHARE * facts.cpus
 
     def tail(self, begin: int, end: int) -> tuple[int, float]:
-        """How long few CPUs had work at the end of a wait, and their CPU time then."""
+        """The length of the last part of a wait when only a few CPUs had work, ns, and the CPU time for which
+        they had work then.
+        """
         first, last = np.searchsorted(self._times, [begin, end])
         lengths = np.diff(np.append(self._times[first:last], end))
         used = self._used[first:last]
-        # If Ray has fewer workers than there are CPUs, these are busy until the end.
+        # If Ray has fewer workers than there are CPUs, not all CPUs get work. So compare with the maximum
+        # number that had work.
         most = min(self._most, _MAX_BUSY_SHARE * float(used.max(initial=0.0)))
         full = np.flatnonzero(used > most + 1e-6)
         since = full[-1] + 1 if len(full) else 0
@@ -243,10 +247,10 @@ _NEVER = 1 << 62
 class SubmissionOrder:
     """A caller waits for one result while others of the same batch, which it processes later, are ready.
 
-    Limits: at least 5 results of one function that were all submitted before the first of them is waited for,
-    with work between the waits.
+    Limits: at least 5 tasks of one function that were all submitted before the caller waits for the first of
+    them. The caller works between the waits.
 
-    Needs: the tracer in the caller: its waits, and the objects that they name.
+    Needs: the tracer in the caller, for its waits and the objects that they name.
     """
 
     kind = "submission_order"
@@ -291,22 +295,25 @@ class SubmissionOrder:
 
 
 def _single_gets(facts: Facts) -> Ints:
-    """The gets for a single task each, in last attempts with enough of them; not ray.wait."""
+    """The calls of ray.get that wait for a single task each, by the last attempts of callers that have enough
+    of them.
+    """
     waits = facts.recorded.waits
     first, end = waits.first_named[:-1], waits.first_named[1:]
     found: Ints = np.flatnonzero(waits.is_last_get & (end > first))
-    # The tasks that a wait names are sorted, so that the first and the last suffice.
+    # The tasks that a wait names are sorted, so it is enough to compare the first with the last.
     found = found[waits.named_task[first[found]] == waits.named_task[end[found] - 1]]
     callers = waits.task[found] + 1  # the driver is -1
     has_enough = np.bincount(callers)[callers] >= _MIN_RESULTS
     return found[has_enough]
 
 
-#: Ray's guide says that tasks should take at least about 10 ms. Running a task costs Ray some milliseconds.
+#: Calls shorter than this, in ns, are tiny. Ray's guide says that tasks should take at least about 10 ms,
+#: because running a task costs Ray a few milliseconds.
 _MAX_TINY_NS = 10_000_000
 #: Ray's approximate overhead per call, in ns.
 _CALL_OVERHEAD_NS = 1_000_000
-#: The overhead must add up to this share of the job's time.
+#: The overhead of all calls must add up to at least this share of the job's time.
 _TINY_MIN_SHARE = 0.05
 #: A batch should take about this long, in ns.
 _BATCH_NS = 100_000_000
@@ -315,10 +322,11 @@ _MIN_CALLS = 200
 
 
 class TinyTasks:
-    """Many calls of a function that each run less than 10 ms.
+    """Many calls of a function run for less than 10 ms each.
 
-    Limits: at least 200 calls whose median and mean are both less than 10 ms, without the time that they are
-    blocked. At a millisecond each, running them costs 5 % of the job's time.
+    Limits: at least 200 calls whose median and mean execution times are both less than 10 ms, excluding the
+    time that they are blocked. At an overhead of one millisecond each, they cost at least 5 % of the job's
+    time.
 
     Needs: when calls began and ended.
     """
@@ -342,14 +350,15 @@ class TinyTasks:
             cost_ns = len(calls) * _CALL_OVERHEAD_NS
             if len(calls) < _MIN_CALLS or cost_ns < _TINY_MIN_SHARE * facts.duration_ns:
                 continue
-            # Ray drops the execution time of some calls if there are many.
+            # Ray drops the execution times of some calls if there are many calls.
             known = calls[a.returned[calls] < a.ended[calls]]
             own = facts.own_ns[known if len(known) > len(calls) / 2 else calls]
             median = int(np.median(own))
             if median >= _MAX_TINY_NS or own.mean() >= _MAX_TINY_NS:
                 continue
             batch = min(max(2, round(_BATCH_NS / max(median, 100_000))), max(2, len(calls) // 4))
-            # If an actor is busy with many calls, these are not recorded one by one.
+            # The time that a busy actor spends on each call is not recorded, so merging its calls is not
+            # replayed.
             is_method = bool((a.actor[calls] >= 0).all())
             at_once = 1 if is_method else max(1.0, facts.cpus)
             yield Finding(
@@ -361,16 +370,17 @@ class TinyTasks:
             )
 
 
-#: Ray's tested limit is a million queued tasks on a node. Each pending task costs its owner a few kB, and the
-#: scheduler time, which is noticeable from some ten thousand tasks on.
+#: A caller should not have more pending tasks than this. Ray is tested with up to a million queued tasks on a
+#: node. Each pending task costs its owner a few kB of memory, and costs the scheduler some time, which is
+#: noticeable above about ten thousand tasks.
 _MAX_PENDING = 10_000
 
 
 class UnboundedPending:
-    """A caller submits far more tasks than can run, without ever waiting for some of them.
+    """A caller submits far more tasks than can run at once, without waiting for earlier ones in between.
 
-    Limits: more than 10,000 tasks of one caller are pending at once. The maximum cost in time is how long the
-    caller continued to submit; above all it costs memory.
+    Limits: more than 10,000 tasks of one caller are pending at once. The cost is at most the time for which
+    the caller continued to submit. Above all, pending tasks cost memory.
 
     Needs: when tasks were submitted and began.
     """

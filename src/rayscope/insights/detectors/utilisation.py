@@ -16,14 +16,16 @@ from rayscope.insights.replay.program import CALL, CREATION, NORMAL
 from rayscope.insights.replay.recorded import Ints, Texts
 from rayscope.insights.spans import most_at_once, union_of
 
-#: GPUs with at least this average use, %, are not idle.
+#: GPUs with at least this average utilization, in %, are not idle.
 _MIN_BUSY_PERCENT = 20.0
-#: Minimum number of samples for an average, among those taken while a GPU was reserved.
+#: Minimum number of samples for an average. Only samples taken while a GPU was reserved count.
 _GPU_MIN_SAMPLES = 3
 
 
 class _Reservations(NamedTuple):
-    """Columns: the node, the begin and end, the number of GPUs, and the name of the task or actor."""
+    """Reservations of GPUs as columns: the node, the start and end, the number of GPUs, and the name of the
+    function or of the class of actors.
+    """
 
     node: Ints
     begin: Ints
@@ -33,11 +35,12 @@ class _Reservations(NamedTuple):
 
 
 class GpuIdle:
-    """GPUs are reserved and compute little.
+    """GPUs are reserved but compute little.
 
-    Limits: busy for less than 20 % on average, over 3 samples or more while they were reserved.
+    Limits: the GPUs of a node are less than 20 % busy on average, over at least 3 samples taken while they
+    were reserved.
 
-    Needs: Ray's GPU metrics, from the job's time.
+    Needs: Ray's GPU metrics for the time when the job ran.
     """
 
     kind = "gpu_idle"
@@ -92,7 +95,7 @@ class GpuIdle:
 
 
 def _half_gpus(held: _Reservations, places: Ints, name: str) -> float:
-    """Half of the GPUs that each task or actor reserves, so that twice as many share them."""
+    """Half of the GPUs that one task or actor reserves, so that twice as many can share them."""
     of_name = places[held.name.codes[places] == held.name.values.index(name)]
     return round(float(held.gpus[of_name].max()) / 2, 3)
 
@@ -120,7 +123,7 @@ def _reservations(facts: Facts) -> _Reservations:
 
 
 def _percents(points: Points, begins: Ints, ends: Ints, gpus: Any) -> list[float]:
-    """The use of a node's reserved GPUs at each sample, %; 100 means that all are busy."""
+    """The utilization of a node's reserved GPUs at each sample, %; 100 means that all of them are busy."""
     times, changes = np.concatenate([begins, ends]), np.concatenate([gpus, -gpus])
     order = np.lexsort((changes, times))
     reserved = np.append(0.0, np.cumsum(changes[order]))
@@ -132,22 +135,23 @@ def _percents(points: Points, begins: Ints, ends: Ints, gpus: Any) -> list[float
     ]
 
 
-#: The head node's CPUs count as full from this use on, %.
+#: At or above this CPU utilization, in %, the head node counts as full.
 _HEAD_FULL_PERCENT = 95.0
 #: The head node must be full in more than this share of the samples.
 _MIN_FULL_SHARE = 0.5
-#: The average CPU use of the other nodes must be below this, %.
+#: The average CPU utilization of the other nodes must be below this, in %.
 _MAX_OTHERS_PERCENT = 50.0
-#: Minimum number of samples for a judgment.
+#: With fewer samples of the head node than this, it is not judged.
 _HEAD_MIN_SAMPLES = 3
 
 
 class HeadOverloaded:
     """The head node's CPUs are all busy for most of the job while the other nodes are idle.
 
-    Limits: 95 % or more in most samples, 3 at least, while the others are below 50 % on average.
+    Limits: the head node's CPUs are at least 95 % busy in more than half of the samples, of which there are
+    at least 3, while those of the other nodes are less than 50 % busy on average.
 
-    Needs: two nodes or more, and their CPU metric from the job's time.
+    Needs: two nodes or more, and their CPU metric for the time when the job ran.
     """
 
     kind = "head_overloaded"
@@ -161,7 +165,7 @@ class HeadOverloaded:
     doc = "configuring the head node of large clusters"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """The head node if it is overloaded. It is always the first of the nodes."""
+        """One finding if the head node, which is always the first of the nodes, is overloaded."""
         if len(facts.recorded.nodes) < 2:
             return
         series = facts.series("ray_node_cpu_utilization")
@@ -186,9 +190,9 @@ class HeadOverloaded:
 
 #: A reservation is about right if more than this share of it is used.
 _MAX_USED_SHARE = 0.5
-#: On nodes that are busier than this, %, more tasks at once would only take CPU from each other.
+#: On nodes that are busier than this, in %, additional tasks would only take CPU time from the others.
 _OVER_MAX_BUSY_PERCENT = 75.0
-#: Shorter waits, ns, are for a worker rather than for free CPUs.
+#: Waits shorter than this, in ns, are for a worker rather than for free CPUs.
 _MIN_WAIT_NS = 20_000_000
 #: Minimum number of calls that counts as a pattern.
 _OVER_MIN_CALLS = 4
@@ -201,10 +205,11 @@ class OverAskedCpus:
     """Tasks or actors reserve more CPUs than they use, while others wait for CPUs.
 
     Limits: they reserve more than one CPU each (one is Ray's default for tasks), and use less than half of
-    the reserved CPU time in at least 4 calls. Tasks wait for CPUs for 5 % of the job, and the CPUs of the
-    nodes are at most 75 % busy.
+    the reserved CPU time in at least 4 calls. Other tasks wait for CPUs for at least 5 % of the job's time,
+    and the CPUs of the nodes are at most 75 % busy.
 
-    Needs: the tracer in the workers, for their CPU time, and the CPU metric of the nodes from the job's time.
+    Needs: the tracer in the workers, for their CPU time, and the CPU metric of the nodes for the time when
+    the job ran.
     """
 
     kind = "over_asked_cpus"
@@ -264,21 +269,23 @@ def _waits(facts: Facts) -> tuple[Ints, Ints]:
     return a.pending[waited], until[waited]
 
 
-#: About one core while busy. Python's global lock lets one thread compute at a time.
+#: Minimum and maximum number of cores in use, while busy, that count as about one core. Python's global
+#: interpreter lock lets only one thread compute at a time.
 _ONE_CORE_RANGE = (0.7, 1.2)
-#: On nodes that are busier than this, %, other processes may have kept it from using more cores.
+#: On nodes that are busier than this, in %, other processes may have kept the actor from using more cores.
 _ONE_CORE_MAX_BUSY_PERCENT = 75.0
-#: Below this share of the job's time the work is too short to matter.
+#: Work that takes less than this share of the job's time is too short to matter.
 _MIN_SHARE = 0.1
 
 
 class SingleCoreActor:
     """An actor or task with several CPUs or threads computes on about one core.
 
-    Limits: it uses 0.7 to 1.2 cores while it is busy, for a tenth of the job or longer, and reserves at least
-    2 CPUs or runs 2 calls at once; its node's CPUs are less than 75 % busy.
+    Limits: it uses 0.7 to 1.2 cores while it is busy, which is at least a tenth of the job's time. It
+    reserves at least 2 CPUs or runs at least 2 calls at once. The CPUs of its node are less than 75 % busy.
 
-    Needs: the tracer in the workers, for their CPU time, and the CPU metric of the nodes from the job's time.
+    Needs: the tracer in the workers, for their CPU time, and the CPU metric of the nodes for the time when
+    the job ran.
     """
 
     kind = "single_core_actor"
@@ -312,7 +319,7 @@ class SingleCoreActor:
                 min(facts.duration_ns, round(use.busy_ns * (1 - 1 / parts))),
                 function=use.function,
                 actor_class=use.actor_class,
-                # With one CPU each, more of them can run at once.
+                # With one CPU each, more tasks can run at once.
                 changes=(Change("num_cpus", use.name, 1.0),) if use.cpus >= 2 and not use.is_actor else (),
                 confidence="medium",
                 numbers={
@@ -328,13 +335,13 @@ class SingleCoreActor:
             )
 
 
-#: Calls that use this many times their reservation run several threads, ...
+#: Calls that use at least this many times the CPUs that they reserve run several threads ...
 _UNDER_MIN_RATIO = 1.5
-#: ... if they also use this many cores more than they reserve.
+#: ... if they also use at least this many cores more than they reserve.
 _MIN_EXTRA_CORES = 0.4
-#: A node is overcommitted if its tasks use this share of its CPUs, ...
+#: A node is overcommitted if its tasks use at least this share of its CPUs ...
 _FULL_SHARE = 0.7
-#: ... or if its CPUs are this busy, %.
+#: ... or if its CPUs are at least this busy, in %.
 _UNDER_FULL_PERCENT = 90.0
 #: Minimum number of calls that counts as a pattern.
 _UNDER_MIN_CALLS = 2
@@ -343,9 +350,9 @@ _UNDER_MIN_CALLS = 2
 class UnderAskedCpus:
     """Tasks or actors use more CPUs than they reserve, on a node whose CPUs are all busy.
 
-    Limits: 2 calls of a task, or of an actor that requests CPUs, use 1.5 times what they reserve and 0.4
-    cores more. At least 2 tasks run at once on the node, and meanwhile its tasks use 70 % of its CPUs, or
-    these are 90 % busy.
+    Limits: at least 2 calls of a function, or of actors that request CPUs, use at least 1.5 times the CPUs
+    that they reserve, and at least 0.4 cores more. At least 2 tasks run at once on the node. Meanwhile, its
+    tasks use at least 70 % of its CPUs, or its CPUs are at least 90 % busy.
 
     Needs: the tracer in the workers, for their CPU time.
     """
@@ -380,7 +387,8 @@ class UnderAskedCpus:
             used = int(a.cpu_ns[rows].sum())
             excess = round(used * (1 - use.cpus / most))
             yield Finding(
-                # At most, other tasks lost the CPU time beyond the reservation, spread over all CPUs.
+                # The CPU time beyond the reservation, spread over all CPUs, is the most that other tasks can
+                # have lost.
                 min(union_of(begin[rows], end[rows]), round(excess / max(1.0, cpus))),
                 function=use.function,
                 actor_class=use.actor_class,
@@ -403,7 +411,7 @@ def _is_too_much(use: Use, used_cores: float) -> bool:
 
 
 def _full_nodes(facts: Facts, use: Use, percents: Mapping[int, float]) -> set[int]:
-    """The nodes that were overcommitted while they ran some of the calls."""
+    """The nodes that were overcommitted while they ran calls of ``use``."""
     a, (begin, end) = facts.attempts, facts.held
     full = set()
     for node in np.unique(a.node[use.rows]).tolist():
@@ -419,10 +427,10 @@ def _full_nodes(facts: Facts, use: Use, percents: Mapping[int, float]) -> set[in
     return full
 
 
-#: Each worker that runs at the same time as others must be started once. This many times as many starts are
-#: too many.
+#: Minimum ratio of worker starts to workers that run at once for a finding. A ratio of 1 is normal, because
+#: each of these workers must be started once.
 _STARTUP_MIN_RATIO = 3
-#: Fewer starts than this are negligible.
+#: Fewer worker starts than this are negligible.
 _MIN_STARTS = 8
 #: The sketch for jobs that already have a single runtime environment.
 _REUSE = (
@@ -434,7 +442,7 @@ _REUSE = (
 class WorkerStartup:
     """Many more workers are started than run at once, because of runtime environments or short bursts.
 
-    Limits: at least 8 attempts waited for a worker to start, three times as many as ran at once.
+    Limits: at least 8 attempts waited for a worker to start, and at least three times as many as ran at once.
 
     Needs: the starts of workers, which Ray records.
     """
@@ -450,7 +458,7 @@ class WorkerStartup:
     doc = "environment dependencies"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """One finding if workers were started too often."""
+        """One finding if too many workers were started."""
         a = facts.attempts
         waits = np.flatnonzero((a.starting >= 0) & (a.starting < a.given) & (a.kind != CALL))
         if len(waits) < _MIN_STARTS:

@@ -34,7 +34,7 @@ from rayscope.insights.replay.recorded import LARGE_BYTES, Recorded
 from rayscope.tracer.limits import MAX_OBJECTS
 from rayscope.views.critical_path.compute import SLACK_NS
 
-#: Tasks that a task submitted later than this after its end, ns, were submitted by one of its threads.
+#: Tasks that a task submitted more than this after its end, in ns, were submitted by one of its threads.
 _THREAD_NS = 5_000_000
 #: Fetching a small value takes about this long, in ns.
 _LATENCY_NS = 1_000_000
@@ -44,7 +44,8 @@ DRIVER = "driver"
 
 def build(recorded: Recorded) -> Programs:
     """The programs of all attempts, the driver, and threads."""
-    # Programs do not refer to the copy, whose lists take a gigabyte for a million attempts.
+    # The programs do not refer to this copy of the record, so it is freed: its lists take a gigabyte for a
+    # million attempts.
     return _Builder(cut(recorded)).build()
 
 
@@ -55,7 +56,7 @@ class _Builder:
         self._programs = Programs()
         firsts = recorded.first_rows.tolist()
         self._rows = [range(first, end) for first, end in itertools.pairwise(firsts)]
-        # An actor exists from its first creation on, whatever its restarts do.
+        # An actor exists from its first creation on, regardless of restarts.
         lasting = [rows[0] if self._attempts.kind[rows[0]] == CREATION else rows[-1] for rows in self._rows]
         #: When the value of each task became known.
         self._known = [self._attempts.ended[row] for row in lasting]
@@ -68,7 +69,7 @@ class _Builder:
         self._children = Children(recorded)
         #: When each wait of a program ended.
         self._ends_of_waits: dict[int, int] = {}
-        #: The begin and end of the runs of the driver and of threads, and the thread's run of each row that
+        #: The start and end of the runs of the driver and of threads, and the run of each row's thread if it
         #: has one.
         self._spans: dict[int, tuple[int, int]] = {}
         self._threads: dict[int, int] = {}
@@ -107,7 +108,7 @@ class _Builder:
         p, recorded = self._programs, self._recorded
         demands = [*recorded.demands, *(actor.resources for actor in recorded.actors)]
         demands += [bundle for group in recorded.groups for bundle in group.bundles]
-        # Nothing can have waited for a resource that no node ever had.
+        # Ignore resources that no node ever had, because no attempt that ran can have waited for them.
         had = {name for node in recorded.nodes for name in node.resources} or {
             n for demand in demands for n in demand
         }
@@ -184,7 +185,7 @@ class _Builder:
         return needed
 
     def _had_arguments(self, row: int) -> int:
-        """The latest time at which an attempt had its arguments."""
+        """The latest time by which an attempt must have had its arguments."""
         a = self._attempts
         return a.pending[row] if a.pending[row] > a.created[row] else a.start[row]
 
@@ -192,9 +193,7 @@ class _Builder:
         return self._attempts.yielded[self._rows[task][-1]] >= 0
 
     def _yield(self, task: int, index: int, by: int) -> int:
-        """The signal for a generator's item, no later than ``by``. Items that nothing waited for are
-        spread evenly.
-        """
+        """The signal for an item of a generator. The item is yielded no later than ``by``."""
         row = self._rows[task][-1]
         begin, end = self._attempts.yielded[row], self._attempts.returned[row]
         known = self._yielded.get((task, index))
@@ -206,7 +205,9 @@ class _Builder:
         return signal
 
     def _correct_ends(self, arguments: list[tuple[int, ...]]) -> None:
-        """Correct the times at which values were ready: no later than a task that needed them continued."""
+        """Correct the times at which values became ready, to no later than when a task that needed them
+        continued.
+        """
         attempts, known = self._attempts, self._known
         for task, needed in enumerate(arguments):
             row = self._rows[task][0]
@@ -301,7 +302,9 @@ class _Builder:
             last[key] = row
 
     def _run_of(self, task: int, at: int) -> int:
-        """The run that represents a task at a time: one of its attempts, or a thread that outlived it."""
+        """The run that represents a task at a time: one of its attempts, or a thread that outlived the
+        attempt.
+        """
         p, a = self._programs, self._attempts
         driver = p.roots[0]
         if task < 0:
@@ -331,8 +334,9 @@ class _Builder:
         self._mark_groups()
 
     def _mark_groups(self) -> None:
-        """Let the submitter of a placement group's first task create and remove the group. Its real creator
-        is not recorded, and if the driver created it, a wait of the driver could delay the creation forever.
+        """Let the submitter of a placement group's first task create and remove the group, because the real
+        creator is not recorded. If this were always the driver, a wait of the driver could delay the creation
+        forever.
         """
         a = self._attempts
         submitters: dict[int, int] = {}
@@ -345,7 +349,9 @@ class _Builder:
                     self._marks[run].append((time, order, step, number))
 
     def _mark_ends_of_actors(self) -> None:
-        """Let the creator of an actor kill it when it no longer needed the actor's resources."""
+        """Let the creator of an actor kill it at its recorded end, so that the actor's resources are
+        released.
+        """
         a, p = self._attempts, self._programs
         for row, kind in enumerate(a.kind):
             if kind != CREATION or a.number[row] or a.actor[row] < 0:
@@ -386,7 +392,8 @@ class _Builder:
         """The signal of an object that was ready at the end of a task's wait, or -1."""
         ended = self._known[task]
         row = self._rows[task][0]
-        # Tasks that a thread submitted meanwhile are submitted afterwards in the program.
+        # A thread may have submitted tasks during the wait. The program submits them after it, so it cannot
+        # wait for them.
         if self._attempts.created[row] > (wait.begin if self._attempts.parent[row] == by else wait.end):
             return -1
         if index > 1 and self._is_generator(task) and (ended < 0 or ended > wait.end):
@@ -418,7 +425,7 @@ class _Builder:
         removed = max(0, len(loop.ends) - max(wait.objects, len(named)))
         needed = removed + max(1, wait.ready)
         if wait.ready == 0:
-            # Objects that ended before the wait are not those that it waited for.
+            # The call timed out, so it waited for more objects than were ready by its end.
             needed = max(needed, bisect.bisect_right(loop.ends, wait.end) + 1)
         made = Wait((), counter=loop.counter, needed=needed)
         there = loop.ends[made.needed - 1] if made.needed <= len(loop.ends) else _FOREVER
@@ -432,13 +439,15 @@ class _Builder:
         return {self._attempts.function[self._rows[one][0]] for one, _ in wait.named}
 
     def _add_unnamed(self, task: int, wait: record.Wait) -> None:
-        """Add objects that a large wait did not name, assuming that they come from the same functions."""
+        """Add the objects that a large wait did not name, assuming that the same functions created them."""
         if wait.objects > len(wait.named) and wait.named:
             like = self._children.last(task, self._functions_of(wait), wait.begin, wait.objects)
             wait.named = list(dict.fromkeys([*wait.named, *((one, 1) for one in like)]))
 
     def _sum_wait(self, run: int, task: int, wait: record.Wait) -> Wait:
-        """The sum of many short calls: it waits at its end for the children that ended during the wait."""
+        """One wait that stands for many short calls: it waits at its end for the children that ended during
+        the calls.
+        """
         signals = tuple(
             one
             for one in self._children.between(task, wait.begin, wait.end, self._known)
@@ -484,8 +493,8 @@ class _Loop:
         self._programs = programs
         self.counter = programs.counters
         programs.counters += 1
-        #: When each object became ready, and these times in ascending order. Objects that never did come
-        #: last.
+        #: When each object became ready, and these times in ascending order. Objects that never became ready
+        #: come last.
         self.known: dict[tuple[int, int], int] = {}
         self.ends: list[int] = []
         #: The objects named by the last call, and when it ended.
@@ -499,7 +508,7 @@ class _Loop:
         )
 
     def add(self, item: tuple[int, int], signal: int, known: int) -> None:
-        """Count an object."""
+        """Add an object to the loop's counter."""
         if item not in self.known and self._programs.counted_by[signal] < 0:
             self.known[item] = known if known >= 0 else _FOREVER
             bisect.insort(self.ends, self.known[item])

@@ -38,8 +38,8 @@ class BadChange(RayscopeError):
 
 
 class Change(NamedTuple):
-    """A change of one kind (see :data:`_KINDS`). ``name``: the function or class; ``amount``: the new or
-    additional number.
+    """A change of one kind (see :data:`_KINDS`). ``name``: the function or class; ``amount``: the new number,
+    or how much is added.
     """
 
     kind: str
@@ -57,7 +57,7 @@ def apply_changes(base: Programs, changes: Sequence[Change]) -> Programs:
 
 
 def runs_of(programs: Programs, name: str) -> list[int]:
-    """The runs of a function. Raises BadChange."""
+    """The runs of a function. Raises BadChange if the job has no such function."""
     numbers = {number for number, function in enumerate(programs.functions) if function == name}
     found = [run for run, function in enumerate(programs.function) if function in numbers]
     if not found:
@@ -122,7 +122,9 @@ def _no_retries(p: Programs, change: Change) -> None:
 
 
 def _leave_out_calls(p: Programs, run: int, last: int) -> None:
-    """Take calls that only earlier attempts submit out of the order of calls, so that none waits for them."""
+    """Remove the calls that only earlier attempts submit from the order of calls, so that no call waits for
+    them.
+    """
     kept = {number for step, number in p.steps_of(last) if step == SUBMIT}
     while run != last:
         for step, call in p.steps_of(run):
@@ -226,7 +228,7 @@ def _actors(p: Programs, change: Change) -> None:
 
 
 def _pull_forward(p: Programs, run: int, calls: set[int], by: int) -> None:
-    """Let a caller that submits a call whenever another one is ready keep ``by`` more of them in flight."""
+    """Let a caller that submits a call whenever an earlier one is ready keep ``by`` more calls in flight."""
     steps = p.steps_of(run)
     places = [at for at, (step, number) in enumerate(steps) if step == SUBMIT and number in calls]
     first = next((at for at in places if any(_is_paced(p, one) for one in steps[places[0] : at])), None)
@@ -342,7 +344,8 @@ def _submit_batches(p: Programs, by: int, batches: list[list[int]]) -> None:
         and steps[at - 1][1] in batch_of
         and steps[at + 1][1] in batch_of
     ]
-    # The time between two submissions is their cost. Anything beyond that is the program's own work.
+    # The usual time between two submissions is the cost of submitting. Anything beyond that is the program's
+    # own work.
     usual = min(int(statistics.median(gaps)), _SUBMIT_NS) if gaps else 0
     for batch in batches:
         _merge(p, batch)

@@ -25,7 +25,9 @@ class Children:
         self._by_end: dict[int, tuple[list[int], list[int]]] = {}
 
     def next(self, task: int, functions: set[int], until: int) -> list[int]:
-        """The tasks of some functions submitted by ``until``, without those that earlier calls returned."""
+        """The children of some functions that were submitted no later than ``until``, without those that
+        earlier calls returned.
+        """
         found: list[int] = []
         for key in ((task, function) for function in functions):
             tasks, times = self._of_function.get(key, ([], []))
@@ -34,7 +36,7 @@ class Children:
         return found
 
     def last(self, task: int, functions: set[int], until: int, count: int) -> list[int]:
-        """The last ``count`` tasks of some functions submitted by ``until``."""
+        """The last ``count`` children of some functions that were submitted no later than ``until``."""
         found: list[int] = []
         for function in functions:
             tasks, times = self._of_function.get((task, function), ([], []))
@@ -43,7 +45,7 @@ class Children:
         return sorted(found)[-count:]
 
     def between(self, task: int, begin: int, end: int, known: list[int]) -> list[int]:
-        """The tasks whose value became known after ``begin``, and at ``end`` at the latest. ``known``: when
+        """The children whose values became known after ``begin`` and no later than ``end``. ``known``: when
         the value of each task became known.
         """
         if task not in self._by_end:

@@ -16,7 +16,7 @@ def cut(recorded: Recorded) -> Recorded:
     wait, so that the job is replayed as it was just before the signal.
     """
     a, end = recorded.attempts, _end(recorded)
-    # The end of a cut-off attempt is that of its job or worker, which is later.
+    # The recorded end of a cut-off attempt is that of its job or worker, which is too late.
     has_no_end: Bools = (a.returned < 0) | a.state.equals("CUT_OFF")
     is_open = has_no_end & (a.ran > 0) & (a.start >= 0) & (a.start <= end)
     attempts = dataclasses.replace(

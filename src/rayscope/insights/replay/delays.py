@@ -16,9 +16,9 @@ import numpy as np
 from rayscope.insights.replay.program import CALL, CREATION, NORMAL, UNLIMITED
 from rayscope.insights.replay.recorded import LARGE_BYTES, Recorded
 
-#: A start that took longer than this, ns, may have waited for resources.
+#: A task whose start took longer than this, in ns, may have waited for resources.
 _MIN_LONG_NS = 20_000_000
-#: A task on an idle worker starts about this much later, in ns.
+#: A task that gets an idle worker starts about this much later, in ns.
 _USUAL_NS = 2_000_000
 #: No worker starts faster than this, in ns.
 FASTEST_START_NS = 50_000_000
@@ -30,8 +30,8 @@ class Delays(NamedTuple):
     """Delays of each attempt in ns, as in :class:`Programs`. ``slots``: how many calls each actor runs at
     once.
 
-    ``starts``: for each node, the time to start each worker that a task had to wait for, and then its time to
-    load code. ``idle``: the number of workers that were there before.
+    ``starts``: for each node, the workers that tasks had to wait for, each with the time to start it and then
+    to load code. ``idle``: for each node, the number of workers that were already there.
     """
 
     lead: list[int]
@@ -44,7 +44,9 @@ class Delays(NamedTuple):
 
 
 def measure(recorded: Recorded, ready: list[int]) -> Delays:
-    """The delays of all attempts that began. ``ready``: when each was submitted and had its arguments."""
+    """Measure the delays of all attempts that began. ``ready``: when each had been submitted and had its
+    arguments.
+    """
     attempts = recorded.lists
     rows = len(attempts.task)
     delays = Delays([0] * rows, [0] * rows, [0] * rows, [0] * rows, [1] * len(recorded.actors), {}, {})
@@ -130,7 +132,7 @@ def _split_off_starts(recorded: Recorded, fresh: list[int], delays: Delays) -> N
             ready[node].append(given)
         else:
             delays.idle[node] = delays.idle.get(node, 0) + 1
-    # Some workers started too late to be used.
+    # Add the workers that started too late to be used.
     loads = [loading for *_, loading in starts]
     usually = int(np.median(loads)) if loads else 0
     for node, launch, started in recorded.unused_workers:
@@ -145,7 +147,7 @@ def _launched(recorded: Recorded, row: int) -> int:
 
 
 class Reserved:
-    """The free CPUs of each node over time."""
+    """The number of free CPUs of each node over time."""
 
     def __init__(self, recorded: Recorded) -> None:
         a, waits = recorded.attempts, recorded.waits
@@ -179,7 +181,7 @@ class Reserved:
             self._free[node] = self._total.get(node, float("inf")) + np.cumsum(change[order])
 
     def free_at(self, node: int, times: list[int]) -> list[float]:
-        """The free CPUs of a node at some times."""
+        """The number of free CPUs of a node at each of ``times``."""
         whole = self._total.get(node, float("inf"))
         if node not in self._times:
             return [whole] * len(times)
@@ -187,7 +189,9 @@ class Reserved:
         return [float(one) for one in free[np.searchsorted(self._times[node], times, "right")]]
 
     def free_since(self, row: int, since: int, until: int) -> int:
-        """Since when (at least ``since``) a node had continuous capacity for an attempt until it came."""
+        """The time, no earlier than ``since``, from which a node always had enough free CPUs for an attempt,
+        up to ``until``.
+        """
         node, needs = self._node[row], self._needs[row]
         if not needs or node not in self._times:
             return since
@@ -249,8 +253,8 @@ def _of_calls(recorded: Recorded, ready: list[int], delays: Delays) -> None:
 
 
 def _slots(recorded: Recorded, rows: list[int], ready: list[int]) -> int:
-    """How many calls an actor runs at once: the maximum observed number if others had to wait at that time,
-    else unlimited.
+    """How many calls an actor can run at once: the maximum number observed. It is unlimited if that number is
+    more than 1 and no further calls had to wait while it was reached.
     """
     attempts = recorded.lists
     running: list[int] = []

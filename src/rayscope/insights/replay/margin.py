@@ -1,8 +1,8 @@
 """Estimates the error of a predicted saving from the job's own record.
 
 A real run differs from its replay for three reasons. The replay simplifies, which its calibration shows only
-in part. The unchanged replay may be off. And Ray needs more or less time for the same work, especially on a
-busy machine.
+in part. The unchanged replay may differ from the record. And Ray may need more or less time for the same
+work, especially on a busy machine.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from rayscope.insights.replay.program import Programs
 
-#: The error that remains when a replay is exact, as a share of the saving. With it, ranges held the measured
-#: saving of 9 of 10 changes in ``benchmarks/whatif.py``.
+#: The error of a saving that remains even if the unchanged replay is exact, as a share of the saving. With
+#: this value, the ranges contained the measured savings of 9 of 10 changes in ``benchmarks/whatif.py``.
 MODEL_ERROR = 0.2
 
 
@@ -34,7 +34,8 @@ def with_slower_ray(programs: Programs) -> Programs:
 
 
 def saving_range(saving_ns: int, error: float, ray_ns: int, recorded_ns: int) -> tuple[int, int]:
-    """The minimum and maximum saving of a change, ns. A change that saves time has no range below zero.
+    """The minimum and maximum saving of a change, ns. The range of a change that saves time does not go below
+    zero.
 
     ``error``: the relative error of the calibration. ``ray_ns``: how much a slower Ray delays the job.
     ``recorded_ns``: how long the job took, which is the most that can be saved.

@@ -1,4 +1,6 @@
-"""Finds the critical path of a replay, going back from the end of the driver to what each run waited for."""
+"""Finds the critical path of a replay, going back from the end of the driver through the runs that each run
+waited for.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ class Link(NamedTuple):
 
 
 def critical_path(programs: Programs, replayed: Replayed) -> list[Link]:
-    """The path in the order of time. Stretches with unknown causes are left out."""
+    """The critical path in the order of time. Stretches with unknown causes are left out."""
     waits: dict[int, list[Blocked]] = defaultdict(list)
     for blocked in replayed.blocked:
         waits[blocked.run].append(blocked)

@@ -1,6 +1,6 @@
 """The input of the simulation: each attempt is a program of steps, in flat lists of integers.
 
-Times and durations are in ns; times count from the begin of the job. Amounts of resources are in
+Times and durations are in ns; times count from the start of the job. Amounts of resources are in
 ten-thousandths, as in Ray. -1 means none wherever a number refers to something.
 """
 
@@ -26,24 +26,24 @@ CREATION = 1
 CALL = 2
 #: Kind of a run that needs neither resources nor an actor: a driver or a thread.
 FREE = 3
-#: Kinds of steps. END has no argument.
+#: Kind of a step: the end of a program. It has no argument.
 END = 0
-#: Its argument is a duration, in ns.
+#: Kind of a step: compute. Its argument is the duration, in ns.
 COMPUTE = 1
-#: Its argument is a run.
+#: Kind of a step: submit a run, which is its argument.
 SUBMIT = 2
-#: Its argument is a wait.
+#: Kind of a step: block in a wait, which is its argument.
 WAIT = 3
-#: Its argument is a signal.
+#: Kind of a step: set a signal, which is its argument.
 YIELD = 4
-#: Its argument is an actor.
+#: Kind of a step: kill an actor, which is its argument.
 KILL = 5
-#: Its argument is a placement group.
+#: Kind of a step: reserve a placement group, which is its argument.
 RESERVE = 6
-#: Its argument is a placement group.
+#: Kind of a step: remove a placement group, which is its argument.
 REMOVE = 7
 
-#: How many calls an actor without a limit runs at once.
+#: The number of calls that an actor without a limit runs at once.
 UNLIMITED = 1 << 30
 
 
@@ -127,9 +127,9 @@ class Programs:
     nodes: list[list[int]] = field(default_factory=list)
     node_from: list[int] = field(default_factory=list)
     node_until: list[int] = field(default_factory=list)
-    #: For each node: its workers at the begin; how long each further one takes to start, and then to load
-    #: code for its first task; and how many can start at once. ``usual_start`` applies after the last of
-    #: these.
+    #: For each node: its workers at the start; how long each further one takes to start, and then to load
+    #: code for its first task; and how many can start at once. ``usual_start`` applies to further workers
+    #: after these.
     idle_workers: list[int] = field(default_factory=list)
     worker_starts: list[list[tuple[int, int]]] = field(default_factory=list)
     start_slots: list[int] = field(default_factory=list)
@@ -172,7 +172,7 @@ class Programs:
         return self.signals - 1
 
     def add_steps(self, steps: list[tuple[int, int]]) -> int:
-        """Add a program. Returns the index of its first step."""
+        """Add the steps of a program. Returns the index of the first one."""
         first = len(self.step)
         self.step.extend(step for step, _ in steps)
         self.number.extend(number for _, number in steps)
@@ -192,7 +192,7 @@ class Programs:
         return found
 
     def own_ns(self, run: int) -> int:
-        """How long a run computes by itself, ns."""
+        """How long a run itself computes, ns."""
         if self.first[run] < 0:
             return self.alone[run]
         return sum(number for step, number in self.steps_of(run) if step == COMPUTE)

@@ -38,19 +38,21 @@ from rayscope.storage.sql.jobs import longest_job
 from rayscope.tracer.limits import MAX_WAITED
 from rayscope.views.critical_path.compute import SLACK_NS
 
-#: Running jobs that are evaluated at a time.
+#: Maximum number of running jobs that are evaluated at a time.
 _MAX_JOBS = 10
 _KINDS = {"ACTOR_CREATION_TASK": CREATION, "ACTOR_TASK": CALL}
 #: Columns of :class:`Attempts` that are times.
 _TIMES = ("created", "pending", "given", "start", "returned", "ended", "starting", "yielded")
-#: Columns of :class:`Attempts` that are texts.
+#: Columns of :class:`Attempts` that are strings.
 _TEXTS = ("state", "error", "code", "call_site", "environment")
 #: More objects than any wait can have.
 _UNCOUNTED = 2**31
 
 
 def find_job(file: SessionFile, job: str | None, last_ns: int) -> tuple[str, int]:
-    """The requested job, or the longest one that ran tasks, and its number of attempts. Raises NotFound."""
+    """The ID of the requested job, or of the longest one that ran tasks, and its number of attempts. Raises
+    NotFound.
+    """
     with file.reader() as reader:
         job = job or longest_job(reader, last_ns)
         attempts = sql.count_attempts(reader, job) if job else 0
@@ -68,7 +70,7 @@ def running_jobs(file: SessionFile, max_attempts: int) -> list[str]:
 
 
 def script(file: SessionFile, job: str) -> str:
-    """The script of a job's driver, "" if unknown."""
+    """The script of a job's driver, or "" if unknown."""
     with file.reader() as reader:
         return script_name(sql.read_entrypoint(reader, job))
 
@@ -108,7 +110,7 @@ def read(file: SessionFile, job: str, until_ns: int = 0) -> Recorded:
 
 
 class _Reader:
-    """Converts tables to columns: tasks become numbers, and times count from the begin of the job."""
+    """Converts tables to columns: tasks become numbers, and times count from the start of the job."""
 
     def __init__(self, job: str, driver: dict[str, Any], attempts: pa.Table) -> None:
         self._job = job
@@ -134,7 +136,7 @@ class _Reader:
         self._begin = min(known_begins)
 
     def _tasks_of(self, keys: Any) -> Ints:
-        """The numbers of tasks; -1 for unknown tasks."""
+        """The numbers of the tasks with the given keys; -1 for unknown tasks."""
         if not len(self._keys):
             return np.full(len(keys), -1, dtype=np.int64)
         places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
@@ -178,7 +180,7 @@ class _Reader:
 
     def _fetched_bytes(self, number: Ints, table: pa.Table) -> Ints:
         """The bytes of the arguments that each attempt fetched."""
-        # Tasks and attempts are numbered from 0 on, so that one number can identify both.
+        # Tasks and attempts are numbered from 0 on, so one number can identify an attempt of a task.
         most = int(number.max(initial=0)) + 1
         keys = self._task * most + number
         wanted = self._tasks_of(_numbers(table, "task", np.uint64)) * most + _numbers(table, "attempt")
@@ -199,7 +201,7 @@ class _Reader:
         actors: list[tuple[Any, ...]],
         groups: list[tuple[Any, ...]],
     ) -> Recorded:
-        """The record without open waits, sendings and risks."""
+        """The record, still without open waits, waits for placement groups, sendings and risks."""
         table, driver = self._table, self._driver
         node_ids = [node[0] for node in nodes]
         worker_ids, actor_ids = (_encoded(table, column)[0] for column in ("worker_id", "actor_id"))
@@ -256,7 +258,9 @@ class _Reader:
         )
 
     def _makers(self, table: pa.Table, column: str) -> Ints:
-        """The numbers of the tasks that made objects; BY_DRIVER or UNKNOWN for others."""
+        """The numbers of the tasks in a column; BY_DRIVER for the driver, and UNKNOWN for tasks that are not
+        recorded.
+        """
         keys = _numbers(table, column, np.uint64)
         found = self._tasks_of(keys)
         of_driver = np.where(keys == np.uint64(self._driver["task"]), BY_DRIVER, UNKNOWN)
@@ -440,10 +444,10 @@ def _numbers(table: pa.Table, column: str, kind: Any = np.int64, missing: int = 
 
 
 def _bounded_starts(starts: Ints, ends: Ints, workers: Ints, has_start: Bools) -> Ints:
-    """Starts of attempts. An unknown start is set no earlier than the previous end on the same worker.
+    """The starts of attempts. An unknown start is set no earlier than the previous end on the same worker.
 
-    If the start of a call is not recorded (yet), only its arrival at the worker is known, and there it may
-    have waited behind thousands of others. Workers that ran two calls at once are not changed.
+    If the start of a call is not recorded (yet), only its arrival at the worker is known, where it may have
+    waited behind thousands of other calls. Starts on workers that ran two calls at once are left unchanged.
     """
     order = np.lexsort((ends, workers))
     follows = (workers[order][1:] == workers[order][:-1]) & (workers[order][1:] >= 0)
@@ -461,14 +465,14 @@ def _flags(table: pa.Table, column: str) -> Bools:
 
 
 def _encoded(table: pa.Table, column: str) -> tuple[list[str], Ints]:
-    """The distinct texts of a column, and the index of each row's text; -1 for nulls."""
+    """The distinct strings of a column, and the index of each row's string; -1 for nulls."""
     encoded = table[column].combine_chunks().dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     return encoded.dictionary.to_pylist(), codes
 
 
 def _texts(table: pa.Table, column: str) -> Texts:
-    """A column of texts; "" means unknown."""
+    """A column of strings; "" means unknown."""
     values, codes = _encoded(table, column)
     return Texts(codes, values)
 
@@ -481,7 +485,7 @@ def _modules(table: pa.Table, functions: list[str]) -> list[str]:
 
 
 def _places(table: pa.Table, column: str, known: list[str]) -> Ints:
-    """For each row of a text column, the index of its text in ``known``; -1 if it is not there."""
+    """For each row of a column of strings, the index of its string in ``known``, or -1 if it is not there."""
     texts, numbers = _encoded(table, column)
     places = {text: place for place, text in enumerate(known)}
     of_text = np.array([*(places.get(text, -1) for text in texts), -1])
@@ -489,7 +493,7 @@ def _places(table: pa.Table, column: str, known: list[str]) -> Ints:
 
 
 def _places_of(known: Any, numbers: Any) -> Ints:
-    """The index of each number in ``known``, the last one if there are several; -1 if it is not there."""
+    """The index of each number in ``known`` (the last one if there are several), or -1 if it is not there."""
     if not len(known):
         return np.full(len(numbers), -1, dtype=np.int64)
     order = np.argsort(known, kind="stable")
@@ -498,7 +502,7 @@ def _places_of(known: Any, numbers: Any) -> Ints:
 
 
 def _start_slots(workers: list[tuple[Any, ...]], nodes: list[str]) -> dict[int, int]:
-    """The maximum number of workers that were observed to start at once, for each node."""
+    """For each node, the maximum number of workers that were observed to be starting at once."""
     found: dict[int, int] = {}
     starting: dict[int, list[int]] = {}
     for _, node_id, launched, started, _job in workers:
@@ -511,7 +515,7 @@ def _start_slots(workers: list[tuple[Any, ...]], nodes: list[str]) -> dict[int, 
 
 
 def _resources(text: Any) -> dict[str, float]:
-    """Parses resources from JSON. Those of a placement group get the names that they have on a node."""
+    """Parse resources from JSON. Resources of a placement group get the names that they have on a node."""
     try:
         parsed = json.loads(text) if isinstance(text, str) else text
     except ValueError:

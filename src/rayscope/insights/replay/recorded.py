@@ -1,4 +1,6 @@
-"""A job's record as columns, as far as replays need it. Times are ns since the begin; -1 means unknown."""
+"""The part of a job's record that replays need, as columns. Times are ns since the job began; -1 means
+unknown.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ import numpy.typing as npt
 
 #: The indexes of objects created by ``ray.put`` begin here.
 FIRST_PUT = 100_000_001
-#: Larger values are passed through the object store.
+#: Values larger than this, in bytes, are passed through the object store.
 LARGE_BYTES = 100_000
 #: Stands for the driver in place of a task's number.
 BY_DRIVER = -1
@@ -21,13 +23,15 @@ UNKNOWN = -2
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-#: A column of numbers: an array, or a list for loops that take one number at a time.
+#: A column of numbers: an array, or a list for loops that read one number at a time.
 Numbers = TypeVar("Numbers", Ints, list[int])
 
 
 @dataclass
 class Texts:
-    """A column of texts. ``values``: distinct texts; ``codes``: the index of each row's text, -1 for ""."""
+    """A column of strings. ``values``: the distinct strings; ``codes``: the index of each row's string, -1
+    for "".
+    """
 
     codes: Ints
     values: list[str]
@@ -37,7 +41,7 @@ class Texts:
         return self.values[place] if place >= 0 else ""
 
     def equals(self, *texts: str) -> Bools:
-        """Whether each row has one of some texts."""
+        """Whether the string of each row is one of ``texts``."""
         wanted = [place for place, value in enumerate(self.values) if value in texts]
         return np.isin(self.codes, [*wanted, -1] if "" in texts else wanted)
 
@@ -57,14 +61,14 @@ class Attempts(Generic[Numbers]):
 
     ``task``: tasks are numbered in the order of submission. ``parent``: a task or -1 (the driver, or a task
     that is not recorded). ``kind``: see :mod:`program`. ``given``: when it arrived at its worker; ``start``:
-    when its function began; ``returned``: when that returned; ``ended``: when its owner knew. ``starting``:
-    when its worker began to start, if it waited for that. ``loading`` and ``fetching``: how long it loaded
-    code and fetched its arguments before its start. ``yielded``: when a generator yielded its first value.
-    ``ran``: whether its function is known to have begun (1 or 0); ``start`` may be its arrival at the worker.
-    ``state`` and ``error`` (its type): Ray's names. ``cpu_ns``: the CPU time that it used. ``code``: Ray's
-    hash of the function's code; ``call_site``: where it was called; ``environment``: its runtime environment
-    as JSON. Texts are "" if unknown. ``returned_bytes``: the size of its first value; ``pid``: its worker's
-    process, -1 if unknown.
+    when its function began; ``returned``: when the function returned; ``ended``: when its owner was notified.
+    ``starting``: when its worker began to start, if it waited for a new worker. ``loading`` and ``fetching``:
+    how long it loaded code and fetched its arguments before its start. ``yielded``: when a generator yielded
+    its first value. ``ran``: whether its function is known to have begun (1 or 0); ``start`` may be its
+    arrival at the worker. ``state`` and ``error`` (its type): Ray's names. ``cpu_ns``: the CPU time that it
+    used. ``code``: Ray's hash of the function's code; ``call_site``: where it was called; ``environment``:
+    its runtime environment as JSON. Strings are "" if unknown. ``returned_bytes``: the size of its first
+    value; ``pid``: its worker's process, -1 if unknown.
     """
 
     task: Numbers = field(default_factory=no_numbers)
@@ -109,7 +113,7 @@ class Attempts(Generic[Numbers]):
         return f"{int(self.task_hi[row]):016x}{self.task_lo[row]}"
 
     def lists(self) -> Attempts[list[int]]:
-        """The same columns as lists, which are three times as fast if numbers are taken one at a time."""
+        """The same columns as lists, which are three times as fast when numbers are read one at a time."""
         columns = ((one.name, getattr(self, one.name)) for one in fields(self))
         return Attempts(
             **{
@@ -121,11 +125,12 @@ class Attempts(Generic[Numbers]):
 
 @dataclass
 class Wait:
-    """A span in which an attempt was blocked, and the objects that it named, as (task, index).
+    """A period when an attempt was blocked. ``named``: the objects that it is known to have waited for, as
+    (task, index).
 
     ``is_wait``: in ``ray.wait``. ``objects``: how many objects it waited for; ``ready``: how many were ready
-    at its end. ``summed_ns``: the total time blocked if it sums up several calls; -1 for a single call.
-    ``is_interrupted``: a signal ended it. ``is_group``: it waited for a placement group.
+    at its end. ``summed_ns``: the total time blocked if this is the sum of several calls; -1 for a single
+    call. ``is_interrupted``: a signal ended it. ``is_group``: it waited for a placement group.
     """
 
     begin: int
@@ -179,7 +184,7 @@ class Waits:
 
     @cached_property
     def _firsts(self) -> Ints:
-        """The index of each attempt's first wait, and the number of all waits."""
+        """The index of each attempt's first wait, and the total number of waits."""
         if not len(self.task):
             return np.zeros(1, dtype=np.int64)
         is_first = (np.diff(self.task, prepend=-2) != 0) | (np.diff(self.attempt, prepend=-1) != 0)
@@ -201,7 +206,7 @@ class Waits:
         return self._cache.get(key, [])
 
     def counts(self) -> Iterator[tuple[tuple[int, int], int]]:
-        """Each task and attempt with waits, and their number."""
+        """Each task and attempt that has waits, and the number of these."""
         return zip(self._places, np.diff(self._firsts).tolist(), strict=True)
 
     def all(self) -> dict[tuple[int, int], list[Wait]]:
@@ -272,7 +277,7 @@ class Passed:
 
     @cached_property
     def created_rows(self) -> Ints:
-        """The row of each object that a task or the driver put or returned."""
+        """One row for each object that a task or the driver put or returned."""
         rows = np.flatnonzero(((self.kind == PUT) | (self.kind == RETURN)) & (self.maker >= BY_DRIVER))
         return rows[np.unique(self.key[rows], return_index=True)[1]]
 
@@ -296,9 +301,9 @@ class Sending(NamedTuple):
 class Risk(NamedTuple):
     """An action of a task, or BY_DRIVER, that may do harm.
 
-    ``kind``: ``fork``; ``pickled_reference``, a reference that was pickled other than for a call, a result or
-    ``ray.put``; or ``data_issue``, an ``issue`` that Ray Data reported. ``place``: where in the code, or the
-    operator. ``times``: how often at least.
+    ``kind``: ``fork``; ``pickled_reference``, a reference that was pickled for anything other than a call, a
+    result or ``ray.put``; or ``data_issue``, an ``issue`` that Ray Data reported. ``place``: the place in the
+    code, or the operator. ``times``: the minimum number of times that it happened.
     """
 
     kind: str
@@ -311,7 +316,9 @@ class Risk(NamedTuple):
 
 @dataclass
 class Arguments:
-    """Objects that tasks were called with: ``made_by`` and ``index``. Those of one task are adjacent."""
+    """Objects that tasks were called with: the task that created each (``made_by``), and its ``index`` among
+    that task's objects. The arguments of one task are adjacent.
+    """
 
     task: Ints
     made_by: Ints
@@ -332,7 +339,7 @@ class Arguments:
 
 @dataclass
 class Node:
-    """The resources of a node, and when it began and ended. ``death``: why it died, "" if it did not."""
+    """The resources of a node, and when it began and ended. ``death``: why it died, or "" if it did not."""
 
     resources: dict[str, float]
     begin: int
@@ -344,8 +351,8 @@ class Node:
 
 @dataclass
 class Actor:
-    """An actor: its class, its resources, and when it began and ended (-1: not yet; never). ``death``: why it
-    died, "" if it did not.
+    """An actor: its class, its resources, and when it began (-1: not yet) and ended (-1: never). ``death``:
+    why it died, or "" if it did not.
     """
 
     class_name: str
@@ -387,11 +394,12 @@ class Recorded:
     ``driver``: when its driver began and ended, or the time of reading if it is still running. ``waits``:
     those that ended; ``open_waits``: the last wait of each attempt for which no end is recorded, because it
     is still open or ended with its task. ``last``: the end of the job's record. ``workers``: when each was
-    launched and had started, None if unknown; ``unused_workers``: node, launch and start of those that ran
-    nothing; ``start_slots``: how many workers each node started at once. ``groups``: the placement groups of
-    attempts; ``empty_groups``: the others; ``group_waits``: waits for any of them. ``passed``: the objects
-    that tasks created and used. ``sendings`` and ``risks``: in the order of time. ``modules``: the module
-    that defines each function, "" if unknown. ``begin_ns``: the origin of all times, ns since the epoch.
+    launched and had started, or None if unknown; ``unused_workers``: the node, launch and start of those that
+    ran nothing; ``start_slots``: the maximum number of workers that each node started at once. ``groups``:
+    the placement groups of attempts; ``empty_groups``: the others; ``group_waits``: waits for any of them.
+    ``passed``: the objects that tasks created and used. ``sendings`` and ``risks``: in the order of time.
+    ``modules``: the module that defines each function, "" if unknown. ``begin_ns``: the origin of all times,
+    ns since the epoch.
     """
 
     job_id: str
@@ -428,12 +436,14 @@ class Recorded:
 
     @cached_property
     def lists(self) -> Attempts[list[int]]:
-        """The attempts with lists as columns."""
+        """The attempts, with lists instead of arrays as columns."""
         return self.attempts.lists()
 
     @cached_property
     def first_rows(self) -> Ints:
-        """The first attempt of each task, and the number of all attempts. Attempts of a task are adjacent."""
+        """The row of the first attempt of each task, and the total number of attempts. The attempts of a task
+        are adjacent.
+        """
         return np.searchsorted(self.attempts.task, np.arange(self.tasks + 1))
 
     def rows_of_task(self, task: int) -> range:
@@ -446,7 +456,7 @@ class Recorded:
         a, waits = self.attempts, self.waits
         if not len(a):
             return np.full(len(waits.task), -1)
-        # Attempts of a task are numbered from 0 on, unless some are not recorded.
+        # Attempts of a task are numbered from 0 on, so the row can be computed unless some are not recorded.
         rows = np.minimum(self.first_rows[waits.task] + waits.attempt, len(a) - 1)
         found = np.where((a.task[rows] == waits.task) & (a.number[rows] == waits.attempt), rows, -1)
         for place in np.flatnonzero((found < 0) & (waits.task >= 0)):

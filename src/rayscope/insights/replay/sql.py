@@ -36,9 +36,9 @@ from rayscope.storage.sql.node_names import node_name
 
 _TASK = "hash({0}_hi, {0}_lo)"
 _WAIT = "hash(task_hi, task_lo, attempt, begin_ns)"
-#: Selects rows of a job: task IDs end with the job's number.
+#: SQL condition for rows of a job, whose task IDs end with the job's ID.
 _OF_JOB = "ends_with(task_lo, $job)"
-#: Selects objects of tasks of which at least one object is needed.
+#: SQL condition for all objects of the tasks of which at least one object is needed.
 _CHOSEN = "({0}_hi, {0}_lo) IN (FROM chosen)"
 
 
@@ -64,8 +64,8 @@ def _table(reader: duckdb.DuckDBPyConnection, sql: str, job: str) -> pa.Table:
 
 
 def read_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """The attempts of a job without drivers, in no particular order: sorting such wide rows in DuckDB takes
-    many times longer than sorting their keys in NumPy.
+    """The attempts of a job without drivers, in no particular order, because sorting such wide rows in DuckDB
+    takes many times longer than sorting their keys in NumPy.
     """
     return _table(
         reader,
@@ -192,8 +192,8 @@ ORDER BY begin_ns, end_ns""",
 
 
 def read_risks(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
-    """Actions of a job's tasks and driver that may do harm. ``place``: where in the code, or the operator for
-    an issue of Ray Data; ``times``: how often at least.
+    """Actions of a job's tasks and driver that may do harm. ``place``: the place in the code, or the operator
+    for an issue of Ray Data; ``times``: the minimum number of times that it happened.
     """
     return _table(
         reader,
@@ -222,7 +222,9 @@ def read_fetched(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
 
 
 def read_driver(reader: duckdb.DuckDBPyConnection, job: str) -> dict[str, Any]:
-    """When the driver of a job began and ended, whether it is recorded, and its task's number."""
+    """The recorded facts about a job's driver: its task's number, when it and the job began and ended, the
+    number of its children, whether it was traced, and the end of the record.
+    """
     driver = DRIVER_PREFIX + job
     high, low = int(driver[:16], 16), driver[16:]
     found = reader.execute(
@@ -241,7 +243,7 @@ SELECT hash($high::UBIGINT, $low::VARCHAR),
 
 
 def read_entrypoint(reader: duckdb.DuckDBPyConnection, job: str) -> str:
-    """The command line of a job's driver, "" if unknown."""
+    """The command line of a job's driver, or "" if unknown."""
     found = reader.execute("SELECT any_value(entrypoint) FROM job_rows WHERE id = $job", {"job": job})
     return found.fetchall()[0][0] or ""
 

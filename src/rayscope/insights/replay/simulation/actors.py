@@ -8,15 +8,16 @@ from rayscope.insights.replay.program import CALL, CREATION, Programs, Wait
 from rayscope.insights.replay.simulation.interface import Engine
 from rayscope.insights.replay.simulation.pools import Pools
 
-#: Load of an actor whose calls all wait for others of its class: it gets a call only if all others are so.
+#: Added to the load of an actor whose running calls all wait for other calls of its class. Such an actor gets
+#: a call only if the same is true of all other actors of the class.
 _LENT = 1 << 40
 
 
 class Actors:
-    """The actors: how many calls each runs, and the calls that wait for a turn.
+    """The actors, with the number of calls that each runs, and the calls that wait for a turn.
 
-    ``outstanding``: how many submitted calls of each have not ended. An actor keeps its resources until it is
-    killed and these have ended.
+    ``outstanding``: how many submitted calls of each actor have not ended. An actor keeps its resources until
+    it is killed and all these calls have ended.
     """
 
     def __init__(self, engine: Engine, pools: Pools, programs: Programs) -> None:
@@ -34,7 +35,7 @@ class Actors:
         self._is_alive = bytearray(actor not in created for actor in actors)
         self._is_killed = bytearray(len(actors))
         self._creation = [-1 for _ in actors]
-        #: The actors that share the calls of each.
+        #: For each actor, the actors that share its calls, or None.
         self._teams = [programs.shared.get(of_class) for of_class in programs.actor_class]
         #: The actor that runs each call.
         self._served_by = programs.actor.copy()
@@ -47,7 +48,7 @@ class Actors:
             if signal >= 0 and of_class in programs.shared:
                 self._of_signal[signal] = of_class
                 self._of_counter.setdefault(programs.counted_by[signal], set()).add(of_class)
-        #: The calls that lend their turn while they wait, and how many of each actor.
+        #: Whether each call is lending its turn while it waits, and the number of such calls of each actor.
         self._is_lending = bytearray(len(programs.kind))
         self._lent = [0 for _ in actors]
 
@@ -68,10 +69,11 @@ class Actors:
         return load + _LENT * is_lent
 
     def lend(self, run: int, wait: Wait) -> None:
-        """Lend the turn of a blocked call that waits for calls of its class, if several actors share these.
+        """Lend the turn of a blocked call that waits for other calls of its class, if several actors share
+        these.
 
-        They may be queued at its own actor, or behind another call that waits for calls of the class. Each of
-        these would wait for the other.
+        The awaited calls may be queued at the same actor, or behind another call that also waits for calls of
+        the class. Without lending, these calls would wait for each other forever.
         """
         if not self._of_signal or not self._is_call[run]:
             return
@@ -86,7 +88,9 @@ class Actors:
             self._serve(actor)
 
     def take_back(self, run: int) -> None:
-        """Count a call that continues against its actor, which may now be running another one."""
+        """Count a call that lent its turn as running again when it continues. Its actor may be running
+        another call by then.
+        """
         if self._is_lending[run]:
             self._is_lending[run] = 0
             self._lent[self._served_by[run]] -= 1
@@ -100,13 +104,13 @@ class Actors:
             self._engine.begin(calls.popleft())
 
     def leave(self, run: int) -> None:
-        """Let the actor of an ended call run the next one."""
+        """Let the actor of a call that has ended run its next call."""
         actor = self._served_by[run]
         self._busy[actor] -= 1
         self._serve(actor)
 
     def create(self, run: int, actor: int) -> None:
-        """Begin an actor's life at the end of its creation."""
+        """Mark an actor as alive at the end of its creation."""
         self._is_alive[actor] = 1
         self._creation[actor] = run
         self._retire(actor)

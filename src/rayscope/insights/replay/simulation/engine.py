@@ -34,7 +34,7 @@ from rayscope.insights.replay.simulation.actors import Actors
 from rayscope.insights.replay.simulation.pools import Pools
 from rayscope.insights.replay.simulation.scheduler import Scheduler
 
-#: Kinds of events. Each event has a run, a node or a lease.
+#: Kinds of events. Each event is about a run, a node or a lease.
 _STEP = 0
 _ARRIVED = 1
 _ENDED = 2
@@ -47,7 +47,7 @@ _EVENTS_PER_CHECK = 8192
 
 
 class Blocked(NamedTuple):
-    """A wait of a run, and the run whose signal ended it (-1: none)."""
+    """A wait of a run. ``by``: the run whose signal ended the wait, or -1 after a timeout."""
 
     run: int
     begin_ns: int
@@ -56,10 +56,11 @@ class Blocked(NamedTuple):
 
 
 class Replayed(NamedTuple):
-    """The result of a replay. Lists have one item for each run; times are since the begin (-1: never).
+    """The result of a replay. Lists have one item for each run. Times are ns since the start (-1: never).
 
-    ``cause``: the run that made it ready (the task of its last argument, or its submitter) or, if it waited
-    in a queue, the run that released the capacity. ``reserved_ns``: reserved CPUs multiplied by the time.
+    ``argument``: the run that set the last argument that it waited for. ``cause``: if it waited in a queue,
+    the run that released the capacity. ``reserved_ns``: reserved CPUs multiplied by the time for which they
+    were reserved.
     """
 
     duration_ns: int
@@ -77,13 +78,13 @@ class Replayed(NamedTuple):
 
 def replay(programs: Programs, check: Callable[[float], None] = lambda part: None) -> Replayed:
     """Run ``programs``. ``check`` is called regularly, and at the end, with the progress (0 to 1). It may
-    raise to stop.
+    raise an exception to stop the replay.
     """
     return Simulation(programs).run(check)
 
 
 class Simulation:
-    """The state of a replay. Lists with an item for each run, signal, or counter are named after the item.
+    """The state of a replay. Lists with one item for each run, signal, or counter have names in the singular.
 
     ``has_room``: whether resources or workers became free since the last dispatch. ``made_room``: the run
     that freed them.
@@ -110,7 +111,8 @@ class Simulation:
         self._blocked_since, self._timeout_of = [-1] * runs, [-1] * runs
 
         self._is_there = bytearray(programs.signals)
-        #: The runs that wait for each signal. The numbers of blocked runs are inverted.
+        #: The runs that wait for each signal: ``run`` if it waits for arguments, and ``~run`` if it is
+        #: blocked.
         self._waiters: list[list[int] | None] = [None] * programs.signals
         self._count, self._counter_waiter = [0] * programs.counters, [-1] * programs.counters
 
@@ -187,7 +189,7 @@ class Simulation:
         return order
 
     def start_worker_after(self, duration_ns: int, lease: int) -> None:
-        """Let the worker of a lease start."""
+        """Let the worker of a lease finish starting after ``duration_ns``."""
         self._later(self.now + duration_ns, _WORKER, lease)
 
     def mark_room(self, run: int) -> None:
@@ -212,7 +214,7 @@ class Simulation:
             self._arrive(run)
 
     def _wait_for(self, signals: tuple[int, ...], waiter: int) -> int:
-        """Add a waiter to the signals that are not set. Returns their number."""
+        """Add a waiter to those of the signals that are not set yet. Returns the number of these signals."""
         lacking = 0
         is_there, waiters = self._is_there, self._waiters
         for signal in signals:
@@ -378,7 +380,7 @@ class Simulation:
             self._finish(run)
 
     def _finish(self, run: int) -> None:
-        """Make the end of a run known."""
+        """Make the end of a run known to its owner, and start what follows it."""
         programs, scheduler, kind = self.programs, self._scheduler, self.programs.kind[run]
         self.ended_ns[run] = self.now
         if kind == NORMAL:

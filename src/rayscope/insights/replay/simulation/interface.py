@@ -1,4 +1,4 @@
-"""The engine of a simulation, as its other parts see it."""
+"""The part of a simulation's engine that its other parts use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Engine(Protocol):
-    """The clock, the state of the runs, and how they start.
+    """The clock, the state of the runs, and the methods that start them.
 
     ``has_room``: whether resources or workers became free since the last dispatch.
     """
@@ -23,4 +23,4 @@ class Engine(Protocol):
         """Start a run that has everything it needs."""
 
     def start_worker_after(self, duration_ns: int, lease: int) -> None:
-        """Let the worker of a lease start."""
+        """Let the worker of a lease finish starting after ``duration_ns``."""

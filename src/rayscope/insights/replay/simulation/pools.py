@@ -11,8 +11,8 @@ Demand = tuple[tuple[int, int], ...]
 class Pools:
     """Pools of free resources: first those of the nodes, then those of the placement groups.
 
-    ``where``: the pool that each run holds resources of, or -1. ``reserved``: reserved CPUs multiplied by the
-    time.
+    ``where``: for each run, the pool whose resources it holds, or -1. ``reserved``: reserved CPUs multiplied
+    by the time for which they were reserved.
     """
 
     def __init__(self, engine: Engine, programs: Programs) -> None:
@@ -31,7 +31,7 @@ class Pools:
         self._demand = programs.demand
         self._demands = programs.demands
         self._group, self._home = programs.group, programs.home
-        #: The CPUs of each demand. The last item stands for no demand.
+        #: The number of CPUs in each demand. The last item stands for no demand.
         self._cpus = [_amount_of_cpus(demand) for demand in programs.demands] + [0]
 
     def add_node(self, node: int, sign: int) -> None:
@@ -128,7 +128,9 @@ class Pools:
             self.pending_groups.remove(group)
 
     def reserved_until(self, end_ns: int) -> float:
-        """Return ``reserved``, with what runs that have not returned their CPUs reserve until ``end_ns``."""
+        """Return ``reserved``, including the CPUs that runs still hold, as if they were returned at
+        ``end_ns``.
+        """
         kind, ended_ns, waiting_for = (
             self._programs.kind,
             self._engine.ended_ns,

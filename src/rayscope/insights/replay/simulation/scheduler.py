@@ -1,4 +1,4 @@
-"""Gives the tasks of a simulation resources and workers, as Ray's raylets do."""
+"""Assigns resources and workers to the tasks of a simulation, as Ray's raylets do."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Scheduler:
     """The queues of normal tasks and of actors' creations, by scheduling class.
 
     Scheduling classes (function, resources, and placement group) are served fairly: first the class with the
-    fewest running tasks, and within a class in the order of arrival. ``running``: their numbers of tasks,
-    including those that workers start for.
+    fewest running tasks, and within a class in the order of arrival. ``running``: the number of running tasks
+    of each class, including those for which a worker is starting.
     """
 
     def __init__(self, engine: Engine, pools: Pools, programs: Programs) -> None:
@@ -45,7 +45,7 @@ class Scheduler:
         self._engine.has_room = True
 
     def dispatch(self) -> None:
-        """Start whatever fits into the free resources."""
+        """Start all queued tasks that fit into the free resources."""
         self._engine.has_room = False
         for group in self._pools.pending_groups.copy():
             self._pools.reserve(group)

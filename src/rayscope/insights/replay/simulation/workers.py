@@ -13,8 +13,9 @@ from rayscope.insights.replay.simulation.pools import Pools
 class Workers:
     """The workers of the nodes. A task needs an idle worker, or a new one, which takes time to start.
 
-    A new worker starts for a lease of a scheduling class, with its resources. It runs whichever task is first
-    in the queue when it has started. Unlike Ray, the simulation never stops idle workers.
+    A new worker starts for a lease, which holds the resources that a scheduling class needs. Once started, it
+    runs whichever task is then first in the queue of the class. Unlike Ray, the simulation never stops idle
+    workers.
     """
 
     def __init__(
@@ -27,7 +28,9 @@ class Workers:
         demands: list[int],
         run_next: Callable[[int, int, int], None],
     ) -> None:
-        """``queues``, ``running``, ``demands``: of each class; ``run_next``: starts a class's next run."""
+        """``queues``, ``running`` and ``demands`` have one item for each class. ``run_next`` starts a class's
+        next run.
+        """
         self._engine = engine
         self._pools = pools
         self._queues, self._running, self._demands = queues, running, demands
@@ -35,7 +38,8 @@ class Workers:
         self._programs = programs
         nodes = len(programs.nodes)
         self.idle = programs.idle_workers.copy()
-        #: For each node, how long each started worker without a task loads code.
+        #: For each node, the time to load code, ns, of each worker that has started but has not run a task
+        #: yet.
         self._unused: list[deque[int]] = [deque() for _ in range(nodes)]
         self._started = [0] * nodes
         self._starting = [0] * nodes
