@@ -13,7 +13,7 @@ class LibraryProblem(TypedDict):
 
 
 class LibraryPage(TypedDict):
-    """The fields that pages of libraries share. ``problem``: why some may be out of date."""
+    """The fields that the pages of all libraries have. ``problem``: why some data may be out of date."""
 
     session: str
     total: int

@@ -1,4 +1,4 @@
-"""Infers the ends of objects that a driver runs from the end of its job."""
+"""Infers from the end of a job when the objects that its driver ran ended."""
 
 from __future__ import annotations
 

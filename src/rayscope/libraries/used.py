@@ -1,4 +1,4 @@
-"""Finds which of Ray's libraries a session uses, and why the state of one cannot be read."""
+"""Finds which of Ray's libraries a session uses, and why the state of a library cannot be read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ VIEWS = {"data": "datasets", "serve": "serve_applications", "train": "train_runs
 
 
 def problem(records: SessionReader, clusters: Clusters, session: str, library: str) -> LibraryProblem | None:
-    """Why the state of a library cannot be read at present, and a remedy; None if it can or is not used."""
+    """Why the state of a library cannot be read at present, and a remedy. None if it can be read, or if the
+    library is not used.
+    """
     found = clusters.library_problem(session, library)
     if found is not None:
         return {"message": found.message, "remedy": found.remedy}
@@ -37,7 +39,7 @@ def _count_unreported(
     """Count a library's actors that are recorded although nothing reports their work."""
     is_live = clusters.is_live(session)
     now_ns = records.last_ns(session) if is_live else None
-    # In a live session the result is refreshed every 10 s, because a late report is usually just late.
+    # In a live session the result is refreshed every 10 s, because a missing report is usually just late.
     period = "" if now_ns is None else now_ns // 10**10
     return records.read_cached(
         session, f"unreported of {count.__module__} {period}", lambda file: count(file, now_ns)
@@ -47,7 +49,7 @@ def _count_unreported(
 def libraries(
     records: SessionReader, clusters: Clusters, session: str, counts: Mapping[str, Mapping[str, int]]
 ) -> dict[str, dict[str, int]]:
-    """The number of objects by state, for each used library. ``counts``: those of all views."""
+    """The number of objects by state, for each library in use. ``counts``: these numbers for all views."""
     return {
         library: dict(counts[view])
         for library, view in VIEWS.items()

@@ -13,7 +13,8 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
 
 router = Router()
-#: Time buckets for the number of running tasks of an operator: more than a lane on a wide screen can show.
+#: Number of time buckets for the running tasks of an operator: more than a lane can show, even on a wide
+#: screen.
 _MAX_BUCKETS = 240
 _MAX_WARNINGS = 100
 
@@ -49,8 +50,8 @@ def _dataset(file: SessionFile, session: str, dataset_id: str, now_ns: int) -> s
             f"Dataset {dataset_id[:80]!r} not found in this session.", what="dataset", id=dataset_id[:80]
         )
     (found,) = items
-    # Ray Data's actor records the start when it is notified, which may be after the first tasks. Earlier
-    # tasks belong to a dataset that had ended before.
+    # Ray Data's actor records the start of a dataset when it is notified, which may be after its first tasks
+    # began. So include all tasks since the previous dataset of the job ended.
     start_ns, end_ns = found["start_ns"] or 0, found["end_ns"] or now_ns
     begin_ns = sql.end_before(file, found["job_id"], start_ns)
     stretch = (found["job_id"], begin_ns, end_ns, now_ns)

@@ -12,7 +12,8 @@ Row = dict[str, Any]
 
 #: The method of an actor pool's worker that runs a task. Its other methods are bookkeeping.
 _POOL_CALL = re.compile(r"MapWorker\((?P<operator>.*)\)\.submit$")
-#: Functions of older shuffles, whose tasks have no operator's name, and how the operators are called.
+#: Functions of older shuffles, whose tasks do not have the name of an operator, with the possible names of
+#: their operators.
 _SHUFFLES = {
     "_sample_block": ("Sort",),
     "map": ("RandomShuffle", "Repartition", "Sort", "Aggregate"),
@@ -25,7 +26,7 @@ _MAXIMA: Final = ("max_ns", "max_bytes", "last_ns")
 
 
 def operator_of(task: Mapping[str, Any], operators: Sequence[str]) -> str | None:
-    """The name of the operator that a group of tasks ran for; None if it ran for none."""
+    """The name of the operator that a group of tasks ran for, or None if they ran for no operator."""
     name, function = task["name"] or "", task["func_name"] or ""
     if name in operators:
         return name
@@ -43,7 +44,8 @@ def operator_of(task: Mapping[str, Any], operators: Sequence[str]) -> str | None
 def tasks_by_operator(tasks: Sequence[Row], operators: Sequence[str]) -> dict[str, schemas.OperatorTasks]:
     """The groups of :func:`rayscope.libraries.data.sql.tasks`, summed by operator.
 
-    Medians and percentiles are those of the group that took longest. ``names``: filters that find the tasks.
+    Medians and percentiles are those of the group that took the longest time in total. ``names``: filters
+    that find the tasks.
     """
     found: dict[str, schemas.OperatorTasks] = {}
     for task in sorted(tasks, key=lambda one: -(one["time_ns"] or 0)):

@@ -10,7 +10,8 @@ from rayscope.libraries.schemas import LibraryPage
 
 
 class OperatorItem(TypedDict):
-    """An operator of a dataset. ``progress`` and ``total``: blocks, None if Ray does not know.
+    """An operator of a dataset. ``progress`` and ``total``: numbers of blocks, None if Ray does not know
+    them.
 
     ``inputs``: the IDs of the operators that feed it, None if the tracer did not report them.
     """
@@ -27,7 +28,7 @@ class OperatorItem(TypedDict):
 
 
 class _DatasetFields(TypedDict):
-    """A dataset without its operators."""
+    """The fields of a dataset, except its operators."""
 
     dataset_id: str
     name: str
@@ -64,8 +65,8 @@ class TaskNames(TypedDict):
 class OperatorTasks(TypedDict):
     """The tasks that ran for an operator: times in ns, sizes in bytes (None without the tracer).
 
-    ``steady_ns``: the total time if the first task in each worker, which imports modules, took as long as the
-    others.
+    ``steady_ns``: the total time if the first task in each worker, which imports modules, had taken as long
+    as the others.
     """
 
     names: list[TaskNames]
@@ -111,7 +112,7 @@ class Dataset(_DatasetFields):
     """A dataset with the tasks of its operators.
 
     ``bottleneck``: the operator that limits the throughput, None if none clearly does. ``begin_ns`` and
-    ``bucket_ns``: the begin and the size of the buckets of ``running``.
+    ``bucket_ns``: the start of the buckets of ``running``, and the size of each.
     """
 
     operators: list[OperatorDetail]

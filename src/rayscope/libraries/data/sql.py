@@ -13,9 +13,10 @@ from rayscope.storage.sql.execution import END, START
 from rayscope.storage.sql.pages import Row, rows_of
 
 _FINISHED = "'FINISHED', 'SUCCEEDED'"
-#: Datasets end with their job. The tracer reports the end of a dataset itself, so a dataset with nothing but
-#: a plan was cut off. Without the tracer, a job that succeeded is assumed to have executed its datasets: if a
-#: driver exits at once, the source of Ray's dashboard exits with it.
+#: Datasets end no later than their job. The tracer reports the end of each dataset, so a traced dataset
+#: without an end was cut off. Without the tracer, a job that succeeded is assumed to have executed its
+#: datasets to the end: if its driver exits at once, the actor that informs Ray's dashboard of the end exits
+#: with it.
 _DATASETS = f"""
 SELECT d.* EXCLUDE (state, end_ns, end_known_by),
     CASE WHEN open AND j.state IN ({_FINISHED}) AND NOT EXISTS (SELECT 1 FROM dataset_operators o
@@ -32,7 +33,9 @@ LEFT JOIN jobs j USING (job_id)
 def datasets(
     file: SessionFile, limit: int, dataset_id: str | None = None
 ) -> tuple[list[schemas.DatasetItem], int]:
-    """Datasets, or a single one, newest first, each with its ``operators`` in order; and the total number."""
+    """The datasets, newest first, or a single one, each with its ``operators`` in order; and the number of
+    all datasets.
+    """
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM datasets").fetchone()
         found = rows_of(
@@ -62,9 +65,9 @@ def datasets(
 
 
 def running_ids(file: SessionFile, limit: int) -> tuple[list[str], int]:
-    """The IDs of the newest running datasets, and the number of other running ones.
+    """The IDs of the newest running datasets, and the number of further running ones.
 
-    Ray does not update a dataset's metrics after its driver was killed.
+    Unlike Ray's metrics, which Ray does not update after a driver was killed, this leaves out its datasets.
     """
     with file.reader() as reader:
         found = reader.execute(
@@ -89,7 +92,7 @@ def warnings(file: SessionFile, dataset_id: str, limit: int) -> list[schemas.Dat
 
 
 def end_before(file: SessionFile, job_id: str | None, start_ns: int) -> int:
-    """When the last dataset of a job ended that had ended by ``start_ns``, ns; 0 if there was none."""
+    """The latest end of a dataset of a job that is no later than ``start_ns``, ns; 0 if there is none."""
     with file.reader() as reader:
         found = reader.execute(
             f"SELECT max(end_ns) FROM ({_DATASETS}) WHERE job_id = ? AND end_ns <= ?", [job_id, start_ns]
@@ -97,7 +100,7 @@ def end_before(file: SessionFile, job_id: str | None, start_ns: int) -> int:
     return (found[0] if found else None) or 0
 
 
-#: Attempts of Ray Data's functions that were created in a span of time.
+#: Attempts of Ray Data's functions that were created in a period.
 _DATA_ATTEMPTS = f"""
 SELECT name, func_name, coalesce(state, 'NIL') AS state, {START} AS start, coalesce({END}, $now) AS stop,
     output_bytes, row_number() OVER (PARTITION BY name, func_name, worker_id ORDER BY {START}) AS place
@@ -109,7 +112,7 @@ WHERE job_id = $job AND type IN ('NORMAL_TASK', 'ACTOR_TASK')
 
 
 def tasks(file: SessionFile, job_id: str | None, since_ns: int, until_ns: int, now_ns: int) -> list[Row]:
-    """Attempts of a job's Ray Data functions that were created in a span of time, by name and function.
+    """Attempts of a job's Ray Data functions that were created in a period, grouped by name and function.
 
     Each row has ``name``, ``func_name`` and ``states`` (state -> attempts). For attempts that ran, it has the
     sum, median, 95th percentile and maximum of their time (ns), ``steady_ns`` (the sum if the first attempt
@@ -151,7 +154,7 @@ def tasks(file: SessionFile, job_id: str | None, since_ns: int, until_ns: int, n
         )
 
 
-#: The constructors of actor pools' workers.
+#: The number of workers created for each operator's actor pool, and the median time until they were ready.
 _POOL_STARTS = f"""
 SELECT regexp_extract(func_name, '^MapWorker\\((.*)\\)\\.__init__$', 1) AS operator, count(*) AS actors,
     quantile_cont({END} - coalesce(pending_args_avail_ns, {START}), 0.5)::BIGINT AS start_ns
@@ -165,7 +168,7 @@ GROUP BY operator
 def actor_starts(
     file: SessionFile, job_id: str | None, since_ns: int, until_ns: int
 ) -> dict[str, tuple[int, int | None]]:
-    """The actors that were created for each operator's pool in a span of time.
+    """The actors that were created for each operator's pool in a period.
 
     Returns their number and the median time until they were ready, ns; None while none is ready.
     """
@@ -177,11 +180,11 @@ def actor_starts(
 def running(
     file: SessionFile, job_id: str | None, since_ns: int, until_ns: int, now_ns: int, buckets: int
 ) -> list[Row]:
-    """The mean number of these attempts that ran in each of ``buckets`` equal parts of the time in which any
-    ran.
+    """The mean number of attempts of a job's Ray Data functions that were running in each of ``buckets``
+    equal parts of the period in which any ran.
 
     Each row has ``name``, ``func_name``, ``running`` (a list), ``begin_ns`` and ``bucket_ns``. The last two
-    are equal in all rows.
+    are the same in all rows.
     """
     with file.reader() as reader:
         return rows_of(

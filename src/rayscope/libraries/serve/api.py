@@ -40,7 +40,7 @@ def serve(
     )
 
 
-# This is no sub-path of the application, because a name may contain slashes and end in anything.
+# This is not a sub-path of the application's route, because a name may contain slashes and have any ending.
 @router.get("/api/v1/serve-requests/{application:path}")
 def serve_requests(
     records: CurrentRecords,

@@ -63,7 +63,9 @@ class _Hop:
 
     @property
     def queue_ns(self) -> int | None:
-        """The time in the queue, limited because a replica begins before its caller knows that it did."""
+        """The time in the queue, ns. It is limited to the part of the call outside of this hop, because the
+        caller learns late that the replica has begun.
+        """
         if self.call is None:
             return None
         return max(0, min(self.call.queue_ns, self.call.end_ns - self.call.begin_ns - self.took_ns))
@@ -83,7 +85,7 @@ def _decode(extra: str) -> _HopPayload | None:
     try:
         return _decoder.decode(extra)
     except (msgspec.DecodeError, UnicodeEncodeError):
-        return None  # another program recorded something under the same name
+        return None  # another program recorded a span with the same name
 
 
 def _request(hops: list[_Hop]) -> schemas.ServeRequest:
@@ -131,7 +133,7 @@ def _match(hops: Sequence[_Hop], entry: _Hop) -> None:
 def _parts(entry: _Hop) -> tuple[int | None, int | None, int | None, int | None]:
     """How a request's time was spent: in the proxy, the queue, the replica, and the calls of the replica.
 
-    The parts are limited because a replica may end after its proxy.
+    The parts are limited to the time in the proxy, because a replica may end after it.
     """
     proxy_ns = queue_ns = replica_ns = downstream_ns = None
     replica: _Hop | None = entry

@@ -58,7 +58,7 @@ class ServeDeployment(ServeDeploymentItem):
 
 
 class _ApplicationFields(TypedDict):
-    """An application without its deployments."""
+    """The fields of an application, except its deployments."""
 
     name: str
     state: str | None
@@ -114,7 +114,7 @@ class ServeReplica(TypedDict):
 
 
 class _ProcessFields(TypedDict):
-    """An actor of Serve itself, without what identifies it. Times as in ServeDeploymentItem."""
+    """Fields of an actor of Serve itself, except those that identify it. Times as in ServeDeploymentItem."""
 
     state: str | None
     last_state: str | None
@@ -135,7 +135,9 @@ class ServeProxy(_ProcessFields):
 
 
 class ServeController(_ProcessFields):
-    """A controller. ``health``: how well it keeps up, to two digits; times as Serve names them (s, ms)."""
+    """A controller. ``health``: how well it keeps up, to two significant digits. The names are Serve's; those
+    of times end in the unit (s, ms).
+    """
 
     actor_id: str
     node_id: str | None
@@ -147,7 +149,7 @@ class ServeController(_ProcessFields):
 
 
 class ServePage(LibraryPage):
-    """Serve in a session. ``problem``: why the data may be out of date."""
+    """The state of Serve in a session. ``problem``: why the data may be out of date."""
 
     items: list[ServeApplicationItem]
     proxies: list[ServeProxy]
@@ -157,7 +159,8 @@ class ServePage(LibraryPage):
 class ServeCalls(TypedDict):
     """Calls from one deployment to another, both given by ID, as counted by the tracer.
 
-    ``errors``: calls whose caller got an error. Quantiles: the duration of a call, accurate to 6 %.
+    ``errors``: the number of calls whose caller got an error. The quantiles are those of the duration of a
+    call, accurate to 6 %.
     """
 
     caller: str
@@ -225,7 +228,7 @@ class ServeRequest(TypedDict):
 class ServeRequestPage(TypedDict):
     """Slow and failed requests of an application, and the number of them in the record.
 
-    ``left_out``: at least this many others were only counted.
+    ``left_out``: at least this many other requests were only counted.
     """
 
     session: str

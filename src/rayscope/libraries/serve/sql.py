@@ -15,7 +15,7 @@ from rayscope.storage.sql.error_text import error_parts
 from rayscope.storage.sql.execution import IS_USERS_SPAN
 from rayscope.storage.sql.pages import Row, rows_of
 
-#: Maximum number of changes of state shown per object: the newest.
+#: Maximum number of changes of state per object. Only the newest are shown.
 _MAX_CHANGES = 50
 _MAX_DEPLOYMENTS = 5_000
 _MAX_PROXIES = 2_000
@@ -34,7 +34,7 @@ _DOCUMENTS = (
     "health",
 )
 
-#: A replica whose actor is dead has stopped, even if the controller's report of it was missed.
+#: A replica whose actor is dead has stopped, even if the controller's report of that was missed.
 _REPLICAS = """
 SELECT r.* EXCLUDE (doc, state, end_ns), CASE WHEN a.state = 'DEAD' THEN 'STOPPED' ELSE r.state END AS state,
     CASE WHEN a.state = 'DEAD' THEN coalesce(a.end_ns, r.end_ns) ELSE r.end_ns END AS end_ns,
@@ -43,8 +43,8 @@ SELECT r.* EXCLUDE (doc, state, end_ns), CASE WHEN a.state = 'DEAD' THEN 'STOPPE
 FROM serve_replica_rows r LEFT JOIN actor_rows a ON a.id = r.actor_id
 """
 
-#: Errors of replicas' constructors, which Serve calls in a method of its own. Serve then kills the replica,
-#: so that Ray reports only the kill as the cause of death.
+#: Errors of the constructors of replicas. Serve calls a constructor in a method of its own, and kills the
+#: replica if that fails, so Ray reports only the kill as the cause of death.
 _START_ERRORS = f"""
 SELECT actor_id, start_error, {error_parts("start_error")}['headline'] AS headline
 FROM (
@@ -55,7 +55,7 @@ FROM (
     GROUP BY actor_id)
 """
 
-#: Spans of Serve by the tracer, attached to the creation of the recording actor
+#: Spans that the tracer recorded in Serve's actors, attached to the creation task of the recording actor
 #: (:mod:`rayscope.tracer.serve`).
 _SPANS = f"""
 SELECT task_lo AS actor_id, name, begin_ns, end_ns, CASE WHEN json_valid(extra) THEN extra END AS extra
@@ -72,12 +72,12 @@ FROM (SELECT begin_ns, end_ns, extra ->> '$.request' AS request, extra ->> '$.ap
 WHERE request IS NOT NULL AND application IS NOT NULL AND rank[1] IS NOT NULL GROUP BY request
 """
 Order = Literal["slowest", "newest", "failed"]
-#: The columns by which each order sorts, descending.
+#: The column by which each order sorts, in descending order.
 _ORDERS: dict[Order, str] = {"slowest": "total_ns", "newest": "begin_ns", "failed": "begin_ns"}
 
 
 def applications(file: SessionFile, limit: int) -> tuple[list[schemas.ServeApplicationItem], int]:
-    """Applications, existing ones first, then the newest; and the total number."""
+    """The applications, existing ones first, then newest first; and the number of all applications."""
     found, total = _read_applications(file, limit)
     shown = schemas.ServeApplicationItem.__annotations__
     for row in found:
@@ -89,7 +89,7 @@ def applications(file: SessionFile, limit: int) -> tuple[list[schemas.ServeAppli
 
 
 def application(file: SessionFile, name: str) -> schemas.ServeApplication:
-    """The application with a name. Raises NotFound."""
+    """The application with a given name. Raises NotFound."""
     found, _ = _read_applications(file, 1, name)
     if not found:
         raise NotFound(
@@ -99,7 +99,9 @@ def application(file: SessionFile, name: str) -> schemas.ServeApplication:
 
 
 def _read_applications(file: SessionFile, limit: int, name: str | None = None) -> tuple[list[Row], int]:
-    """Rows of :class:`schemas.ServeApplication`, all or the one with a name; and the total number."""
+    """Rows of :class:`schemas.ServeApplication`, for all applications or the one with ``name``; and the
+    number of all applications.
+    """
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM serve_application_rows").fetchone()
         found = rows_of(
@@ -136,7 +138,8 @@ def _read_applications(file: SessionFile, limit: int, name: str | None = None) -
 
 
 def replicas(file: SessionFile, application: str, limit: int) -> tuple[list[schemas.ServeReplica], int]:
-    """The replicas of an application: living ones first, then the newest; and the total number.
+    """The replicas of an application, living ones first, then newest first; and the number of all its
+    replicas.
 
     ``death_reason`` and ``death_cause``: why its actor died, in Ray's words. ``start_error``: the exception
     of its constructor, with the traceback; ``death_reason`` is then the line that names the exception.
@@ -159,7 +162,7 @@ def replicas(file: SessionFile, application: str, limit: int) -> tuple[list[sche
 
 
 def requests(file: SessionFile, application: str, limit: int, order: Order) -> tuple[list[Row], int]:
-    """The hops of an application's requests, grouped by request; and the number of such requests.
+    """The hops of an application's requests, grouped by request; and the number of all these requests.
 
     Each hop has its ``request``, the tracer's data (``extra``), and the log of its actor.
     """
@@ -188,7 +191,7 @@ def requests(file: SessionFile, application: str, limit: int, order: Order) -> t
 
 
 def left_out(file: SessionFile, application: str) -> int:
-    """The number of slow hops that were only counted, in the deployment with most of them."""
+    """The number of slow hops that were only counted, in the deployment with the most of them."""
     with file.reader() as reader:
         row = reader.execute(
             f"""
@@ -266,7 +269,7 @@ def _with_history(kind: Kind, identity: str, row: Row) -> Row:
     ``last_state``: the last state reported by Serve, if a later one was inferred from the end of the cluster.
     """
     transitions = sorted(decode_entity(kind, identity, row.pop("doc")).transitions.items())
-    # A restarted server receives the current state again, which is no change.
+    # A restarted server receives the current state again, which is not a change.
     before = [None, *(state for (_, state), _ in transitions)]
     transitions = [one for one, last in zip(transitions, before, strict=False) if one[0][1] != last]
     row["history"] = [

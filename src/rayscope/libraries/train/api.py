@@ -30,7 +30,7 @@ _MAX_WORKERS = 1_000
 def train_runs(
     records: CurrentRecords, clusters: CurrentClusters, session: Session = None, limit: Limit = 100
 ) -> Json[schemas.TrainRunPage]:
-    """The runs of Ray Train, newest first, with their attempts and workers counted."""
+    """The runs of Ray Train, newest first, with the numbers of their attempts and workers."""
     name = records.resolve(session)
     items, total = records.read_cached(name, f"Train runs {limit}", lambda file: sql.runs(file, limit))
     return answer(

@@ -17,7 +17,9 @@ _decode_gpus = msgspec.json.Decoder(list[int]).decode
 
 
 def log_file(path: str | None) -> str | None:
-    """The name of a log file on the page of logs, from its path on the node."""
+    """The name of a log file on the logs page, derived from its path on the node; None if it is not in a
+    folder of logs.
+    """
     if path is None or _FOLDER not in path:
         return None
     return path.split(_FOLDER, 1)[1] or None
@@ -53,7 +55,7 @@ def lines(metrics: Sequence[Row], points: Sequence[Row]) -> list[schemas.Reporte
 
 
 def problem(untracked_runs: int, workers_of_v1: int) -> LibraryProblem | None:
-    """A hint if Ray Train's actors are running but no run is recorded; else None."""
+    """A hint if Ray Train's actors ran without a recorded run, or None."""
     if untracked_runs:
         return {
             "message": "Ray Train did not keep the state of "

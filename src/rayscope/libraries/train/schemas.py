@@ -51,8 +51,8 @@ class TrainAttempt(TypedDict):
 class TrainWorker(TypedDict):
     """A worker of an attempt.
 
-    ``reporting_since_ns``: when its current report began, in which it waits for all other ranks; None if it
-    is not in a report, or for less than a second.
+    ``reporting_since_ns``: when it began its current report, in which it waits for all other ranks; None if
+    it is not in a report, or has been in one for less than a second.
     """
 
     train_worker_id: str
@@ -73,8 +73,8 @@ class StepTimes(TypedDict):
     """The mean times of a rank's steps, ns.
 
     ``own_ns``: the time before its report, including ``data_ns``, the time spent waiting for data (None if
-    unknown). ``report_ns``: the time in the report. ``straggles``: how many of the ``steps`` took it much
-    longer than the median rank, until its report.
+    unknown). ``report_ns``: the time in the report. ``straggles``: in how many of the ``steps`` it took much
+    longer until its report than the median rank.
     """
 
     rank: int
@@ -86,7 +86,7 @@ class StepTimes(TypedDict):
 
 
 class StepCell(StepTimes):
-    """The times of a rank in a column, which is one or several steps."""
+    """The times of a rank in a column, which stands for one or several steps."""
 
     column: int
 
@@ -137,9 +137,9 @@ class TrainRun(TrainRunItem):
 class TrainRunAnswer(TrainRun):
     """A single training run, with the workers of one of its attempts and their reports.
 
-    A column of ``cells`` and ``metrics`` is ``bucket`` steps. ``ranks`` are complete; ``cells`` and lines are
-    those of the first ``shown_ranks`` of them. ``reports_left_out``: reports in such quick succession that
-    they were only counted.
+    A column of ``cells`` and ``metrics`` stands for ``bucket`` steps. ``ranks`` contains all ranks; ``cells``
+    and the lines of ``metrics`` are those of the first ``shown_ranks`` of them. ``reports_left_out``: the
+    number of reports in such quick succession that they were only counted.
     """
 
     session: str

@@ -18,7 +18,7 @@ from rayscope.storage.sql.pages import Row, rows_of
 CONTROLLER = "TrainController"
 #: The class of the workers' actors in both versions.
 WORKER = "RayTrainWorker"
-#: Ray reports a run within this time, ns. If it does not, the run has no state export.
+#: Ray reports a run within this time, in ns. If it does not, Ray Train does not export the state of the run.
 _MAX_REPORT_DELAY_NS = 45 * 10**9
 _RUNS = with_job("train_run")
 _ITEM = """
@@ -41,7 +41,7 @@ _SETTINGS = (
 
 
 def runs(file: SessionFile, limit: int) -> tuple[list[schemas.TrainRunItem], int]:
-    """Runs, newest first, with the numbers of their attempts and workers; and the total number."""
+    """The runs, newest first, with the numbers of their attempts and workers; and the number of all runs."""
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM train_runs").fetchone()
         found = rows_of(
@@ -53,7 +53,7 @@ def runs(file: SessionFile, limit: int) -> tuple[list[schemas.TrainRunItem], int
 
 
 def run(file: SessionFile, run_id: str) -> schemas.TrainRun | None:
-    """A run, None if it is not recorded."""
+    """A run, or None if it is not recorded."""
     columns = ", ".join(f"r.{name}" for name in ("controller_actor_id", "controller_log_path", *_SETTINGS))
     with file.reader() as reader:
         found = rows_of(
@@ -73,7 +73,9 @@ def run(file: SessionFile, run_id: str) -> schemas.TrainRun | None:
 
 
 def attempts(file: SessionFile, run_id: str) -> list[schemas.TrainAttempt]:
-    """The attempts of a run in order, with the number of workers, and of reports by the most active rank."""
+    """The attempts of a run in order, with the number of workers, and the largest number of reports by a
+    rank.
+    """
     with file.reader() as reader:
         found = rows_of(
             reader.execute(
@@ -95,7 +97,9 @@ def attempts(file: SessionFile, run_id: str) -> list[schemas.TrainAttempt]:
 
 
 def workers(file: SessionFile, attempt_id: str, limit: int) -> list[Row]:
-    """The workers of an attempt by rank. ``reporting_since_ns``: when its current report began, or None."""
+    """The workers of an attempt by rank. ``reporting_since_ns``: when a worker's current report began, or
+    None.
+    """
     with file.reader() as reader:
         return rows_of(
             reader.execute(
@@ -132,7 +136,7 @@ def untracked(file: SessionFile, now_ns: int | None) -> tuple[int, int]:
     return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
-#: Reports of workers, attached to the creation of their actors (:mod:`rayscope.tracer.train`).
+#: Reports of workers, attached to the creation tasks of their actors (:mod:`rayscope.tracer.train`).
 _REPORTS = """
 SELECT task_lo AS actor_id, TRY_CAST(extra ->> '$.step' AS BIGINT) AS step, begin_ns, end_ns,
     TRY_CAST(extra ->> '$.since_ns' AS BIGINT) AS since_ns,
@@ -178,12 +182,12 @@ class Reports:
 def reports(file: SessionFile, attempt_id: str, *, columns: int, rows: int, names: int) -> Reports:
     """The reports of an attempt's workers, for charts with ``columns`` columns and ``rows`` rows.
 
-    ``steps``: those of the rank with most steps. If there are more than ``columns``, each column combines
-    ``bucket`` steps. ``cells``: the mean times (ns) of a ``rank`` in a ``column``, and the number of steps in
-    which it straggled. ``ranks``: the same for each rank over all steps, the most frequent stragglers first.
-    Cells and points cover the first ``rows`` of these. ``metrics``: up to ``names`` names, with the first
-    step that has a non-finite value. ``points``: the means of a metric by ``rank`` and ``column``.
-    ``left_out``: reports that were only counted.
+    ``steps``: the number of steps of the rank with the most steps. If there are more than ``columns``, each
+    column combines ``bucket`` steps. ``cells``: the mean times (ns) of a ``rank`` in a ``column``, and the
+    number of steps in which it straggled. ``ranks``: the same for each rank over all steps, the most frequent
+    stragglers first. Cells and points cover the first ``rows`` of these. ``metrics``: up to ``names`` names,
+    with the first step that has a non-finite value. ``points``: the means of a metric by ``rank`` and
+    ``column``. ``left_out``: the number of reports that were only counted.
     """
     with file.reader() as reader:
         reader.execute(f"CREATE OR REPLACE TEMP TABLE train_steps AS {_STEPS}", {"attempt": attempt_id})

@@ -72,7 +72,7 @@ def _experiment(
         )
     own_metric, own_mode = objective
     shown_metric = metric or own_metric
-    # The experiment's mode may be wrong for another metric.
+    # The experiment's mode may be the wrong one for another metric.
     shown_mode = mode or (own_mode if shown_metric == own_metric else None)
     found = sql.experiment(
         file,

@@ -56,7 +56,7 @@ def metric_names(trials: Sequence[schemas.TuneTrial], limit: int) -> list[str]:
 
 
 def lines(points: Sequence[Row]) -> list[schemas.TuneLine]:
-    """A line for each trial. ``points`` must be sorted by trial and iteration."""
+    """The line of each trial in a chart. ``points`` must be sorted by trial and iteration."""
     found: dict[str, list[tuple[int, float]]] = {}
     for point in points:
         found.setdefault(point["trial_id"], []).append((point["iteration"], point["value"]))
@@ -73,7 +73,7 @@ def best(trials: Sequence[schemas.TuneTrial], mode: schemas.TuneMode | None) -> 
 
 
 def problem(untraced_trials: int) -> LibraryProblem | None:
-    """A hint if actors run trials but no experiment is recorded; else None."""
+    """A hint if actors ran trials of an experiment that is not recorded, or None."""
     if not untraced_trials:
         return None
     what = (

@@ -55,8 +55,9 @@ class TuneTrial(TypedDict):
     ``parameters`` and ``metrics`` (of its last result): the names of nested values are joined with "/".
     ``end_reason``: ``finished`` by itself, ``criterion`` (it met the stop criterion), ``early`` (the
     scheduler or a stopper ended it). ``value``: the last value of the answer's metric; ``best_value``: the
-    best one. Numbers that are not finite are None there, and texts in ``metrics``. ``failures``: how often it
-    failed. ``actor_id``: the last actor that ran it. ``results`` and ``checkpoints``: how many are recorded.
+    best one. Numbers that are not finite are None in these two, and strings in ``metrics``. ``failures``: how
+    often it failed. ``actor_id``: the last actor that ran it. ``results`` and ``checkpoints``: how many are
+    recorded.
     """
 
     trial_id: str
@@ -104,8 +105,8 @@ class TuneExperimentAnswer(TuneExperimentItem):
     ``shown_metric`` and ``shown_mode``: the objective of ``shown_best_trial_id``, the values and the
     ``lines``. ``restored_from``: the experiment that this one continues. ``metrics``: the names of the
     reported metrics. A line has one point for each ``bucket`` iterations. Only the best trials have a line;
-    ``lines_left_out`` trials have none. ``results_left_out``: results in such quick succession that they were
-    only counted.
+    ``lines_left_out`` trials have none. ``results_left_out``: the number of results in such quick succession
+    that they were only counted.
     """
 
     session: str

@@ -15,12 +15,12 @@ from rayscope.storage.sql.pages import Row, rows_of
 
 #: The class of the actor that runs a function as a trial.
 TRIAL_ACTOR = "ImplicitFunc"
-#: The tracer reports an experiment within this time, ns. If it does not, the experiment is not traced.
+#: The tracer reports an experiment within this time, in ns. If it does not, the experiment is not traced.
 _MAX_REPORT_DELAY_NS = 15 * 10**9
 _METRICS = "json_transform(metrics, '\"MAP(VARCHAR, VARCHAR)\"')"
 _EXPERIMENTS = with_job("tune_experiment")
 #: Trials that were still running when their experiment ended are cut off. If an experiment is interrupted,
-#: Ray Tune terminates its running trials without a reason.
+#: Ray Tune terminates its running trials without giving a reason.
 _TRIALS = f"""
 SELECT t.* EXCLUDE (state, end_ns, end_known_by, end_reason, open),
     CASE WHEN is_cut_off THEN 'CUT_OFF' ELSE t.state END AS state,
@@ -34,7 +34,7 @@ FROM (
     FROM tune_trials t JOIN ({_EXPERIMENTS}) e USING (experiment_id)) t
 """
 #: All results recorded by the tracer (:mod:`rayscope.tracer.tune`). A trial that was restarted from a
-#: checkpoint repeats iterations; the last result of each counts.
+#: checkpoint repeats iterations. Only the last result of each iteration counts.
 _RESULTS = f"""
 SELECT field[1] AS experiment_id, field[2] AS trial_id, TRY_CAST(field[3] AS BIGINT) AS iteration,
     max(time_ns) AS time_ns, arg_max(TRY_CAST(field[4] AS DOUBLE), time_ns) AS seconds,
@@ -97,8 +97,8 @@ def _items(results: str) -> str:
 
 
 def experiments(file: SessionFile, limit: int) -> tuple[list[schemas.TuneExperimentItem], int]:
-    """Experiments, newest first, with the number of their trials by state and the best trial by their own
-    metric and mode; and the total number.
+    """The experiments, newest first, with the number of their trials by state and the best trial by their own
+    metric and mode; and the number of all experiments.
     """
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM tune_experiments").fetchone()
@@ -112,7 +112,7 @@ def experiments(file: SessionFile, limit: int) -> tuple[list[schemas.TuneExperim
 
 
 def objective(file: SessionFile, experiment_id: str) -> tuple[str | None, schemas.TuneMode | None] | None:
-    """The metric and the mode of an experiment; None if it is not recorded."""
+    """The metric and the mode of an experiment, or None if it is not recorded."""
     with file.reader() as reader:
         found: tuple[str | None, schemas.TuneMode | None] | None = reader.execute(
             "SELECT metric, mode FROM tune_experiments WHERE experiment_id = ?", [experiment_id]
@@ -143,14 +143,15 @@ def experiment(
     lines: int,
     columns: int,
 ) -> Experiment:
-    """A recorded experiment, its ``limit`` best trials (the first ones without ``mode``) sorted by ID, and
-    their results for a chart of one metric.
+    """A recorded experiment, its ``limit`` best trials (or, without ``mode``, the first ones) sorted by ID,
+    and their results for a chart of one metric.
 
     ``restored_from``: the experiment that it continues, if that is in this session. ``trials``: with
     ``parameters`` and ``metrics`` as JSON, the last ``value`` of ``metric``, and the ``best_value`` (with
     ``mode``) and its ``best_iteration``. ``points``: the last ``value`` of each ``bucket`` by ``trial_id``
-    and ``iteration``, for the ``lines`` best trials, or the first ones without ``mode``.
-    ``results_left_out``: results of the whole job in such quick succession that they were only counted.
+    and ``iteration``, for the ``lines`` best trials or, without ``mode``, the first ones.
+    ``results_left_out``: the number of results in the whole job in such quick succession that they were only
+    counted.
     """
     with file.reader() as reader:
         reader.execute(
