@@ -1,4 +1,4 @@
-"""An archive's location: a bucket or a folder, given by its URL. Its errors are StoreErrors."""
+"""An archive's location: a bucket or a folder, given by its URL. All its errors are StoreErrors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHUNK = 4 << 20
 _CALL_S = 60.0
 #: Additional time limit per byte sent or fetched, in seconds.
 _S_PER_BYTE = 1 / (256 << 10)
-#: Maximum number of threads that wait for stalled storage. Beyond it, calls fail immediately.
+#: Maximum number of threads that wait for stalled storage. If there are more, calls fail immediately.
 _MAX_STALLED = 32
 T = TypeVar("T")
 _stalled: set[threading.Thread] = set()
@@ -79,8 +79,8 @@ class Location:
     def _in_time(self, work: Callable[[], T], size: int = 0) -> T:
         """Run ``work`` in a thread that is abandoned if storage hangs. ``size`` is in bytes.
 
-        A network file system can block forever in a call that nothing interrupts. Such a thread must not keep
-        the server from ending, nor hold the lock of a session.
+        A network file system can block forever in a call that nothing can interrupt. Such a call must not
+        keep the server from exiting, nor hold the lock of a session.
         """
         with _stalled_lock:
             _stalled.intersection_update({thread for thread in _stalled if thread.is_alive()})
@@ -113,7 +113,7 @@ class Location:
         return self._fs.open_input_stream(target)
 
     def list(self, folder: str) -> list[Object]:
-        """Return the objects directly in a folder, by name. A missing folder is empty."""
+        """Return the objects directly in a folder, sorted by name. A missing folder counts as empty."""
         selector = fs.FileSelector(self._path(folder), allow_not_found=True)
         with self._explained(folder):
             found = self._in_time(lambda: self._fs.get_file_info(selector))
@@ -166,7 +166,7 @@ class Location:
                 yield stream
             return
         self._fs.create_dir(target.rpartition("/")[0], recursive=True)
-        # Two servers may write the same object.
+        # Write to a temporary name first, because two servers may write the same object.
         part = f"{target}.{secrets.token_hex(4)}.part"
         try:
             with self._fs.open_output_stream(part) as stream:

@@ -17,7 +17,8 @@ from rayscope.storage.errors import NotFound, StoreError
 #: Version of the layout. Manifests of newer versions are rejected.
 FORMAT = 1
 MANIFESTS = "manifests"
-#: Maximum size in bytes. A manifest holds only the entry of the session list, and a line per table.
+#: Maximum size of a manifest in bytes. It contains only the session's entry in the session list, and a line
+#: per table.
 MAX_BYTES = 4 << 20
 #: Maximum number of objects. A session has about thirty tables and small files.
 _MAX_OBJECTS = 200
@@ -58,7 +59,7 @@ class Manifest(msgspec.Struct, frozen=True):
         return sum(one.bytes for one in self.objects)
 
     def path(self, sealed: Sealed) -> str:
-        """Return an object's path. It consists of validated names only, never of a given path."""
+        """Return an object's path. It is built only from validated names, never from a stored path."""
         if sealed.part == "files":
             return f"files/{self.session}/{sealed.name}"
         partition = f"cluster={self.cluster}/day={self.day}/session={self.session}"
@@ -73,8 +74,8 @@ class _Format(msgspec.Struct):
     format: int
 
 
-# Built on import, because several threads read their first manifest at the same time, and msgspec crashes if
-# they build the same decoder concurrently.
+# The decoders are built on import, because several threads read their first manifest at the same time, and
+# msgspec crashes if they build the same decoder concurrently.
 _decode_format = msgspec.json.Decoder(_Format).decode
 _decode_manifest = msgspec.json.Decoder(Manifest).decode
 
@@ -97,7 +98,7 @@ def day_of(about: About) -> str:
 
 
 def stamp_of(about: About) -> str:
-    """Return a text that changes whenever a session receives data or its label changes."""
+    """Return a string that changes whenever a session receives data or its label changes."""
     label = zlib.crc32(msgspec.json.encode(about.label))
     return f"{about.last_ns}-{about.ended_ns or 0}-{label:08x}"
 
@@ -108,7 +109,7 @@ def encode(manifest: Manifest) -> bytes:
 
 
 def decode(session: str, content: bytes) -> Manifest:
-    """Decode a manifest. Raises StoreError for another session's, an invalid one, or a newer format."""
+    """Decode a manifest. Raises StoreError if it is invalid, has a newer format, or is another session's."""
     try:
         format_ = _decode_format(content).format
         if format_ > FORMAT:

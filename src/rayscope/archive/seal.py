@@ -24,7 +24,8 @@ from rayscope.version import __version__
 
 _SMALL_BYTES = 64 << 20
 _AT_ONCE = 4
-#: Maximum number of times that a session is sealed because another server wrote the same objects.
+#: Maximum number of attempts to seal a session. It is sealed again if another server wrote the same objects
+#: meanwhile.
 _TRIES = 3
 
 
@@ -41,10 +42,10 @@ def read_manifest(location: Location, session: str) -> Manifest:
 
 
 def push(location: Location, folder: Path, about: About, work: Path) -> Manifest:
-    """Seal the session in ``folder`` and verify that it can be read back. Raises StoreError, OSError.
+    """Seal the session in ``folder`` and verify that it can be read back. Raises StoreError or OSError.
 
     Objects that the archive already has with the same content are not sent again, so an interrupted push
-    continues. ``work`` is a folder for temporary files.
+    continues where it stopped. ``work`` is a folder for temporary files.
     """
     for _ in range(_TRIES):
         made, states = _push(location, folder, about, work)
@@ -60,8 +61,8 @@ def push(location: Location, folder: Path, about: About, work: Path) -> Manifest
 def _push(
     location: Location, folder: Path, about: About, work: Path
 ) -> tuple[Manifest, dict[str, tuple[int | None, int | None]]]:
-    """Seal the session. Returns its manifest, and the state of each object after it was written."""
-    # There may be thousands of agents, so they are in agents.json.
+    """Seal the session. Returns its manifest, and the state of each object, by path, after it was written."""
+    # There may be thousands of agents, so they are in agents.json instead.
     shown = msgspec.structs.replace(about, agents={})
     draft = Manifest(
         session=about.session,
@@ -125,7 +126,7 @@ def _send(location: Location, local: Path, path: str, sealed: Sealed) -> None:
 
 
 def check(location: Location, manifest: Manifest) -> list[str]:
-    """Return the problems of a session in the archive. It is empty if all objects are intact."""
+    """Return the problems of a session in the archive. The list is empty if all objects are intact."""
     problems = []
     for sealed in manifest.objects:
         path = manifest.path(sealed)
@@ -135,7 +136,9 @@ def check(location: Location, manifest: Manifest) -> list[str]:
 
 
 def remove(location: Location, manifest: Manifest) -> None:
-    """Delete a session from the archive. The manifest goes first, so that nobody finds half a session."""
+    """Delete a session from the archive. The manifest is deleted first, so that no server finds half a
+    session.
+    """
     location.delete(manifests.manifest_path(manifest.session))
     for sealed in manifest.objects:
         location.delete(manifest.path(sealed))
@@ -144,16 +147,16 @@ def remove(location: Location, manifest: Manifest) -> None:
 def pull_part(
     location: Location, manifest: Manifest, part: str, folder: Path, work: Path, min_free_bytes: int = 0
 ) -> bool:
-    """Restore one of a session's files in ``folder``. Returns whether the archive has any of it.
+    """Restore one of a session's files in ``folder``. Returns whether the archive has any of its tables.
 
-    Keeps ``min_free_bytes`` free on the disk. Raises StoreError, OSError.
+    Keeps ``min_free_bytes`` free on the disk. Raises StoreError or OSError.
     """
     objects = manifest.of_part(part)
     if not objects:
         return False
     work.mkdir(parents=True, exist_ok=True)
     check_space(work, sum(one.bytes for one in objects), min_free_bytes)
-    # On the same disk, so that it can be moved into place in one step.
+    # The temporary folder is on the same disk, so that the file can be moved into place in one step.
     with tempfile.TemporaryDirectory(dir=work, prefix="pull-") as temp, ThreadPoolExecutor(_AT_ONCE) as pool:
         paths = {one.name: Path(temp) / f"{one.name}.parquet" for one in objects}
         list(pool.map(lambda one: _fetch(location, manifest, one, paths[one.name]), objects))

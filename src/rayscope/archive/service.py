@@ -22,7 +22,7 @@ from rayscope.storage.errors import StoreError
 
 log = logging.getLogger("rayscope.server")
 
-#: Interval for reading the archive, in seconds.
+#: Interval between reads of the archive, in seconds.
 _LOOK_S = 20.0
 _READS_AT_ONCE = 16
 #: How long a request waits while another one fetches, seals, or deletes the same session, in seconds.
@@ -35,9 +35,10 @@ class ArchiveService:
     """Synchronizes a data directory with an archive, between :meth:`start` and :meth:`stop`.
 
     ``is_live`` returns whether a session's cluster is alive. A session is sealed ``after_s`` after its end.
-    Sessions that were quiet for more than ``max_age_days`` are deleted from the archive, unless it is None.
-    ``min_free_bytes`` stay free on this disk when a session is fetched. ``is_keeper`` returns whether this
-    one of several servers seals a session, and (for None) whether it deletes old ones.
+    Sessions that received no data for more than ``max_age_days`` are deleted from the archive, unless this is
+    None. ``min_free_bytes`` stay free on this disk when a session is fetched. If several servers share the
+    archive, ``is_keeper`` returns whether this one seals a given session and, for None, whether it deletes
+    old sessions.
     """
 
     files: Collection[str] = tuple(_PART_OF_FILE)
@@ -64,15 +65,16 @@ class ArchiveService:
         self._max_age_days = max_age_days
         self._min_free_bytes = min_free_bytes
         self._is_keeper = is_keeper
-        #: Manifest and its object by session. The object is None if this server has just sealed the session.
+        #: The manifest of each session, and its object in the archive. The object is None if this server has
+        #: just sealed the session.
         self._known: dict[str, tuple[Object | None, Manifest]] = {}
-        #: Last logged problem by session.
+        #: The last problem that was logged, by session.
         self._warned: dict[str, str] = {}
         self._lock = threading.Lock()
-        #: Held while a session's files are fetched or sealed.
+        #: The lock of each session, held while its files are fetched, sealed, or deleted.
         self._busy: dict[str, threading.Lock] = {}
         self._task = PeriodicTask("rayscope-archive", _LOOK_S, self._turn, at_once=True)
-        #: Why the archive cannot be used now, None if it can.
+        #: Why the archive cannot be used at present, or None if it can.
         self.problem: StoreError | None = None
         shutil.rmtree(work, ignore_errors=True)  # left by a server that was killed
 
@@ -86,7 +88,7 @@ class ArchiveService:
         self._task.start()
 
     def stop(self) -> None:
-        """Stop. A session that is being sealed is sealed again after the next start."""
+        """Stop synchronizing. A session that is being sealed is sealed again after the next start."""
         self._task.stop(timeout_s=2.0)
 
     def manifest(self, session: str) -> Manifest | None:
@@ -162,7 +164,7 @@ class ArchiveService:
             self.problem = error
 
     def _list(self) -> None:
-        """Read the list of archived sessions, and list those that this disk does not have."""
+        """Read the list of archived sessions, and add those that are not on this disk to the catalog."""
         manifests_by_session = seal.list_manifests(self._location)
         with self._lock:
             gone = [session for session in self._known if session not in manifests_by_session]
@@ -179,7 +181,7 @@ class ArchiveService:
             self._catalog.forget(session)
 
     def _learn(self, session: str, manifest_object: Object) -> None:
-        """Read a new manifest, and list its session if this disk does not have it."""
+        """Read a new manifest, and add its session to the catalog if it is not on this disk."""
         folder = self._catalog.folder / session
         try:
             manifest = seal.read_manifest(self._location, session)
@@ -194,7 +196,7 @@ class ArchiveService:
             self._warn(session, f"the archived session {session} cannot be listed: {error}")
 
     def _warn(self, session: str, message: str) -> None:
-        """Log a session's problem once, because each turn tries again."""
+        """Log a session's problem only once, because it may occur again in each turn."""
         if self._warned.get(session) != message:
             self._warned[session] = message
             log.warning("%s", message)
@@ -215,7 +217,7 @@ class ArchiveService:
             try:
                 self._seal(session)
             except (StoreError, OSError) as error:
-                # Others may succeed: problems of a single session are retried in the next turn.
+                # Continue, because other sessions may succeed. This one is retried in the next turn.
                 if isinstance(error, StoreError) and error.code == "archive":
                     raise
                 self._warn(session, f"session {session} could not be archived: {error}")

@@ -1,7 +1,7 @@
 """Converts the files of a session to Parquet tables and back.
 
 A file's tables are sealed unchanged, so that a restored file gives the same results.
-docs/reference/archive.md describes them for readers of the archive.
+docs/reference/archive.md describes the tables for readers of the archive.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ from rayscope.storage.log_archive import LogStore
 from rayscope.storage.schema import TABLE_NAMES
 from rayscope.storage.session_file import SessionFile, explain
 
-#: Number of rows per row group, which is the unit that readers of a table must read.
+#: Number of rows per row group, which is the smallest unit that readers of a table can read.
 _ROW_GROUP = 100_000
 _MEMORY = "1GB"
-#: Maximum size of a row group in bytes, because it is decoded as a whole. Rayscope writes no larger ones.
+#: Maximum size of a row group in bytes. It is limited because a row group is decoded as a whole. Rayscope
+#: writes no larger ones.
 _MAX_ROW_GROUP_BYTES = 1 << 30
-#: Maximum size of the description of row groups and columns, in bytes of Parquet's encoding.
+#: Maximum size in bytes of a Parquet file's footer, which describes its row groups and columns.
 _MAX_FOOTER_BYTES = 64 << 20
-#: Order of the rows, so that readers need few row groups, and equal rows result in equal files.
+#: Order of the rows of each table, so that readers need few row groups, and equal rows result in equal files.
 _ORDER = {
     "attempts": "created_at_ns, task_hi, task_lo, attempt",
     "span_rows": "begin_ns, task_hi, task_lo, attempt, name, end_ns",
     "edge_rows": "begin_ns, task_hi, task_lo, attempt, kind, object_hi, object_index",
     "annotation_rows": "time_ns, task_hi, task_lo, attempt, kind, name",
 }
-#: Number of bytes of log held in memory at once.
+#: Maximum number of bytes of logs held in memory at once.
 _LOG_BATCH = 16 << 20
 _LOG_FILES = pa.schema(
     [
@@ -77,7 +78,8 @@ Tables = Mapping[str, Path]
 def check_table(path: Path, rows: int) -> int:
     """Return the size of a table before compression in bytes, read from its footer.
 
-    Raises StoreError if the number of rows differs, or a row group is larger than any that Rayscope writes.
+    Raises StoreError if the number of rows is not ``rows``, or a row group is larger than any that Rayscope
+    writes.
     """
     try:
         with path.open("rb") as file:
@@ -114,7 +116,8 @@ class Part(NamedTuple):
     """Converts one of a session's files to tables and back.
 
     ``seal(file, folder)`` yields the tables with rows, each as a file in ``folder`` that may be deleted
-    before the next one. ``restore(tables, file)`` creates the file. Missing tables have no rows.
+    before the next one. ``restore(tables, file)`` creates the file. Tables that are missing from ``tables``
+    get no rows.
     """
 
     file: str
@@ -187,7 +190,7 @@ def _restore_metrics(tables: Tables, file: Path) -> None:
 
 @contextlib.contextmanager
 def _filling(file: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Create a DuckDB file and fill it with whole tables. A failure leaves no file."""
+    """Fill a new DuckDB file with whole tables in one transaction."""
     try:
         with duckdb.connect(
             str(file),
@@ -268,5 +271,5 @@ PARTS = {
     "metrics": Part(metrics_file.FILE_NAME, _seal_metrics, _restore_metrics),
     "logs": Part(LOGS, _seal_logs, _restore_logs),
 }
-#: The small files of a session, which are sealed unchanged. About.json is in the manifest.
+#: The small files of a session, which are sealed unchanged. The content of about.json is in the manifest.
 SMALL_FILES = ("agents.json", "objects.msgpack", "alerts.json")
