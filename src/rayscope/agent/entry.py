@@ -1,7 +1,7 @@
 """The entry point: :func:`install` watches imports in a dashboard agent's interpreter, and only there.
 
 No file of Ray's is changed. The module with the agent's event collector is loaded normally and then
-inspected. A collector of unknown form stays Ray's own, and the server gets the reason.
+inspected. A collector of an unknown form is left unchanged, and the reason is reported to the server.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from rayscope.agent.settings import EXPORT_ADDR, FAST_LANE
 from rayscope.importing import after_import
 
-TYPE_CHECKING = False  # as in rayscope.importing: no imports when Python starts
+TYPE_CHECKING = False  # avoids an import when Python starts, as in rayscope.importing
 if TYPE_CHECKING:
     from typing import Any
 
@@ -20,7 +20,9 @@ MODULE = "ray.dashboard.modules.aggregator.aggregator_agent"
 
 
 def install() -> None:
-    """Watch for :data:`MODULE`. Does nothing without the settings; ``rayscope.pth`` handles errors."""
+    """Watch for the import of :data:`MODULE`. Does nothing without the settings. ``rayscope.pth`` handles
+    errors.
+    """
     is_agent = "dashboard/agent.py" in " ".join(sys.orig_argv).replace("\\", "/")
     if is_agent and os.environ.get(FAST_LANE) == "1" and os.environ.get(EXPORT_ADDR):
         after_import(MODULE, lambda module: enter(module))

@@ -1,9 +1,9 @@
 """The fast lane: keeps and sends an agent's events in their original protobuf form.
 
 ``AddEvents`` (one gRPC call of a worker, the raylet, or the GCS) adds its events to :class:`Buffer` as one
-piece of bytes. :class:`Lane` joins pieces and posts them. Joined ``RayEventsData`` messages are one
-``RayEventsData``, so nothing is decoded. Ray's own ring of events and its JSON exporter remain unchanged.
-They take over, with all buffered events, whenever something here is not as expected.
+piece of bytes. :class:`Lane` joins pieces and posts them. ``RayEventsData`` messages that are joined form one
+valid ``RayEventsData``, so nothing needs to be decoded. Ray's own ring of events and its JSON exporter remain
+unchanged. They take over, with all buffered events, whenever something here is not as expected.
 """
 
 from __future__ import annotations
@@ -27,20 +27,22 @@ from rayscope.agent.settings import BUFFER_BYTES, DEFAULT_BUFFER_BYTES
 
 log = logging.getLogger("rayscope.agent")
 
-#: How long events are collected before they are sent, in s. Ray's is 0.1; a longer time makes fewer, larger
-#: bodies. A driver's end waits for half a second without events, so it must be shorter than that.
+#: How long events are collected before they are sent, in s. Ray's interval is 0.1; a longer one makes fewer,
+#: larger bodies. At the end of a driver, the server expects no more events after half a second without any,
+#: so the interval must be shorter than that.
 INTERVAL_S = 0.25
-#: Size at which a body is closed, in bytes.
+#: Maximum size of a body, in bytes, unless a single piece is larger.
 MAX_BODY_BYTES = 4 << 20
 TIMEOUT_S = 15.0
 _BACKOFF_S = (0.05, 5.0)
-#: Responses showing that the server cannot read the format, which a retry does not fix.
+#: HTTP statuses which show that the server cannot read the format, so that retries are useless.
 _NOT_UNDERSTOOD = frozenset({400, 405, 406, 415, 422, 501})
 _TOO_LARGE = 413
 _NOT_FOUND = 404
 _MAX_BARE_BYTES = 1 << 20
 _ATTRIBUTE = "_rayscope_lane"
-#: Number of events that Ray's publisher converts to JSON at a time. More would exceed its time limit.
+#: Maximum number of events that Ray's publisher gets at a time to convert to JSON. More would exceed its time
+#: limit.
 _HAND_OVER = 1000
 
 
@@ -53,7 +55,8 @@ class Piece:
 
 
 class Buffer:
-    """Pieces in order of arrival, up to ``limit`` bytes. The oldest are dropped and counted by kind.
+    """Pieces in order of arrival, up to ``limit`` bytes. Beyond that, the oldest are dropped, and their
+    events are counted by kind.
 
     ``message`` is Ray's ``RayEventsData``, for decoding dropped pieces.
     """
@@ -67,7 +70,7 @@ class Buffer:
         self.filled = asyncio.Event()
 
     def add(self, piece: Piece) -> None:
-        """Add a piece. Drops the oldest ones beyond the limit."""
+        """Add a piece. Drops the oldest pieces if the limit is exceeded."""
         self._pieces.append(piece)
         self.bytes += len(piece.data)
         self._keep_limit()
@@ -109,7 +112,9 @@ class Buffer:
 
 
 class Lane:
-    """Accepts events and sends them to ``endpoint``. Runs in the agent's loop, except :class:`Reporter`."""
+    """Accepts events and sends them to ``endpoint``. Runs in the agent's event loop, except
+    :class:`Reporter`.
+    """
 
     def __init__(self, endpoint: str, limit: int, module: Any, reporter: Reporter) -> None:
         self._endpoint = endpoint
@@ -118,17 +123,18 @@ class Lane:
         self.buffer = Buffer(limit, self._message, reporter)
         self.open = True
         self._most = MAX_BODY_BYTES
-        #: Names of attempts that arrived without events, because a body with nothing else names no session.
+        #: Names of dropped attempts that arrived without events. They are sent with the next events, because
+        #: a body without events does not say which session it belongs to.
         self._bare = b""
         self._compress = not _is_local(endpoint)
 
     def take_in(self, request: Any) -> bool:
-        """Buffer the events of one ``AddEventsRequest``. Returns False if Ray must keep them."""
+        """Buffer the events of one ``AddEventsRequest``. Returns False if Ray must handle them itself."""
         try:
             began = time.thread_time_ns()
             data = request.events_data
             dropped = len(data.task_events_metadata.dropped_task_attempts)
-            if not self.open:  # Ray's exporter leaves the names out, so count them at least
+            if not self.open:  # Ray's exporter omits the names of dropped attempts, so count them
                 self._reporter.came(0, dropped, 0)
                 return False
             piece = Piece(self._bare + data.SerializeToString(), len(data.events))
@@ -145,7 +151,7 @@ class Lane:
         return True
 
     def leave(self, reason: str) -> None:
-        """Stop sending. From now on, all events are Ray's."""
+        """Stop sending. From now on, Ray's exporter sends all events."""
         if self.open:
             self.open = False
             log.warning("Ray's JSON exporter takes over from Rayscope's fast lane: %s", reason)
@@ -153,7 +159,7 @@ class Lane:
         self.buffer.filled.set()
 
     async def send_forever(self, publisher: Any) -> None:
-        """Post events until the lane is closed. ``publisher`` is Ray's own; its metrics stay up to date."""
+        """Post events until the lane is closed. Keeps the metrics of ``publisher``, Ray's own, up to date."""
         import aiohttp
 
         failures = 0
@@ -228,7 +234,7 @@ async def _count(publisher: Any, events: int, seconds: float) -> None:
     """Update Ray's metrics of published events."""
     try:
         await publisher._record_success(num_published=events, num_filtered=0, duration=seconds)
-    except Exception as error:  # metrics are not important enough to stop
+    except Exception as error:  # metrics are not important enough to stop for
         log.debug("Ray's publish metrics cannot be set: %r", error)
 
 

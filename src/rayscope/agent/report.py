@@ -1,4 +1,5 @@
-"""An agent's reports about its own recording: its lane and the reason, counts of events, and losses.
+"""An agent's reports about its own recording: its lane and the reason for it, and counts of events, including
+lost ones.
 
 It runs in its own thread, because it must work when the lane does not. Counts are totals since the agent
 started, so duplicate or missing reports do no harm.
@@ -23,9 +24,9 @@ from rayscope.version import __version__
 
 log = logging.getLogger("rayscope.agent")
 
-#: Interval of reports without news, in seconds.
+#: Interval between reports if there is no news, in seconds.
 EVERY_S = 5.0
-#: Minimum interval of reports with news, in seconds.
+#: Minimum interval between reports if there is news, in seconds.
 AT_MOST_EVERY_S = 0.5
 _TIMEOUT_S = 5.0
 
@@ -54,7 +55,7 @@ class Reporter:
         self._thread = threading.Thread(target=self._run, name="rayscope-report", daemon=True)
 
     def start(self) -> None:
-        """Start reporting, if the settings have an address."""
+        """Start reporting if the settings contain the address of a Rayscope server."""
         if report_url(os.environ.get(EXPORT_ADDR, "")):
             self._thread.start()
 
@@ -79,7 +80,9 @@ class Reporter:
         self._busy_ns += busy_ns
 
     def sent(self, events: int, raw: int, size: int, busy_ns: int) -> None:
-        """Count a body that the server accepted, with ``raw`` bytes and ``size`` bytes on the wire."""
+        """Count a body that the server accepted. ``raw``: its bytes before compression; ``size``: on the
+        wire.
+        """
         self._sent += events
         self._raw_bytes += raw
         self._sent_bytes += size
@@ -94,7 +97,7 @@ class Reporter:
 
     @property
     def trouble(self) -> str:
-        """Why the server refused the last body, or empty if it did not."""
+        """Why the server refused the last body, or "" if it did not."""
         return self._trouble
 
     def lost(self, kind: str, time_ns: int) -> None:
@@ -150,7 +153,7 @@ class Reporter:
                 log.debug("the server cannot be told about this agent: %r", error)
                 time.sleep(EVERY_S - AT_MOST_EVERY_S)
                 self._news.set()
-            except Exception as error:  # any error, such as a truncated response: the next report may succeed
+            except Exception as error:  # such as a truncated response: the next report may succeed
                 log.warning("this agent's report failed: %r", error)
                 time.sleep(EVERY_S - AT_MOST_EVERY_S)
             time.sleep(AT_MOST_EVERY_S)
@@ -174,7 +177,7 @@ def without_key(text: str) -> str:
 
 
 def report_url(ingest_url: str) -> str:
-    """Return the address for reports next to ``ingest_url``, or empty if that is not a Rayscope server."""
+    """Return the address for reports next to ``ingest_url``, or "" if that is not a Rayscope server's."""
     base, found, _ = ingest_url.partition("/ray-events")
     return f"{base}/agent" if found and "/api/ingest/" in base and ingest_url.startswith("http") else ""
 

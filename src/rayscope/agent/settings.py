@@ -7,7 +7,7 @@ BUFFER_BYTES = "RAYSCOPE_AGENT_BUFFER_BYTES"
 DEFAULT_BUFFER_BYTES = 128 << 20
 #: Ray's variable for the address to which the agent posts events.
 EXPORT_ADDR = "RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR"
-#: Ray's variable for the kinds of events that it may send.
+#: Ray's variable for the kinds of events that the agent may send.
 EXPOSABLE_TYPES = "RAY_DASHBOARD_AGGREGATOR_AGENT_EXPOSABLE_EVENT_TYPES"
 #: Ray's variable for the ID of a process's node, in hex.
 NODE_ID = "RAY_NODE_ID"

@@ -1,7 +1,7 @@
 """Checks whether the event collector of this Ray has a known form.
 
 Rayscope replaces two of its methods, so they are compared with those of tested versions: by signature and by
-every name that their code uses. A Ray with other methods keeps its own exporter.
+every name that their code uses. If they differ, Ray's own exporter stays in use.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from rayscope.agent.settings import EVENT_TYPES, EXPOSABLE_TYPES
 
-# Names that AggregatorAgent.AddEvents uses: the same in Ray 2.50 to 2.53, and the additions of later
+# Names that the code of AggregatorAgent.AddEvents uses: those of Ray 2.50 to 2.53, and the additions of later
 # versions.
 _ADD_EVENTS = frozenset(
     (
@@ -32,13 +32,13 @@ _RUN = frozenset(
         *("events_event_aggregator_service_pb2_grpc", "gather", "run_forever", "shutdown"),
     )
 )
-#: Names used by the two methods, by the first Ray version in which they apply.
+#: Names used by each of the two methods, by the first Ray version that uses them.
 KNOWN: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "2.50": (_ADD_EVENTS, _RUN),
     "2.54": (_ADD_EVENTS | _TO_GCS, _RUN | {"_gcs_publisher"}),
     "2.58": (_ADD_EVENTS | _TO_GCS | _TO_HEAD, _RUN | {"_gcs_publisher", "_dashboard_head_publisher"}),
 }
-# Whether ``len`` is used depends only on the version, but has no significance.
+# Only some versions use ``len``, but the difference does not matter.
 _IGNORED = frozenset({"len"})
 
 
@@ -61,14 +61,14 @@ def _version() -> str:
 
 
 def _takes(function: Callable[..., Any], *parameters: str) -> bool:
-    """Return whether it is a coroutine function with exactly these parameters."""
+    """Return whether ``function`` is a coroutine function with exactly these parameters."""
     return (
         inspect.iscoroutinefunction(function) and tuple(inspect.signature(function).parameters) == parameters
     )
 
 
 def _begins(function: Callable[..., Any], *parameters: str) -> bool:
-    """Return whether these are its first parameters."""
+    """Return whether these are the first parameters of ``function``."""
     return tuple(inspect.signature(function).parameters)[: len(parameters)] == parameters
 
 
