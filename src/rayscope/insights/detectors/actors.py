@@ -234,9 +234,9 @@ class ShortLivedActors:
     kind = "short_lived_actors"
     title = "Actors that live for a call or two"
     advice = (
-        "{actors} actors of {actor_class} ran {calls:.1f} calls each in the mean, for {work_ns} in all of "
-        "its life; starting one took {start_ns}, for each gets a process of its own. Use tasks, whose "
-        "processes Ray uses again, or keep a few actors and give them all calls (ray.util.ActorPool)."
+        "{actors} actors of {actor_class} ran {calls:.1f} calls each and worked for {work_ns} in their life, "
+        "on average; starting one took {start_ns}, because each gets a process of its own. Use tasks, whose "
+        "processes Ray reuses, or keep a few actors and give them all calls (ray.util.ActorPool)."
     )
     sketch = (
         "pool = ray.util.ActorPool([{actor_class}.remote() for _ in range(4)])\n"

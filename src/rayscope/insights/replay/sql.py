@@ -252,7 +252,7 @@ def read_nodes(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     """(ID, resources as JSON, start, end, name, cause of death) of all nodes."""
     return reader.execute(
         f"SELECT id, resources_total, start_ns, end_ns, {node_name('node_rows')}, "
-        "coalesce(death_reason, CASE WHEN end_known_by = 'session' THEN NULL END, '') FROM node_rows "
+        "coalesce(death_reason, '') FROM node_rows "
         "ORDER BY is_head DESC NULLS LAST, start_ns, id"
     ).fetchall()
 
