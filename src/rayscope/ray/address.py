@@ -14,7 +14,7 @@ _REMEDY = "Use the GCS address of the head node as host:port, for example 10.0.0
 
 
 class AddressError(RayscopeError):
-    """The text cannot be a GCS address. The message says what it seems to be."""
+    """The input cannot be a GCS address. The message says what it seems to be."""
 
     remedy = _REMEDY
 
@@ -24,11 +24,11 @@ def resolve(address: str, sessions_meant: Callable[[], Collection[str]] = tuple)
 
     Args:
         address: what the user entered.
-        sessions_meant: called if several clusters run here. If it returns sessions of only one of them, that
-            cluster is chosen.
+        sessions_meant: called if several clusters run on this machine. Returns the sessions that the user may
+            mean. If all of them belong to one cluster, that cluster is chosen.
 
     Raises:
-        AddressError: for anything else.
+        AddressError: the address is invalid, or there is no single local cluster.
     """
     address = address.strip()
     if address in ("", "auto", "local"):

@@ -32,7 +32,7 @@ def ray_token(environ: Mapping[str, str] | None = None) -> str | None:
 
 
 def bearer(token: str | None) -> dict[str, str]:
-    """The HTTP header with ``token``, empty if there is none."""
+    """The HTTP header with ``token``, or an empty dict if there is none."""
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 

@@ -1,6 +1,6 @@
-"""Shared by all decoders of Ray's task data: nil IDs, phases, error texts, redaction.
+"""Functions that all decoders of Ray's task data share: nil IDs, phases, error texts, redaction.
 
-The functions run at least once per event, so they avoid work in the usual case. Both the GCS snapshot
+They run at least once per event, so they avoid work in the usual case. Both the GCS snapshot
 (protobuf) and the event stream (JSON) use them, so both yield equal records for a task.
 """
 
@@ -24,12 +24,12 @@ R = TypeVar("R")
 REDACTED = "<redacted>"
 
 _NIL = frozenset("f" * length for length in (8, 32, 36, 48, 56))
-#: A worker's span for storing a task's return values.
+#: Name of a worker's span for storing a task's return values.
 STORE = "task:store_outputs"
-#: The tracer's event about a task's return values.
+#: Name of the tracer's event about a task's return values.
 RETURNED = "rayscope.returned"
-#: Names of all the tracer's events (``rayscope.tracer``). Those without our prefix are Ray's own spans if
-#: there is no tracer.
+#: Names of all the tracer's events (``rayscope.tracer``). Without the tracer, names that do not begin with
+#: ``rayscope.`` are those of Ray's own spans.
 TRACED = frozenset(
     {
         RETURNED,
@@ -71,21 +71,21 @@ _PHASES = {
     "task:execute": "execute",
     STORE: "store",
 }
-#: Ray's own pattern (``remove_ansi_escape_codes`` in ``ray/util/state/common.py``), so that texts are equal.
+#: Ray's own pattern (``remove_ansi_escape_codes`` in ``ray/util/state/common.py``), so that errors match.
 _ANSI = re.compile(r"\x1b[^m]*m")
 #: First line of a frame in a traceback.
 _FRAME = re.compile(r'\s*File "[^"]+", line \d+')
-#: ``user:password@`` or ``token@`` in a URL. ``git@`` is the user name of every Git host, so not a secret.
+#: ``user:password@`` or ``token@`` in a URL. ``git@`` is no secret: every Git host uses this user name.
 _USERINFO = re.compile(r"(://)(?!git@)[^/@\s\"'?#]+@")
 _URL_PARAMETER = re.compile(r"[?&]([\w-]+)=")
 _URL_VALUE = re.compile(r"[^&#\s\"']+")
 _SECRET_NAME = re.compile(r"token|signature|secret|password|credential|api[_-]?key|^sig$", re.I)
-#: Names of user settings whose text values are not recorded. Does not match "max_tokens".
+#: Names of user settings whose string values are not recorded. Does not match "max_tokens".
 _SECRET_SETTING = re.compile(r"secret|password|credential|(api|access)[_-]?key|token$", re.I)
 
 
 def cached_if_short(maxsize: int, max_length: int) -> Callable[[Callable[[T], R]], Callable[[T], R]]:
-    """``lru_cache`` for a function of untrusted text. Texts longer than ``max_length`` are not cached."""
+    """``lru_cache`` for a function of untrusted strings. Those longer than ``max_length`` are not cached."""
 
     def decorate(function: Callable[[T], R]) -> Callable[[T], R]:
         cached = lru_cache(maxsize)(function)
@@ -100,9 +100,9 @@ def cached_if_short(maxsize: int, max_length: int) -> Callable[[Callable[[T], R]
 
 
 def is_nil(id_hex: str) -> bool:
-    """Whether a hex ID is nil in Ray: empty, or all ones in one of Ray's ID lengths.
+    """Whether a hex ID is nil in Ray: empty, or only f's in one of the lengths of Ray's IDs.
 
-    The task ID of a driver, ones followed by the job's ID, is not nil.
+    The task ID of a driver, f's followed by the job's ID, is not nil.
     """
     return not id_hex or id_hex in _NIL
 
@@ -117,7 +117,7 @@ def clean_error(text: str) -> str:
 
 
 def headline(text: str) -> str:
-    """The line that names the error: the first after a traceback's frames, otherwise the last."""
+    """The line that names the error: the first after the frames of a traceback, otherwise the last line."""
     lines = [line for line in text.splitlines() if line.strip()]
     frames = [number for number, line in enumerate(lines) if _FRAME.match(line)]
     behind = lines[frames[-1] + 1 :] if frames else []
@@ -126,7 +126,7 @@ def headline(text: str) -> str:
 
 @cached_if_short(4096, max_length=200)
 def phase_of(event_name: str) -> str | None:
-    """The phase (one of ``model.PHASES``) delimited by a profile event, None for any other event."""
+    """The phase (one of ``model.PHASES``) delimited by a profile event, or None for any other event."""
     if not event_name.startswith("task:"):
         return None
     if event_name.startswith("task::"):
@@ -155,9 +155,9 @@ def split_profile(
 ) -> tuple[dict[str, tuple[int, int]], list[Span], list[ProfileEntry]]:
     """Split the profile of one attempt into its phases, other spans, and the tracer's events.
 
-    A plain task has each phase once. A generator stores once per yielded value, and a long one is reported in
-    several parts. Then every store also becomes a span, so that none is lost: the phase keeps only the
-    earliest.
+    A plain task has each phase once. A generator stores a result per yielded value, and a long generator is
+    reported in several parts. In these cases every store also becomes a span, because the phase keeps only
+    the earliest one.
     """
     if len(entries) == len(PHASES) or (len(entries) == len(PHASES) + 1 and entries[3].event_name == RETURNED):
         # Nearly every task has each phase once, in the order in which they end.
@@ -201,7 +201,7 @@ def split_profile(
 
 
 def canonical_json(mapping: Mapping[str, Any]) -> str:
-    """JSON text with sorted keys and no whitespace, so that equal mappings have equal texts."""
+    """JSON with sorted keys and no whitespace, so that equal mappings yield equal strings."""
     return msgspec.json.encode(mapping, order="deterministic").decode() if mapping else "{}"
 
 
@@ -243,7 +243,7 @@ def redact(value: Any) -> Any:
 def redact_settings(value: Any) -> Any:
     """Redact decoded JSON with user settings like :func:`redact`.
 
-    Texts under secret names are replaced, too.
+    Strings under names that suggest a secret are replaced, too.
     """
     return _without_secrets(redact(value))
 
@@ -261,10 +261,10 @@ def _without_secrets(value: Any) -> Any:
 
 @cached_if_short(1024, max_length=8192)
 def redact_runtime_env(serialized: str) -> str | None:
-    """A runtime environment as canonical JSON without secrets, None if it is empty.
+    """A runtime environment as canonical JSON without secrets, or None if it is empty.
 
-    Values of ``env_vars`` and credentials in URLs become ``<redacted>``. Names of variables are kept. A text
-    that is not JSON or is nested too deep is redacted as a whole.
+    Values of ``env_vars`` and credentials in URLs become ``<redacted>``. Names of variables are kept. A
+    string that is not JSON or is nested too deeply is redacted as a whole.
     """
     if serialized in ("", "{}"):
         return None

@@ -9,9 +9,9 @@ from typing import NamedTuple
 _REPORT = re.compile(rb"\*\*\* (SIG(?:ABRT|BUS|FPE|ILL|SEGV|TRAP)) received at time=\d+")
 #: The reason for an abort: a failed check in Abseil (``RAW``) or Ray.
 _REASON = re.compile(rb"RAW: ([^\n]+)|(Check failed[^\n]+)")
-#: A race in Ray's processes at exit, see docs/reference/faults.md.
+#: For a known race in Ray's processes at exit, the reason begins with this. See docs/reference/faults.md.
 _RACE = b"Mutex corrupt: both reader and writer lock held"
-#: How far before the report the reason can be, bytes.
+#: Maximum distance between the reason and the report that follows it, in bytes.
 _REASON_BYTES = 2_000
 _MAX_REASON_BYTES = 300
 
@@ -23,7 +23,7 @@ class CrashReport(NamedTuple):
         begin: its offset in the log, bytes.
         signal: name of the signal.
         reason: why the process aborted itself, if stated.
-        is_race: whether it is the race in Ray's processes at exit, which no program causes.
+        is_race: whether the cause is a known race in Ray's processes at exit instead of the program.
     """
 
     begin: int
@@ -33,7 +33,7 @@ class CrashReport(NamedTuple):
 
 
 def find_report(data: bytes) -> CrashReport | None:
-    """The first crash report in the bytes of a log, None if there is none."""
+    """The first crash report in the bytes of a log, or None if there is none."""
     found = _REPORT.search(data)
     if found is None:
         return None

@@ -11,13 +11,13 @@ from rayscope.errors import RayscopeError
 from rayscope.ray.auth import bearer
 
 _TIMEOUT_S = 5.0
-#: Larger responses are rejected, bytes. The largest seen, for a Serve application with 1,000 replicas, is 1
-#: MB.
+#: Maximum size of a response, in bytes. Larger ones are rejected. The largest seen, for a Serve application
+#: with 1,000 replicas, has 1 MB.
 _MAX_BYTES = 32 << 20
 
 
 class DashboardError(RayscopeError):
-    """A request to Ray's dashboard failed, or was refused (``code`` ``refused``)."""
+    """A request to Ray's dashboard failed, or the dashboard refused it (``code``: ``refused``)."""
 
     code = "dashboard"
     status = 502
@@ -94,7 +94,7 @@ class Dashboard:
         )
 
     def unexpected(self, answer: str) -> DashboardError:
-        """The error for a response that no dashboard sends. ``answer`` describes it."""
+        """The error for a response that a dashboard would never send. ``answer`` describes the response."""
         return DashboardError(
             f"{self.url} answered {answer}.",
             "Check that this is the address of a Ray dashboard; see dashboard.log on the head node.",

@@ -14,8 +14,8 @@ import psutil
 class LocalCluster(NamedTuple):
     """The GCS address of a cluster on this machine.
 
-    ``is_own``: found in a process of the current user. Send a token only to those: a process of another user
-    could claim any address.
+    ``is_own``: whether a process of the current user has this address. Send a token only to such clusters: a
+    process of another user could claim any address.
     """
 
     address: str
@@ -71,7 +71,7 @@ def _command_lines() -> Iterable[tuple[list[str], bool]]:
     process: Any
     user = getpass.getuser() if sys.platform == "win32" else None
     for process in psutil.process_iter(["cmdline", "username" if user else "uids"]):
-        # process_iter skips processes that vanished, and returns None for fields without access.
+        # process_iter skips processes that vanished, and returns None for fields that it may not read.
         uids = process.info.get("uids")
         is_own = (
             process.info.get("username") == user if user else uids is not None and uids.real == os.getuid()
@@ -80,7 +80,7 @@ def _command_lines() -> Iterable[tuple[list[str], bool]]:
 
 
 def _flags(command: Sequence[str]) -> dict[str, str]:
-    """Arguments of the form ``--name=value``. Ray mixes ``_`` and ``-`` in names; both become ``_``."""
+    """Arguments of the form ``--name=value``. Ray mixes ``_`` and ``-`` in names; both become ``-``."""
     flags: dict[str, str] = {}
     for argument in command[1:]:
         if argument.startswith("--") and "=" in argument:

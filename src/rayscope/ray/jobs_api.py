@@ -1,4 +1,4 @@
-"""Submitted jobs, from Ray's job REST API. Their outcome is in no event and in no driver's record."""
+"""Submitted jobs, from Ray's job REST API. Neither events nor drivers' records contain their outcome."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rayscope.model.entity import Value
 from rayscope.ray.common import canonical_json, clean_error, headline, redact_runtime_env, redact_text
 from rayscope.ray.dashboard import Dashboard, DashboardError
 
-#: Timeout for changes, s. Submitting a job starts an actor, which takes a while.
+#: Timeout for requests that change something, s. Submitting a job starts an actor, which takes a while.
 _CHANGE_TIMEOUT_S = 60.0
 #: A shell adds this to the signal's number to form the exit code of a process killed by a signal.
 _SIGNALLED = 128
@@ -50,8 +50,8 @@ class JobApi(Dashboard):
     def upload(self, package: bytes) -> str:
         """Upload a ZIP for the cluster's nodes, unless it is already there. Returns its URI.
 
-        As in Ray's client, the name is derived from the content, so a folder is uploaded once. Raises
-        DashboardError.
+        As in Ray's client, the name is derived from the content, so an unchanged folder is uploaded only
+        once. Raises DashboardError.
         """
         name = f"_ray_pkg_{hashlib.sha256(package).hexdigest()[:16]}.zip"
         self.check()
@@ -71,7 +71,7 @@ class JobApi(Dashboard):
         return f"gcs://{name}"
 
     def stop(self, submission_id: str) -> bool:
-        """Request that a job stops. Returns whether it was still running. Raises DashboardError."""
+        """Ask Ray to stop a job. Returns whether it was still running. Raises DashboardError."""
         return bool(self._change("POST", f"/api/jobs/{quote(submission_id, safe='')}/stop").get("stopped"))
 
     def delete(self, submission_id: str) -> bool:
@@ -105,7 +105,7 @@ class JobApi(Dashboard):
 
 
 def submission(row: Mapping[str, Any], now_ns: int) -> Entity:
-    """Convert a ``JobDetails`` of the job API. The ID is the driver's job ID if it has a driver."""
+    """Convert a ``JobDetails`` of the job API. Its ID is the driver's job ID if the job has a driver."""
     submission_id = str(row["submission_id"])
     fields: dict[str, Value | None] = {
         "type": "SUBMISSION",
@@ -133,7 +133,7 @@ def submission(row: Mapping[str, Any], now_ns: int) -> Entity:
 
 
 def driver_ended(job_id: str, ended_ns: int, exit_code: int) -> Entity:
-    """A job whose driver's exit code a shell reported. Ray does not know exit codes of drivers."""
+    """A job with its driver's exit code, as reported by the driver's parent process. Ray does not know it."""
     state = "FAILED" if exit_code else "SUCCEEDED"
     how: dict[str, Value] = {"exit_code": exit_code, "end_known_by": "exit_code"}
     if exit_code:
@@ -184,9 +184,9 @@ def join_jobs(gcs_jobs: list[Entity], api_jobs: list[Entity]) -> list[Entity]:
                 observed=dict(api.observed),
             )
         )
-        # Keep it even if its driver is not in the GCS's list, which was read a moment earlier.
     known = {job.id for job in gcs_jobs}
-    # Copy them: storing a record merges others into it, and ``api_jobs`` are joined repeatedly.
+    # Keep jobs whose driver is not in the GCS's list, which was read at another time. Copy them, because
+    # storing a record merges others into it, and ``api_jobs`` are joined repeatedly.
     joined.extend(
         replace(job, fields=dict(job.fields), observed=dict(job.observed))
         for job in api_jobs
@@ -196,10 +196,10 @@ def join_jobs(gcs_jobs: list[Entity], api_jobs: list[Entity]) -> list[Entity]:
 
 
 def aliases(jobs: list[Entity]) -> list[Entity]:
-    """The records under the submission IDs of submissions that now have a driver, marked as aliases.
+    """Alias records, under their submission IDs, for submissions that now have a driver.
 
-    Until its driver registers, a submission has only its submission ID, and that record stays stored. The
-    field ``alias_of`` (the driver's job ID) lets readers skip it.
+    Until its driver registers, a submission has only its submission ID. The record with this ID stays stored,
+    and its field ``alias_of`` (the driver's job ID) lets readers skip it.
     """
     found = []
     for job in jobs:

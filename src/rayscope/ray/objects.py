@@ -15,13 +15,13 @@ from rayscope.model.reference import NodeObjects, Reference
 from rayscope.ray.common import is_nil
 from rayscope.ray.gcs.client import GcsClient
 
-#: Raylets queried at the same time.
+#: Maximum number of raylets queried at the same time.
 _CONCURRENCY = 16
 #: Timeout for one raylet, in seconds.
 _TIMEOUT_S = 10.0
 #: Maximum size of a response, bytes.
 _MAX_BYTES = 256 * 2**20
-#: Minimum share of the references per node.
+#: Minimum number of references read per node, however many nodes there are.
 _MIN_SHARE = 100
 #: Timeout for the owner of an object, in seconds.
 _OWNER_TIMEOUT_S = 2.0
@@ -65,11 +65,12 @@ def read_objects(
 
     Args:
         gcs: the cluster.
-        of_node: references per node.
-        of_all: references of all nodes together. Each node gets an equal share, at least 100.
+        of_node: maximum number of references per node.
+        of_all: maximum number of references of all nodes together. Each node gets an equal share, but at
+            least 100.
         raylets: the raylets to query, by default those of all living nodes.
         on_node: called with each node's result as it arrives, from several threads.
-        deadline_s: nodes that have not responded by then have an error, s.
+        deadline_s: time limit for all nodes together, s. Nodes that have not responded by then have an error.
     """
     raylets = living_raylets(gcs) if raylets is None else raylets
     if not raylets:
@@ -125,9 +126,9 @@ class Copies(NamedTuple):
 
     Attributes:
         nodes: hex IDs of the nodes with a copy in their object store.
-        size: in bytes, None if unknown.
+        size: in bytes, or None if unknown.
         spilled_node_id: the node that spilled it to disk.
-        problem: why the owner did not respond, see :func:`read_copies`.
+        problem: why there are no locations, see :func:`read_copies`.
     """
 
     nodes: tuple[str, ...] = ()
@@ -200,7 +201,7 @@ def _known(binary: bytes) -> str | None:
 
 
 def reference_type(object_id: str, ref: Any) -> str:
-    """The type of a reference by Ray's own rule (``ray.dashboard.memory_utils``)."""
+    """The type of a reference, according to Ray's own rules (``ray.dashboard.memory_utils``)."""
     if object_id.startswith("f" * 16) and object_id[_ACTOR_RANDOM] != "f" * 24:
         return "ACTOR_HANDLE"
     if ref.pinned_in_memory:

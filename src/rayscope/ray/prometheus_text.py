@@ -1,7 +1,7 @@
 """Parses Prometheus' text format with a fast caching parser, and the official one for unusual lines.
 
 An exporter repeats the same ``name{labels}`` every time, so each is parsed once: a line is split at its last
-blank, and the part before it is looked up. Unusual lines, such as those with timestamps, go to
+space, and the part before it is looked up. Unusual lines, such as those with timestamps, go to
 ``prometheus_client``.
 """
 
@@ -22,7 +22,7 @@ _KEY = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*(?:\{(.*)\})?")
 _LABEL = re.compile(r'[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\\n]|\\["\\n])*)"[ \t]*(?:,|$)')
 _ESCAPE = re.compile(r"\\(.)")
 _TYPES = {"gauge": "gauge", "counter": "counter", "histogram": "histogram", "summary": "unknown"}
-#: Label pairs longer than this are not cached, characters.
+#: Maximum number of characters of a cached label, name and value together. Longer ones are not cached.
 _MAX_PAIR = 1000
 #: Maximum number of characters of a line. The official parser takes quadratic time.
 _MAX_LINE = 20_000
@@ -30,7 +30,10 @@ _ENDINGS = ("_bucket", "_count", "_sum", "_total", "_created")
 
 
 class Read(NamedTuple):
-    """A parsed text. ``odd``: lines that neither parser understood; ``left_out``: lines beyond the limit."""
+    """A parsed text.
+
+    ``odd``: number of lines that neither parser understood; ``left_out``: number of series without room.
+    """
 
     samples: list[Sample]
     families: dict[str, Family]
@@ -39,11 +42,11 @@ class Read(NamedTuple):
 
 
 class TextReader:
-    """Parses successive texts of one endpoint. Not thread-safe.
+    """Parses successive responses of one endpoint. Not thread-safe.
 
     Args:
-        is_wanted: whether to keep a name. None means that there is no room for it, so it is counted as left
-            out.
+        is_wanted: whether to keep the series of a name. None means that there is no room for them, so they
+            are counted as left out.
         relabel: converts the labels in the text to those of the series.
     """
 
@@ -60,7 +63,7 @@ class TextReader:
         self._meta: set[int] = set()
 
     def read(self, text: str) -> Read:
-        """Parse the samples of a text, including NaN. Never raises for its content."""
+        """Parse the samples of a text, including NaN. Never raises an error, whatever the content."""
         keys, names, odd, left_out = self._keys, self._names, 0, 0
         samples: list[Sample] = []
         add = samples.append
@@ -99,7 +102,7 @@ class TextReader:
         return Read(samples, self._families, odd, left_out)
 
     def _take_apart(self, key: str) -> tuple[str, Labels] | None:
-        """The series of the part before the value, None if it is unusual."""
+        """Parse the part of a line before the value. Returns its series, or None if the part is unusual."""
         matched = _KEY.fullmatch(key.strip())
         if matched is None:
             return None
@@ -160,7 +163,7 @@ def _unescaped(matched: re.Match[str]) -> str:
 
 
 def described(names: Iterable[str], families: dict[str, Family]) -> list[Family]:
-    """The families of series names. ``_count`` of a histogram and ``_total`` of a counter get their own."""
+    """The families of series names. A histogram's ``_count`` and a counter's ``_total`` get their own."""
     found = []
     for name in names:
         family = families.get(name)
@@ -177,7 +180,7 @@ def described(names: Iterable[str], families: dict[str, Family]) -> list[Family]
 
 
 def unit_of(name: str, kind: str) -> str:
-    """The unit in a name such as ``ray_node_mem_used`` or ``..._bytes``."""
+    """The unit implied by a name such as ``ray_node_mem_used`` or ``..._bytes``, or "" if unknown."""
     base = name.removesuffix("_total")
     if base.startswith("ray_node_"):
         known = _NODE_UNITS.get(base.removeprefix("ray_node_"))

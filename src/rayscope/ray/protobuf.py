@@ -8,12 +8,12 @@ from typing import Any
 from rayscope.model.entity import Value
 from rayscope.ray.common import is_nil
 
-#: Ray's values for an unknown time in an unsigned field (-1 as 64 bits).
+#: Ray's values for an unknown time. -1 in an unsigned field of 64 bits is 2**64 - 1.
 _NO_TIME_MS = frozenset({0, -1, 2**64 - 1})
 
 
 class EnumNames:
-    """Names of the values of one enum field. A value without a name in the installed Ray becomes its number.
+    """Names of the values of one enum field. A value that the installed Ray cannot name becomes its number.
 
     >>> EnumNames("TaskInfoEntry", "type").name(message_type, 0)  # doctest: +SKIP
     'NORMAL_TASK'
@@ -29,7 +29,7 @@ class EnumNames:
         return self.of(message.DESCRIPTOR, getattr(message, self._field), unknown)
 
     def of(self, descriptor: Any, number: int, unknown: dict[str, int]) -> str:
-        """The name of ``number`` for this field of ``descriptor``, of a message or a map entry."""
+        """The name of ``number`` in this field. ``descriptor`` is that of the message or map entry."""
         found = self._names.get(number)
         if found is not None:
             return found
@@ -43,13 +43,13 @@ class EnumNames:
 
 
 def hex_id(value: bytes) -> str | None:
-    """An ID as hex, None if it is nil."""
+    """An ID as hex, or None if it is nil."""
     text = value.hex()
     return None if is_nil(text) else text
 
 
 def ms_to_ns(value: int) -> int | None:
-    """Milliseconds to ns, None for Ray's "unknown"."""
+    """Milliseconds to ns, or None for Ray's "unknown"."""
     return None if value in _NO_TIME_MS else int(value) * 1_000_000
 
 
@@ -62,10 +62,10 @@ def has(message: Any, field: str) -> bool:
 
 
 def text_map(message: Any, field: str) -> dict[str, Any]:
-    """A map field as a dict, empty if this version of Ray has no such field."""
+    """A map field as a dict, which is empty if this version of Ray has no such field."""
     return dict(getattr(message, field, None) or {})
 
 
 def known(values: Mapping[str, Value | None]) -> dict[str, Value]:
-    """The given values without empty texts and Nones."""
+    """The given values without empty strings and Nones."""
     return {name: value for name, value in values.items() if value is not None and value != ""}

@@ -16,12 +16,12 @@ from rayscope.ray.protobuf import EnumNames, hex_id, text_map
 _GROUP_STATE = EnumNames("PlacementGroupTableData", "state")
 _GROUP_STRATEGY = EnumNames("PlacementGroupTableData", "strategy")
 _NODE_STATUS = EnumNames("NodeState", "status")
-#: Key of autoscaler 1's report (``DEBUG_AUTOSCALING_STATUS``).
+#: Key of the report of autoscaler v1 (``DEBUG_AUTOSCALING_STATUS``).
 _REPORT_KEY = b"__autoscaling_status"
 
 
 def read_resources(client: GcsClient) -> Resources:
-    """Read the current state. Raises GcsError. ``autoscaler`` is None if it cannot be read."""
+    """Read the current resources and demand. ``autoscaler`` is None if unreadable. Raises GcsError."""
     usage = client.resource_usage()
     # The nodes' own reports can lag, or be missing while a task runs there.
     draining = {node.node_id.hex() for node in client.draining_nodes()}
@@ -95,7 +95,7 @@ def _autoscaler(client: GcsClient, unknown: dict[str, int]) -> Autoscaler | None
 
 
 def _second(status: Any, unknown: dict[str, int]) -> Autoscaler:
-    """Convert ``GetClusterStatusReply`` of autoscaler 2."""
+    """Convert the ``GetClusterStatusReply`` of autoscaler v2."""
     state = status.autoscaling_state
     active: Counter[str] = Counter()
     idle: Counter[str] = Counter()
@@ -137,7 +137,7 @@ _decode_status = msgspec.json.Decoder(_Status).decode
 
 
 def _first(report: bytes | None) -> Autoscaler | None:
-    """Convert autoscaler 1's report in the GCS. None if there is none or its format is unknown."""
+    """Convert the report of autoscaler v1 in the GCS. None if it is missing or its format is unknown."""
     try:
         status = _decode_status(report or b"{}")
     except (ValueError, RecursionError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-#: The version tested by `make test-versions` (Makefile). Newer ones are recorded too, with a note.
+#: The newest version that `make test-versions` tests. Clusters of newer versions are recorded, with a note.
 NEWEST_TESTED = "2.60"
 #: The oldest Ray that exports events.
 OLDEST_EXPORTING = "2.50"

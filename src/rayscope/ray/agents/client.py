@@ -25,8 +25,8 @@ _AGENT_REMEDY = (
 class AgentError(RayscopeError):
     """A request to a node's agent failed.
 
-    ``code``: ``no_agent``, ``unreachable``, ``unauthenticated``, ``timeout`` (these concern the agent
-    itself), ``no_py_spy`` (concerns the node), ``no_permission``, ``gone``, or ``failed``.
+    ``code``: ``no_agent``, ``unreachable``, ``unauthenticated`` or ``timeout`` for a problem of the agent
+    itself, ``no_py_spy`` for a problem of the node, otherwise ``no_permission``, ``gone``, or ``failed``.
     """
 
     status = 502
@@ -38,14 +38,16 @@ class AgentError(RayscopeError):
 
 
 class AgentAddress(NamedTuple):
-    """Addresses of an agent: ``grpc`` (host:port), and ``http`` (a URL), None if it has not published one."""
+    """Addresses of an agent: ``grpc`` (host:port), and ``http`` (a URL, or None if it is not published)."""
 
     grpc: str
     http: str | None
 
 
 def agent_address(gcs: GcsClient, node_id: str) -> AgentAddress:
-    """The address of a node's agent, as published by the agent once its HTTP server runs, or by its raylet.
+    """Return the address of a node's agent.
+
+    The agent publishes it once its HTTP server runs. Before that, the address comes from the node table.
 
     Raises:
         AgentError: the node has no agent.

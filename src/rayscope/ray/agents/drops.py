@@ -1,4 +1,4 @@
-"""Events lost by a node's dashboard agent, from the agent's own counters: nothing else shows such a gap.
+"""Reads from a node's dashboard agent how many events it lost. Nothing but its counters shows such gaps.
 
 The agent serves the counters as Prometheus text on the node's ``metrics_export_port``, without
 authentication. Their names are in ``ray/dashboard/modules/aggregator/`` of Ray's source.
@@ -19,7 +19,7 @@ _TIMEOUT_S = 3.0
 _MAX_BYTES = 32 * 2**20
 PREFIX = "ray_aggregator_agent_"
 _CONSUMER = re.compile(r'[{,]?consumer="([^"]*)"', re.I)
-# Counters of lost events. ``filtered_events`` is missing because those events are excluded on request.
+# Counters of lost events. ``filtered_events`` is not included, because those events are excluded on purpose.
 _LOSSES = (
     "queue_dropped_events",
     "publish_failures",
@@ -35,9 +35,9 @@ def _client() -> httpx.Client:
 
 
 def read_agent_drops(host: str, port: int, timeout_s: float = _TIMEOUT_S) -> list[Drop]:
-    """One :class:`Drop` per loss counter above zero of the agent at ``host:port``.
+    """Return a :class:`Drop` for each loss counter above zero of the agent at ``host:port``.
 
-    Empty if the agent is unreachable: the node table shows whether the node is alive.
+    If the agent is unreachable, the list is empty: the node table shows whether the node is alive.
     """
     lines = read_agent_counters(host, port, timeout_s)
     return [] if lines is None else parse_drops(lines, f"agent {_shown(host)}:{port}", time.time_ns())
@@ -48,7 +48,7 @@ def _shown(host: str) -> str:
 
 
 def read_agent_counters(host: str, port: int, timeout_s: float = _TIMEOUT_S) -> list[str] | None:
-    """The lines of Prometheus text with an agent's event counters, None if the agent is unreachable.
+    """The lines of Prometheus text with an agent's event counters, or None if the agent is unreachable.
 
     The text is streamed and limited to ``timeout_s`` seconds and 32 MiB.
     """
@@ -84,7 +84,7 @@ def parse_drops(lines: Iterable[str], source: str, now_ns: int) -> list[Drop]:
         reason = _loss(name[len(PREFIX) :])
         consumer = _CONSUMER.search(rest)
         if reason is None or (consumer is not None and not consumer[1].startswith("http")):
-            continue  # losses of other consumers of the agent's events do not concern us
+            continue  # events that only other consumers of the agent lost do not concern us
         try:
             counts[reason] = counts.get(reason, 0.0) + float(value.split()[0])
         except (ValueError, IndexError):
@@ -98,5 +98,5 @@ def _loss(name: str) -> str | None:
     """The loss counted by a metric, or None. Exporters append ``_total`` to a counter's name, some twice."""
     name = name.removesuffix("_total").removesuffix("_total")
     if name.endswith("task_metadata_buffer_dropped_attempts"):
-        return name  # has one metric per publisher
+        return name  # each publisher has its own metric of this kind
     return name if name in _LOSSES else None

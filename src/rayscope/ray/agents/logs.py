@@ -1,7 +1,7 @@
 """Reads the log files of a node from its agent: their names, sizes and bytes.
 
-Ray's agent serves them by gRPC (its ``LogService``, which ``ray logs`` uses) and reports sizes by HTTP. It
-joins any name to its folder, so ``checked_name`` rejects names that could not have been listed.
+Ray's agent serves them by gRPC (its ``LogService``, which ``ray logs`` uses) and reports sizes by HTTP. The
+agent opens any path below its log folder, so :func:`is_name` rejects names that could not have been listed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rayscope.ray.agents.persistent_http import PersistentHttp
 from rayscope.ray.common import cached_if_short
 from rayscope.ray.gcs.client import GcsClient
 
-#: Largest offset: Ray's offsets are 32 bit.
+#: Largest offset in a file, in bytes: Ray's offsets are 32-bit integers.
 MAX_OFFSET = 2**31 - 1
 #: Maximum number of files listed per node.
 MAX_FILES = 50_000
@@ -29,7 +29,7 @@ _SIZE_TIMEOUT_S = 3.0
 _ERROR_KEY = "log_grpc_status"
 _WORKER = re.compile(r"(?:.*/)?\w*worker-([0-9a-f]{56})-([0-9a-f]{8})-(\d+)\.(out|err)(?:\.\d+)?")
 _CORE = re.compile(r"(?:.*/)?\w+-core-(worker|driver)-([0-9a-f]+)_(\d+)\.log(?:\.\d+)?")
-#: The log of a driver that `rayscope run` started. The name is ours.
+#: The log of a driver that `rayscope run` started. Rayscope chose this name, not Ray.
 _OUR_DRIVER = re.compile(r"driver-([0-9a-f]{8})\.log")
 #: Ray's worker ID of a driver: the job's ID, then only f's.
 _OF_DRIVER = re.compile(r"([0-9a-f]{8})f{48}")
@@ -87,12 +87,12 @@ def rotations(name: str) -> int:
 
 
 def driver_file(job_id: str) -> str:
-    """Our name for the output of a job's driver that `rayscope run` started."""
+    """Return our name for the log of a driver that `rayscope run` started."""
     return f"driver-{job_id}.log"
 
 
 def is_name(name: str) -> bool:
-    """Whether a text can be the name of a log file: relative, printable, and inside its folder."""
+    """Whether a string can be the name of a log file: relative, printable, and inside its folder."""
     return (
         0 < len(name) <= _MAX_NAME
         and name.isprintable()
@@ -105,7 +105,7 @@ def is_name(name: str) -> bool:
 class LogAgent:
     """The log files of one node. Thread-safe; :meth:`close` it after use.
 
-    Raises AgentError if the node has no agent, GcsError if the GCS cannot be read.
+    Raises AgentError if the node has no agent, and GcsError if the GCS cannot be read.
     """
 
     def __init__(self, gcs: GcsClient, node_id: str) -> None:
@@ -128,7 +128,7 @@ class LogAgent:
 
     @property
     def _stub(self) -> Any:
-        """The gRPC service, connected on first use. Raises AgentError once closed."""
+        """The gRPC service, connected on first use. Raises AgentError after :meth:`close`."""
         from ray.core.generated import reporter_pb2_grpc
 
         with self._lock:
@@ -149,7 +149,7 @@ class LogAgent:
             self._http.close()
 
     def names(self, timeout_s: float = _TIMEOUT_S) -> list[str]:
-        """Names of the node's log files, sorted and without invalid ones. Raises AgentError."""
+        """The names of the node's log files, sorted. Skips invalid names. Raises AgentError."""
         request = self._messages.ListLogsRequest(glob_filter="**/*")
         try:
             reply = self._stub.ListLogs(request, timeout=timeout_s, metadata=self._metadata)
@@ -184,8 +184,8 @@ class LogAgent:
     def size(self, name: str, at_least: int = 0) -> int:
         """Size of a file in bytes, at most ``MAX_OFFSET``. Raises AgentError.
 
-        The size comes from HTTP. If that fails, it is found by a search for the last offset, from
-        ``at_least``.
+        The size is requested over HTTP. If that fails, a binary search finds the end of the file. It starts
+        at ``at_least``, a size that the file is known to have reached.
         """
         if not is_name(name):
             return 0
@@ -193,7 +193,7 @@ class LogAgent:
         return size if size is not None else self._search_size(name, at_least)
 
     def reported_size(self, name: str) -> int | None:
-        """Size of a file in bytes as reported by HTTP, which is the cheapest way; None if unknown."""
+        """Size of a file in bytes as reported over HTTP, or None if unknown. The cheapest way to get it."""
         if self._http is None or self._closed or not is_name(name):
             return None
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """HTTP/1.1 over a persistent connection, at a third of the CPU cost of ``http.client``.
 
-Responses are parsed by ``httptools``, the parser of uvicorn and Node.js. Each request is limited in size and
-in total time, however slowly its response arrives.
+Responses are parsed by ``httptools``, the parser of uvicorn and Node.js. The size of each response and the
+total time of each request are limited, however slowly the response arrives.
 """
 
 from __future__ import annotations

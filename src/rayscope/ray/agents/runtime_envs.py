@@ -21,7 +21,7 @@ from rayscope.ray.gcs.client import GcsClient
 _MAX_NODES = 32
 #: Time limit for all nodes together, in seconds.
 _TIMEOUT_S = 2.0
-#: Limit for one response, bytes.
+#: Maximum size of one response, in bytes.
 _MAX_BYTES = 4 << 20
 _PATH = "/get_runtime_envs_info"
 
@@ -33,8 +33,8 @@ class RuntimeEnv(msgspec.Struct, frozen=True):
         node_id: hex ID of the node.
         runtime_env: canonical JSON without secrets, as recorded with tasks and actors. None if the agent is
             too busy to respond.
-        is_built: None while it is being built.
-        error: why it could not be built.
+        is_built: whether it was built, None while it is being built.
+        error: why it could not be built, or None.
     """
 
     node_id: str
@@ -79,7 +79,7 @@ def _read_node(
             return []
         states = messages.GetRuntimeEnvsInfoReply.FromString(body).runtime_env_states
     except TimeoutError:
-        # Ray's agent downloads on its event loop, so it does not respond meanwhile.
+        # Ray's agent blocks its event loop while it downloads, so it does not respond until it is done.
         return [RuntimeEnv(node_id, None, None)]
     except (OSError, http.client.HTTPException, DecodeError):
         return []

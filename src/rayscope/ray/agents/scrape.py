@@ -19,7 +19,7 @@ from rayscope.ray.prometheus_text import Read, TextReader, described
 
 #: Number of nodes scraped at the same time.
 _CONCURRENCY = 16
-#: Requests are not delayed by less than this, in seconds.
+#: A request that would be delayed by no more than this, in seconds, is sent at once.
 _SOON_S = 0.01
 _MAX_BYTES = 32 << 20
 #: Labels that are the same everywhere in a session or carry no information.
@@ -39,7 +39,7 @@ _INTERNAL = (
     "ray_scheduler_placement_time_",
     "ray_worker_register_time_",
 )
-#: Number of series to keep of each node if there is room for few, most important first.
+#: Names of the series to keep if there is room for only a few series per node, most important first.
 _FIRST = (
     "ray_node_cpu_utilization",
     "ray_node_mem_used",
@@ -56,12 +56,12 @@ _FIRST = (
     "ray_node_disk_io_read_speed",
     "ray_node_disk_io_write_speed",
 )
-#: If there is room for fewer series per node than this, the others are not even parsed.
+#: If there is room for fewer series per node than this, only those in ``_FIRST`` are parsed.
 _NARROW = 50
 _RANK = {name: rank for rank, name in enumerate(_FIRST)}
 _FIRST_LINES = re.compile(rf"\n((?:{'|'.join(sorted(_FIRST))})[{{ ][^\n]*)")
-#: With little room, every 12th text of a node is parsed in full, to read descriptions and count dropped
-#: series.
+#: If there is room for only a few series, every 12th response of a node is still parsed in full, to read the
+#: descriptions and to count the dropped series.
 _FULL_EVERY = 12
 
 
@@ -81,7 +81,7 @@ class ScrapeResult(NamedTuple):
     """The result of scraping one node.
 
     Attributes:
-        left_out: series beyond the limit.
+        left_out: number of series beyond the limit.
         took_s: duration of the request, s.
         cpu_s: CPU time, s.
         error: why there is no data, or None.
@@ -99,24 +99,28 @@ class ScrapeResult(NamedTuple):
 
 
 def is_wanted_first(name: str) -> bool | None:
-    """Like :func:`is_wanted`, but None for series to drop when there is room for few."""
+    """Like :func:`is_wanted`, but None for series that are dropped if there is room for only a few."""
     return True if name in _RANK else None if is_wanted(name) else False
 
 
 def is_left_out(name: str) -> bool:
-    """Whether Ray's text contains series of this name that we drop: buckets of internal histograms."""
+    """Whether series of this name are dropped because they are buckets of Ray's internal histograms."""
     return name.endswith("_bucket") and name.startswith(_INTERNAL)
 
 
 def is_wanted(name: str) -> bool:
-    """Whether to keep a name from Ray's text: names of Ray's, except buckets of internal histograms."""
+    """Whether to keep series of this name from Ray's text.
+
+    Series about the exporter's process, buckets of internal histograms, and buckets of names without the
+    prefix ``ray_`` are dropped.
+    """
     if name.endswith("_bucket"):
         return name.startswith("ray_") and not is_left_out(name)
     return not name.startswith(("python_", "process_")) and name != "target_info"
 
 
 class _Target:
-    """An endpoint with its connection and the parser that caches its text."""
+    """An endpoint with its connection, and the parser that caches its series."""
 
     def __init__(self, endpoint: Endpoint, *, narrow: bool) -> None:
         self.endpoint = endpoint
@@ -172,7 +176,7 @@ class Scraper:
 
         Args:
             endpoints: the nodes.
-            max_series: series kept per node.
+            max_series: maximum number of series kept per node.
             deadline_s: time limit for all nodes together, s.
             spread_s: time over which to spread the requests, to leave CPU time for other work, s.
         """

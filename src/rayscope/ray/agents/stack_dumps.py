@@ -1,7 +1,7 @@
-"""Python stacks of a process, from the agent of its node.
+"""Fetches the Python stacks of a process from the agent of its node.
 
 Ray's agent runs ``py-spy dump`` for anyone who calls its ``ReporterService``, as the dashboard does. We pass
-only a process ID: no values of variables, no native frames.
+only a process ID, so the stacks have no values of variables and no native frames.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from rayscope.ray.agents.client import AgentError, agent_address, explain_rpc, open_channel
 from rayscope.ray.gcs.client import GcsClient
 
-#: A dump of a thousand threads is about 1 MB.
+#: Maximum size of a dump, in bytes. One of a thousand threads has about 1 MB.
 _MAX_BYTES = 8 << 20
 _GONE_REMEDY = "Take the stacks again."
 _PY_SPY_REMEDY = (
@@ -25,14 +25,14 @@ _PERMISSION_REMEDY = (
 )
 
 
-#: ``code``: of the agent itself (see ``client``), ``no_py_spy``, ``no_permission``, ``gone``, or ``failed``.
+#: The stacks of a process could not be read. :class:`AgentError` lists the values of ``code``.
 TracebackError = AgentError
 
 
 class Agent:
     """The agent of one node. Thread-safe; :meth:`close` it after use.
 
-    Raises TracebackError if the node has none, GcsError if the GCS cannot be read.
+    Raises TracebackError if the node has no agent, and GcsError if the GCS cannot be read.
     """
 
     def __init__(self, gcs: GcsClient, node_id: str) -> None:
@@ -64,7 +64,7 @@ class Agent:
 
 
 def explain(output: str) -> TracebackError:
-    """The error for a failed py-spy, from the output of Ray's agent."""
+    """Return the error for a failed run of py-spy, given the output of Ray's agent."""
     said = output.lower()
     if "py-spy is not installed" in said:
         return TracebackError("py-spy was not found on the node.", _PY_SPY_REMEDY, "no_py_spy")

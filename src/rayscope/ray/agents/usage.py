@@ -24,7 +24,8 @@ _LOG = logging.getLogger(__name__)
 _KEY_PREFIX = "RAY_REPORTER:"
 #: Duration of a long poll, s. The GCS responds as soon as any node reports.
 _POLL_S = 15.0
-#: Reports arrive every 5 s. After this long without any, subscribe again: the GCS may have forgotten us. s.
+#: Time without a report after which to subscribe again, s. Reports arrive every 5 s, so the GCS may have
+#: forgotten the subscription.
 _SILENT_S = 30.0
 _MAX_BACK_OFF_S = 30.0
 _MAX_NODES = 20_000
@@ -75,7 +76,7 @@ class _Disk(msgspec.Struct):
 
 
 class _Account(msgspec.Struct, rename="camel"):
-    """The parts of ``StatsPayload``, published by Ray's ``reporter_agent.py``, that we use."""
+    """The fields that we use of ``StatsPayload``, which Ray's ``reporter_agent.py`` publishes."""
 
     now: float = 0.0
     hostname: str = ""
@@ -88,7 +89,7 @@ class _Account(msgspec.Struct, rename="camel"):
     boot_time: float | None = None
     load_avg: list[list[float] | None] = []
     disk: dict[str, _Disk] = {}
-    disk_io: list[float] = []  # bytes read and written, operations of each
+    disk_io: list[float] = []  # bytes read, bytes written, read operations, write operations
     network: list[float] = []  # bytes sent and received
     gpus: list[_Gpu] = []
     workers: list[_Process] = []
@@ -101,7 +102,10 @@ _DECODER = msgspec.json.Decoder(_Account, strict=False)
 
 
 def node_stats(node_id: str, text: str | bytes, time_ns: int, before: NodeStats | None) -> NodeStats:
-    """Parse a report of a node. ``before``: its previous one, for rates. Raises ``msgspec.MsgspecError``."""
+    """Parse a report of a node. Rates are computed from ``before``, its previous report.
+
+    Raises ``msgspec.MsgspecError``.
+    """
     report = _DECODER.decode(text)
     has_gpus = bool(report.gpus)
     cpus = report.cpus[0] if report.cpus else None
@@ -130,7 +134,7 @@ def node_stats(node_id: str, text: str | bytes, time_ns: int, before: NodeStats 
         swap_used_bytes=_int(swap[1]) if len(swap) > 1 else None,
         load=tuple(report.load_avg[0] or ()) if report.load_avg else (),
         boot_ns=_ns(report.boot_time),
-        # In Kubernetes Ray reports a disk of one byte unless it is configured to look.
+        # In Kubernetes, Ray reports a disk of one byte unless it is configured to read the real size.
         disks=tuple(
             DiskUse(path, disk.total, disk.used, disk.free)
             for path, disk in report.disk.items()
@@ -161,9 +165,10 @@ def node_stats(node_id: str, text: str | bytes, time_ns: int, before: NodeStats 
 
 
 def _process(process: _Process, name: str | None = None, *, has_gpus: bool) -> ProcessUse | None:
-    """``name`` replaces the command line of Ray's own processes, which contains passwords.
+    """Convert the usage of a process.
 
-    Without GPUs on the machine, Ray reports zeros, which are dropped.
+    ``name`` replaces the command line of Ray's own processes, because it contains passwords. Without GPUs on
+    the machine, Ray reports zeros for their usage, which are dropped.
     """
     if process.pid is None:
         return None
@@ -183,9 +188,9 @@ def _process(process: _Process, name: str | None = None, *, has_gpus: bool) -> P
 
 
 def _title(cmdline: Sequence[str]) -> str:
-    """The title of a process.
+    """Return the title of a process.
 
-    Agents of older versions of Ray keep their command line, which identifies them.
+    Agents of older versions of Ray set no title. They are identified by their command line.
     """
     text = " ".join(cmdline).strip()
     for module, title in _AGENTS.items():
@@ -254,7 +259,7 @@ class UsageFeed:
             call.cancel()
 
     def usage(self) -> Usage:
-        """The current state. Cheap."""
+        """Return the latest reports, and the current error if there is one. Cheap to call."""
         error = self._error
         return Usage(
             nodes=dict(self._nodes),
@@ -266,7 +271,7 @@ class UsageFeed:
         )
 
     def take(self, node_id: str, text: str | bytes, time_ns: int) -> None:
-        """Store a report. An unreadable one is logged, and the previous one stays."""
+        """Store a report. An unreadable one is only logged, and the previous one is kept."""
         try:
             stats = node_stats(node_id, text, time_ns, self._nodes.get(node_id))
         except (ValueError, RecursionError, OverflowError) as error:  # OverflowError: absurdly large numbers

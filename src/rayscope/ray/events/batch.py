@@ -1,4 +1,4 @@
-"""Event batches in either format: bytes to columns."""
+"""Checks, splits, and decodes batches of events in either format."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def decode(bodies: Sequence[bytes], format: Format, session: str) -> SessionEven
 
 
 def split(batch: Batch) -> dict[str, bytes]:
-    """One body per session named by the batch's events. Events without a session join the preceding event."""
+    """Split a batch into one body per session. An unreadable event goes with the event before it."""
     if len(batch.sessions) <= 1:
         return dict.fromkeys(batch.sessions, batch.body)
     found: dict[str, list[bytes]] = {}
@@ -65,7 +65,7 @@ def join(events: Sequence[bytes], format: Format) -> bytes:
 
 
 def node_id(body: bytes, format: Format) -> str | None:
-    """Hex ID of the node that sent the first event, None if it is not stated."""
+    """Hex ID of the node that sent the first event, or None if it is not stated."""
     decoder = from_protobuf if format is Format.BINARY else from_json
     with suppress(*from_protobuf.ERRORS):
         return hex_id(decoder.node_id(body))

@@ -1,4 +1,4 @@
-"""A batch of Ray's events, in any of the formats."""
+"""A batch of Ray's events, in either format."""
 
 from __future__ import annotations
 

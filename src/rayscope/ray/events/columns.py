@@ -2,7 +2,7 @@
 
 Each kind of event arrives as a table with one row per event. Apart from the few events of the tracer, no
 event becomes a Python object. The results are rows for DuckDB that still have to be merged: parts of attempts
-have the columns ``task_hi``, ``task_lo``, ``attempt``, and some of those of
+have the columns ``task_hi``, ``task_lo``, ``attempt``, and some of the columns listed in
 :mod:`rayscope.storage.sql.merge`.
 """
 
@@ -25,14 +25,15 @@ from rayscope.ray.events.tasks import count, hex_id
 
 TASK_ID_BYTES = 24
 _WORKER_ID_BYTES = 28
-#: The first eight bytes of the ID of an actor's creation task, or of a driver, whose next twelve are also
-#: ones.
+#: The first eight bytes of the ID of an actor's creation task, or of a driver task. In the latter the next
+#: twelve bytes have all bits set, too.
 _ALL_BITS_SET = np.uint64(2**64 - 1)
-#: Times must be before this, the last full second of 64-bit ns, as times in JSON are.
+#: Times must be before this, the last full second that fits into 64 bits, in ns. Timestamps in JSON have the
+#: same limit, see :mod:`rayscope.ray.timestamps`.
 END_NS = 9_223_372_036 * 10**9
 _STATES = enum_names("TaskStatus")
 FAILED = next(number for number, name in _STATES.items() if name == "FAILED")
-#: Codes for the entries of a profile: an index into ``PHASES``, or one of the next two.
+#: Codes for the entries of a profile: an index into ``PHASES``, or one of the next two constants.
 _SPAN = len(PHASES)
 _TRACED = len(PHASES) + 1
 _STORE = PHASES.index("store")
@@ -63,12 +64,12 @@ class SessionEvents:
         count(self.records, f"invalid event: {why}"[:200])
 
 
-#: Rows of unreadable events -> the error.
+#: Row of an unreadable event -> its error.
 Unreadable = dict[int, str]
 
 
 def add_definitions(fields: Fields, events: SessionEvents) -> Unreadable:
-    """Add task definitions, which submitters send. Returns the unreadable events, which add nothing.
+    """Add task definitions, which submitters send. Returns the unreadable events, which are skipped.
 
     Fields: ``task_id``, ``job_id``, ``actor_id``, ``parent_task_id`` and ``placement_group_id`` (bytes),
     ``attempt``, and the other parts of a definition as in :class:`rayscope.model.Attempt`. An empty
@@ -189,8 +190,8 @@ def add_profiles(fields: Fields, rows: Array, entries: Fields, events: SessionEv
         _add_phases(fields, keys, rows, kinds, begins, ends, has_data, events)
     spans = kinds == _SPAN
     stores = kinds == _STORE
-    # A plain task has each phase once. A generator stores once per yielded value, and a long one is reported
-    # in several parts. Then every store also becomes a span.
+    # A plain task has each phase once. A generator stores a result per yielded value, and a long generator is
+    # reported in several parts. In these cases every store also becomes a span.
     unusual = (np.bincount(rows[stores], minlength=size) > 1) | ~has.all(axis=0)
     again = stores & unusual[rows]
     extras = pc.if_else(pc.is_in(entries["extra_data"], _EMPTY), None, entries["extra_data"])
@@ -280,9 +281,9 @@ def _add_phases(
 def _add_traced(
     fields: Fields, entries: Fields, rows: Array, chosen: Array, events: SessionEvents
 ) -> list[int]:
-    """Decode the tracer's entries, those of each event together.
+    """Decode the tracer's entries, one event at a time.
 
-    Returns the events with return values or CPU time of their attempt.
+    Returns the rows of the events that contain return values or CPU time of their attempt.
     """
     mine = {name: column.take(pa.array(chosen)).to_pylist() for name, column in entries.items()}
     of_entry = rows[chosen].tolist()
@@ -348,7 +349,7 @@ class _Keys:
         }
 
     def types_and_actors(self) -> dict[str, Any]:
-        """Type and actor of tasks, where the ID shows them: drivers and actor restarts have no definition."""
+        """Type and actor of tasks whose ID shows them: drivers and restarted actors have no definition."""
         special = self.high == _ALL_BITS_SET
         if not special.any():
             return {}
@@ -360,7 +361,7 @@ class _Keys:
 
 
 def _scatter(size: int, rows: Array, values: Array) -> pa.Array:
-    """A column of ``size`` rows with the given values in some rows.
+    """A column of ``size`` rows with the given values in the given rows. The other rows are null.
 
     The last of several values for a row wins.
     """
@@ -371,7 +372,7 @@ def _scatter(size: int, rows: Array, values: Array) -> pa.Array:
 
 
 def map_values(column: pa.Array, make: Callable[[Any], str | None]) -> pa.Array:
-    """A text column made by calling ``make`` once per distinct value."""
+    """A string column made by calling ``make`` once per distinct value."""
     encoded = column.dictionary_encode()
     made = [None if value is None else make(value) for value in encoded.dictionary.to_pylist()]
     return pa.array(made, pa.string()).take(encoded.indices)
@@ -392,7 +393,7 @@ def _rows(wrong: pa.Array, why: str) -> Unreadable:
 
 
 def _without(fields: Fields, unreadable: Unreadable) -> tuple[Fields, Array | None]:
-    """The fields without unreadable events, and the new row of each old one, -1 for dropped ones."""
+    """The fields without unreadable events, and for each old row its new one, or -1 if it was dropped."""
     if not unreadable:
         return fields, None
     keep = np.ones(len(fields["task_id"]), bool)

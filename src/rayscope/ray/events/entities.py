@@ -15,7 +15,7 @@ from rayscope.ray.timestamps import parse_ns
 Fields = dict[str, Value]
 #: Ray's states of driver jobs -> the names used by Ray's state API.
 _DRIVER_JOB_STATES = {"CREATED": "RUNNING", "FINISHED": "SUCCEEDED"}
-#: Keys whose values are names of enum values.
+#: Keys whose values are members of an enum.
 _ENUMS = frozenset(
     {"state", "restartReason", "schedulingState", "strategy", "workerType", "exitType", "reason"}
 )
@@ -31,7 +31,7 @@ def _id(event: Mapping[str, Any], key: str) -> str:
 
 
 def _known(**values: Any) -> Fields:
-    """The given values without empty texts and Nones."""
+    """The given values without empty strings and Nones."""
     return {name: value for name, value in values.items() if value is not None and value != ""}
 
 
@@ -61,7 +61,7 @@ def unnamed(event: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
 
 
 def death_reason(cause: Mapping[str, Any]) -> str:
-    """The text of an ``ActorDeathCause`` from whichever context is set, '' if there is none."""
+    """The error text of an ``ActorDeathCause``, from the context that is set, or '' if there is none."""
     for context in cause.values():
         if isinstance(context, dict):
             text = context.get("errorMessage") or context.get("formattedExceptionString")
@@ -169,7 +169,7 @@ def _worker_lifecycle(event: Mapping[str, Any]) -> Entity:
 
 
 def lost_drivers(workers: Iterable[Entity]) -> list[Entity]:
-    """Jobs of those workers that are drivers and ended without disconnecting from Ray.
+    """Jobs whose driver is one of the workers and ended without disconnecting from Ray.
 
     SIGKILL and ``os._exit`` leave only a broken connection, but the GCS still reports success. Such a job is
     FINISHED unless another source knows its exit code.

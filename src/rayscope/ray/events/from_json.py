@@ -52,15 +52,16 @@ _RAW_DECODER = msgspec.json.Decoder(list[msgspec.Raw])
 _QUOTE = ord('"')
 #: A string, even an unterminated one, or a bracket.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
-#: A string, or the start of a value after the first in its list or object.
+#: A string, or a character that precedes a value: a comma or an opening bracket.
 _PART = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[,\[{]', re.DOTALL)
-#: Values per body, which take up to 150 bytes of memory each. 50,000 real events have 1.4 million.
+#: Maximum number of values per body. Each takes up to 150 bytes of memory. 50,000 real events have 1.4
+#: million.
 _MAX_PARTS = 2_000_000
 #: Maximum number of tokens examined one by one to count the values.
 _MAX_PART_TOKENS = 3 * _MAX_PARTS
-#: Unreadable events per batch. Batches with more are rejected.
+#: Maximum number of unreadable events per batch. Batches with more are rejected.
 _MAX_UNREADABLE = 10_000
-#: Larger bodies are not split at brackets, bytes. 1,000 real events have 1 to 4 MB.
+#: Maximum size of a body that is split at brackets, in bytes. 1,000 real events have 1 to 4 MB.
 _MAX_SPLIT_BYTES = 16 << 20
 #: Maximum number of strings and brackets at which a body may be split. 1,000 real events have 200,000.
 _MAX_TOKENS = 2_000_000
@@ -74,7 +75,7 @@ _MAPS = frozenset(
     {"required_resources", "label_selector", "labels", "resources", "metadata", "unit_resources"}
 )
 
-#: Raised for an invalid event.
+#: Exceptions that an invalid event can raise.
 ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, KeyError, TypeError, AttributeError)
 
 #: Attributes of :class:`Event` that hold one entity event each.
@@ -175,7 +176,7 @@ def join(raws: Sequence[bytes]) -> bytes:
 
 
 def node_id(body: bytes) -> bytes:
-    """ID of the node that sent the first event, empty if it is not stated. Raises one of :data:`ERRORS`."""
+    """ID of the node that sent the first event, b"" if it is not stated. Raises one of :data:`ERRORS`."""
     # Not a field of Event: it is the same in the whole batch and would be decoded for every event.
     text = body[:_FIRST_EVENT].decode(errors="ignore")
     event, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
@@ -183,9 +184,9 @@ def node_id(body: bytes) -> bytes:
 
 
 def _split(body: bytes, error: Exception) -> list[bytes]:
-    """Split a batch that the decoder rejects, because another version of Ray sent something unexpected.
+    """Split a batch that the decoder rejects because another version of Ray sent something unexpected.
 
-    Slow.
+    This is slow.
     """
     try:
         return split(body)
@@ -196,7 +197,7 @@ def _split(body: bytes, error: Exception) -> list[bytes]:
 
 
 def split(body: bytes) -> list[bytes]:
-    """The unparsed elements of a JSON array. Raises ValueError if it is not an array, or too large."""
+    """The unparsed elements of a JSON array. Raises ValueError if it is not an array or is too large."""
     _check_parts(body)
     try:
         raws = _RAW_DECODER.decode(body)
@@ -207,7 +208,7 @@ def split(body: bytes) -> list[bytes]:
 
 
 def _split_at_brackets(body: bytes) -> list[bytes]:
-    """Split an array that contains an element no decoder accepts, for example one that is nested too deep.
+    """Split an array with an element that no decoder accepts, for example one that is nested too deeply.
 
     Only brackets and strings are examined, so the other elements stay intact.
     """
@@ -259,7 +260,7 @@ class Rows:
         self._sources: dict[str, list[Event | bytes]] = {"definitions": [], "lifecycles": [], "profiles": []}
 
     def add(self, event: Event, source: Event | bytes) -> None:
-        """Add one event. ``source``: its text if available, otherwise the event itself."""
+        """Add one event. ``source``: its original bytes if available, otherwise the event itself."""
         self.events.records.events += 1
         try:
             kind = self._add(event)
@@ -447,7 +448,7 @@ def _transitions(event: TaskLifecycle, row: int, records: RecordBatch) -> list[t
 
 
 def _state(value: Enum, records: RecordBatch) -> int:
-    """The number of a state, 0 if it is unknown."""
+    """The number of a state, or 0 if it is unknown."""
     number = value if isinstance(value, int) else _STATES.get(value, -1)
     if number in _NUMBERS:
         return number

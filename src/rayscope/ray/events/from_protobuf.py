@@ -1,9 +1,9 @@
 """Converts Ray's exported event batches from protobuf to columns.
 
 A body is a ``ray.rpc.events.RayEventsData``, which Ray's agents exchange among themselves. Concatenated
-protobuf messages form one message, so all bodies are parsed as one, and then all events of a kind together:
-ptars converts them to Arrow columns in native code. Rare kinds of events, and malformed ones, go through
-protobuf's JSON mapping to the JSON decoder.
+protobuf messages form one message, so all bodies are parsed as one. Then all events of a kind are converted
+together: ptars turns them into Arrow columns in native code. Rare kinds of events, and malformed ones, go
+through protobuf's JSON mapping to the JSON decoder.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ T = TypeVar("T")
 
 _Data = UNION["RayEventsData"]
 _RayEvent = UNION["RayEvent"]
-#: The joined events of a body: protobuf parses them as one message, in which each field holds the values of
-#: all.
+#: The concatenated events of a body. Protobuf parses them as one message, whose fields hold the values of all
+#: events.
 _Joined = compile_messages(
     """
 message Joined {
@@ -54,12 +54,12 @@ message Joined {
 message Sessions { repeated bytes session_name = 7; repeated int32 end = 1000; }
 """
 )
-#: Maximum size of a body, bytes. An empty message of two bytes takes 60 in memory. Agents send 4 MB, or what
-#: Ray passed to them at once.
+#: Maximum size of a body, in bytes. An empty message of two bytes takes 60 bytes of memory. Agents send 4 MB,
+#: or more if Ray passed more to them at once.
 _MAX_BYTES = 16 << 20
 #: Maximum number of names in one map of an event, such as resources or labels. Real events have a few.
 _MAX_NAMES = 10_000
-#: The field ``end``, appended to each event: a truncated event would consume it.
+#: The field ``end`` in binary form. It is appended to each event, because a truncated event would consume it.
 _END = b"\xc0\x3e\x01"
 _HANDLERS = HandlerPool([_RayEvent.DESCRIPTOR.file])
 # Values of ``RayEvent.EventType``.
@@ -70,7 +70,7 @@ _PROFILE = 4
 _TYPES = enum_names("TaskType")
 _LANGUAGES = enum_names("Language")
 _ERRORS = enum_names("ErrorType")
-#: Raised for an unreadable event, here or while decoding it through JSON.
+#: Exceptions that an unreadable event can raise, here or while it is decoded through JSON.
 ERRORS: tuple[type[Exception], ...] = (*schema.ERRORS, *from_json.ERRORS, msgspec.MsgspecError)
 
 
@@ -131,7 +131,7 @@ def decode(bodies: Sequence[bytes], session: str) -> SessionEvents:
 def split(body: bytes) -> list[bytes]:
     """The events of a serialized RayEventsData, each as one message.
 
-    The first also has the dropped attempts.
+    The first message also has the dropped attempts.
     """
     data = _Data.FromString(body)
     pieces = [join([raw]) for raw in data.events]
@@ -147,7 +147,7 @@ def join(raws: Sequence[bytes]) -> bytes:
 
 
 def node_id(body: bytes) -> bytes:
-    """ID of the node that sent the first event, empty if it is not stated."""
+    """ID of the node that sent the first event, b"" if it is not stated."""
     raws = _Data.FromString(body).events
     return bytes(_RayEvent.FromString(raws[0]).node_id) if raws else b""
 
@@ -257,7 +257,7 @@ def _add_kind(
 
 
 def _read(parts: Sequence[bytes], message: str) -> Any:
-    """Parse messages of a kind into an Arrow record batch. Raises one of :data:`DECODE_ERRORS`."""
+    """Parse messages of a kind into an Arrow record batch. Raises one of :data:`schema.ERRORS`."""
     try:
         return _HANDLERS.get_for_message(UNION[message].DESCRIPTOR).list_to_record_batch(list(parts))
     except BaseException as error:
@@ -340,7 +340,7 @@ def _lifecycles(columns: Any, raws: Sequence[bytes], events: SessionEvents) -> U
 
 
 def _event_ns(raw: bytes) -> int:
-    """Time of an event in ns, -1 if it is not stated."""
+    """Time of an event in ns, or -1 if it is not stated."""
     with suppress(*schema.ERRORS):
         event = _RayEvent.FromString(raw)
         if event.HasField("timestamp"):
@@ -372,7 +372,7 @@ _KINDS = (
 
 
 def _names(numbers: Any, enum: str, names: dict[int, str], events: SessionEvents) -> Any:
-    """The names of enum numbers. A number without a name is kept as text and counted."""
+    """The names of enum numbers. A number without a name is counted, and becomes a string."""
     encoded = numbers.dictionary_encode()
     values = encoded.dictionary.to_pylist()
     for value in values:
@@ -382,7 +382,7 @@ def _names(numbers: Any, enum: str, names: dict[int, str], events: SessionEvents
 
 
 def _maps(maps: Any) -> Any:
-    """Convert maps to JSON, once per distinct map. '' if one is too large or cannot be represented."""
+    """Convert maps to JSON, once per distinct map. Maps that are too large or invalid in JSON become ''."""
     is_small = pa.array(np.diff(np.asarray(maps.offsets)) <= _MAX_NAMES)
 
     @functools.cache

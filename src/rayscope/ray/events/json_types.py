@@ -1,8 +1,8 @@
 """Types of Ray's exported events in JSON (``ray/protobuf/public/events_*.proto``).
 
 Only fields that we read are declared: msgspec skips the others at parser speed. IDs are base64 in JSON and
-``bytes`` here. 64-bit integers are texts. An enum value without a name in Ray is a number. Timestamps stay
-text, see :func:`rayscope.ray.events.from_json.parse_ns`.
+``bytes`` here. 64-bit integers are strings. An enum value without a name in Ray is a number. Timestamps stay
+strings, see :func:`rayscope.ray.timestamps.parse_ns`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _Part(msgspec.Struct, rename="camel", gc=False):
 class Function(_Part):
     class_name: str = ""
     function_name: str = ""
-    module_name: str = ""  # only in Python, like the next
+    module_name: str = ""  # only for Python functions, like ``function_hash``
     function_hash: str = ""
 
 
@@ -35,7 +35,7 @@ class FunctionDescriptor(_Part):
 
 class RuntimeEnvInfo(_Part):
     serialized_runtime_env: str = ""
-    runtime_env_config: Any = None  # settings for its creation, not its content
+    runtime_env_config: Any = None  # how to create the environment, not what it contains
 
 
 class TaskDefinition(_Part):

@@ -9,13 +9,13 @@ from typing import Any
 _MAX_METRICS = 32
 #: Maximum number of characters of a metric's name.
 _MAX_NAME = 100
-#: Larger absolute values are dropped.
+#: Maximum absolute value of a metric. Larger ones are dropped.
 _MAX_ABS = 1e308
 _NOT_FINITE = frozenset({"nan", "inf", "-inf"})
 
 
 def metrics(values: Mapping[str, Any]) -> dict[str, float | str]:
-    """At most 32 numeric values. Texts "nan", "inf" and "-inf" are kept, because JSON has no such numbers."""
+    """At most 32 numeric values, including "nan", "inf" and "-inf", which JSON has only as strings."""
     return {
         name[:_MAX_NAME]: value
         for name, value in list(values.items())[:_MAX_METRICS]

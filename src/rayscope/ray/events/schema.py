@@ -264,9 +264,9 @@ _SCALARS = {
 }
 
 
-#: Raised for bytes that are not such a message, and by :func:`as_json` if JSON cannot represent it.
+#: Exceptions for bytes that are not a valid message, and for messages that :func:`as_json` cannot represent.
 ERRORS: tuple[type[Exception], ...] = (DecodeError, json_format.Error, OverflowError, *DECODE_ERRORS)
-# The option has another name in protobuf 4.
+# The option of ``MessageToDict`` has another name in protobuf 4.
 _WITH_DEFAULTS = {
     "including_default_value_fields"
     if _protobuf_version.startswith("4.")
@@ -275,10 +275,10 @@ _WITH_DEFAULTS = {
 
 
 def compile_messages(schema: str) -> Mapping[str, Any]:
-    """Compile a schema text. Returns the message classes by name, in a separate descriptor pool.
+    """Compile a schema. Returns the message classes by name, in a separate descriptor pool.
 
-    The text may use a part of the .proto language: messages and enums without nesting, and ``Timestamp`` for
-    Google's.
+    The schema may use a part of the .proto language: messages and enums without nesting, and ``Timestamp``
+    for ``google.protobuf.Timestamp``.
     """
     file = descriptor_pb2.FileDescriptorProto(
         name="rayscope/events.proto", package="rayscope", syntax="proto3", dependency=[_TIMESTAMP_FILE.name]
@@ -348,7 +348,7 @@ def as_json(message: Any) -> dict[str, Any]:
 def unknown_fields(message: Any) -> Iterator[str]:
     """Undeclared fields in a message of ``UNION``, such as ``TaskLifecycleEvent #12``.
 
-    Checks only the first of repeated messages.
+    If a field holds several messages, only the first one is checked.
     """
     for field in UnknownFieldSet(message):
         yield f"{message.DESCRIPTOR.name} #{field.field_number}"

@@ -9,11 +9,11 @@ import msgspec
 from rayscope.model import Span
 from rayscope.ray.common import ProfileEntry
 
-#: The span of a hop, which is a part of a request.
+#: Name of the span for a hop, which is a part of a request.
 SERVE_HOP = "serve.hop"
-#: The span with the calls between two deployments in an interval.
+#: Name of the span for the calls between two deployments in an interval.
 SERVE_CALLS = "serve.calls"
-#: The span with the number of slow hops that were not sent.
+#: Name of the span for the number of slow hops that were not sent.
 SERVE_LEFT_OUT = "serve.left_out"
 #: Maximum duration of a request, in ns.
 _LONGEST_NS = 100 * 86_400 * 10**9
@@ -31,8 +31,8 @@ class _Hop(msgspec.Struct, gc=False):
 
     The names are those of the wire format. ``id``: Serve's request ID; ``q``: the ID that the user sees;
     ``r``: route; ``m``: method; ``s``: status; ``f``: whether it failed, with an error of class ``err``;
-    ``n``: number of calls of deployments; ``d``: time covered by them, ns; ``c``: the longest calls as
-    (deployment, begin, end, time in the queue, whether it failed).
+    ``n``: number of calls to other deployments; ``d``: time covered by these calls, ns; ``c``: the longest of
+    them as (deployment, begin, end, time in the queue, whether it failed).
     """
 
     k: _Time
@@ -67,7 +67,7 @@ class _CallSum(msgspec.Struct, rename={"caller": "from", "callee": "to"}, gc=Fal
 class _Payload(msgspec.Struct, gc=False):
     """The report of a proxy or replica for the interval from ``k`` to ``e`` (ns).
 
-    ``n``: slow hops that were not sent.
+    ``n``: number of slow hops that were not sent.
     """
 
     k: _Time
@@ -83,7 +83,7 @@ _decode = msgspec.json.Decoder(_Payload).decode
 
 
 def spans(entry: ProfileEntry, task_id: str, attempt: int) -> list[Span]:
-    """The spans of an event. Raises ValueError and msgspec's errors if it is not one of ours."""
+    """The spans of an event. Raises ValueError or an error of msgspec's if the event is not ours."""
     payload, end_ns = _decode(entry.extra_data), entry.end_time
     if payload.t:
         task_id, attempt = _task(payload.t), payload.a

@@ -1,4 +1,4 @@
-"""Helpers of both decoders, to make records from the parts of a task's event."""
+"""Helpers of both decoders for building records from the parts of a task's event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CREATION_TASK = "f" * 16
 
 
 def count(batch: RecordBatch, what: str, number: int = 1) -> None:
-    """Count something unknown."""
+    """Count occurrences of something unknown, such as a field that Rayscope does not read."""
     batch.unknown[what] = batch.unknown.get(what, 0) + number
 
 
@@ -29,13 +29,13 @@ def task_id_hex(value: bytes) -> str:
 
 @cached_if_short(16_384, max_length=64)  # IDs of nodes, workers, jobs, actors and parents repeat
 def hex_id(value: bytes) -> str | None:
-    """An ID as hex, None if it is nil."""
+    """An ID as hex, or None if it is nil."""
     text = value.hex()
     return None if is_nil(text) else text
 
 
 def function_name(class_path: str, path: str) -> str | None:
-    """The value of ``func_or_class_name`` in Ray's state API: the last part of the name, after its class."""
+    """The value of ``func_or_class_name`` in Ray's state API: the unqualified name, preceded by its class."""
     name = path.rpartition(".")[2]
     class_name = class_path.rpartition(".")[2]
     return (f"{class_name}.{name}" if class_name else name) or None
@@ -44,7 +44,8 @@ def function_name(class_path: str, path: str) -> str | None:
 def type_and_actor(task_id: str) -> tuple[str | None, str | None]:
     """The type and the actor of a task, as far as its ID shows them.
 
-    The ID of an actor's creation task is eight bytes of ones and the actor's ID. A driver's has more ones.
+    The ID of an actor's creation task is eight bytes of 0xff and the actor's ID. A driver's begins with
+    20 such bytes.
     """
     if not task_id.startswith(_CREATION_TASK):
         return None, None
@@ -54,7 +55,7 @@ def type_and_actor(task_id: str) -> tuple[str | None, str | None]:
 
 
 def dropped(task_id: bytes, number: int) -> Attempt:
-    """An attempt whose events Ray dropped. The job's ID is the end of the task's.
+    """An attempt whose events Ray dropped. The last bytes of a task's ID are the job's ID.
 
     Raises ValueError if ``task_id`` is not a task ID.
     """
@@ -66,7 +67,7 @@ def dropped(task_id: bytes, number: int) -> Attempt:
 
 
 def checked(entity: Entity) -> Entity:
-    """Check that the values of an entity from untyped JSON can be merged."""
+    """Return the entity if its values, which come from untyped JSON, can be merged. Raises ValueError."""
     for values in (entity.fields, *entity.transitions.values()):
         for name, value in values.items():
             if not isinstance(value, (str, int, float)):

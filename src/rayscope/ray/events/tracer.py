@@ -1,14 +1,14 @@
 """Converts the tracer's profile events (:mod:`rayscope.tracer.emit`) to records.
 
-The text of an event is JSON with short names, whose meaning depends on the event:
+The data of an event is JSON with short names, whose meaning depends on the event:
 
 - ``t``, ``a``: task and attempt of the event, if Ray does not know them.
-- ``o``: objects (28 bytes each, base64); ``s``: their sizes in bytes; ``n``, ``b``: number and total size if
-  there are more.
+- ``o``: objects (28 bytes each, base64); ``s``: their sizes in bytes; ``n``, ``b``: number and total size of
+  all objects if there are more than listed.
 - ``g``: placement groups that a call waits for (18 bytes each, base64).
-- ``k``: when a call began (ns). Ray's own begin is when it was reported.
+- ``k``: when a call began (ns). The begin that Ray records is the time of the report.
 - ``d``: pairs of a caller and the task that it called (24 bytes each, base64).
-- ``text``: the place of a risk, whose details are ``values``; or the value of a counter that is not a number.
+- ``text``: the place of a risk, whose details are ``values``; or a counter's value that is not a number.
 - ``code``: Ray's hash of a function's code. ``values`` are then from
   :func:`rayscope.tracer.functions.describe`.
 - ``sums``: checksums of arguments.
@@ -16,10 +16,11 @@ The text of an event is JSON with short names, whose meaning depends on the even
   CPU time (ns).
 - ``y``: suspensions of a call of an async method, four numbers each: begin (ns), length (ns), time awaited
   (ns), and number of suspensions.
-- Reports of Ray Train: ``n`` is its number, ``e`` when the previous one ended, ``wait`` the time (ns) since
-  then spent waiting for data, ``x`` whether it has a checkpoint, at ``text``.
+- Reports of Ray Train: ``n`` is the report's number, ``e`` is when the previous report ended, ``wait`` is the
+  time (ns) spent waiting for data since then, ``x`` is whether the report has a checkpoint, and ``text`` is
+  the checkpoint's path.
 - Plans of Ray Data: ``operators`` are IDs, and ``inputs`` the indexes of each operator's input operators.
-- GPUs: ``values`` are the share of each that is assigned to a task.
+- GPUs: ``values`` are the shares of each GPU that are assigned to a task.
 
 Events about Ray Tune and Ray Serve are in :mod:`rayscope.ray.events.tune` and
 :mod:`rayscope.ray.events.serve`.
@@ -51,18 +52,19 @@ _TASK_DIGITS = 48
 _JOB_DIGITS = 8
 _WORKER_BYTES = 28
 _GROUP_BYTES = 18
-#: Maximum number of characters of a text.
+#: Maximum number of characters of a string.
 _MAX_TEXT = 1000
 #: Maximum duration of a call, in ns.
 _LONGEST_NS = 100 * 86_400 * 10**9
 #: Maximum difference between the clocks of Python and of Ray's C++, in ns.
 _SKEW_NS = 10**9
 _WAITS = frozenset({"ray.get", "ray.wait", "await", "placement_group.wait"})
-#: Index in an edge that is about the task as a whole, not about an object.
+#: Index of an edge that concerns the task as a whole instead of an object.
 _WHOLE_TASK = 2**32 - 1
-#: The span of a stretch in which a call of an async method was suspended, and the edge of an open suspension.
+#: Name of the span for a period when a call of an async method was suspended, and kind of the edge for a
+#: suspension that has not ended.
 AWAITING = "awaiting"
-#: The span of a report of Ray Train.
+#: Name of the span for a report of Ray Train.
 TRAIN_REPORT = "train.report"
 _RISKS = frozenset({"fork", "pickled_reference", "data_issue"})
 
@@ -76,7 +78,7 @@ _Sizes = Annotated[list[Annotated[int, msgspec.Meta(ge=0, le=2**48)]], msgspec.M
 
 
 class _Payload(msgspec.Struct, gc=False):
-    """The possible fields of an event, named as on the wire. See the module."""
+    """The possible fields of an event, named as on the wire. See the module's docstring."""
 
     t: str = ""
     a: _Attempt = 0
@@ -128,7 +130,7 @@ class _Returned(msgspec.Struct, gc=False):
 
 
 class Outcome(NamedTuple):
-    """``Attempt.returned`` and ``Attempt.cpu_ns``, None if the events do not contain them."""
+    """``Attempt.returned`` and ``Attempt.cpu_ns``, or None if the events do not contain them."""
 
     returned: tuple[int, int, int] | None = None
     cpu_ns: int | None = None
@@ -142,7 +144,7 @@ _decode_returned = msgspec.json.Decoder(_Returned).decode
 def add(
     entries: Sequence[ProfileEntry], task_id: str, attempt: int, worker_id: bytes, batch: RecordBatch
 ) -> Outcome:
-    """Add the records of the tracer's events in one profile. Returns what they say about its attempt.
+    """Add the records of the tracer's events in one profile. Returns the outcome that they report, if any.
 
     An event that does not look like one of ours becomes a plain span.
     """
@@ -173,9 +175,9 @@ def add(
 
 
 def _awaited(numbers: Sequence[int], entry: ProfileEntry, task_id: str, attempt: int) -> list[Span]:
-    """The spans in which a call of an async method was suspended.
+    """Spans for the periods when a call of an async method was suspended.
 
-    Raises ValueError for impossible values.
+    Raises ValueError for invalid values.
     """
     if len(numbers) % 4:
         raise ValueError(f"stretches of {len(numbers)} numbers")
@@ -207,7 +209,7 @@ def _returned(
 
 
 def _begin(begin_ns: int, entry: ProfileEntry) -> int:
-    """Check when a call began that ended at the end of ``entry``. Raises ValueError if it is impossible."""
+    """Return when a call began that ended at the end of ``entry``. Raises ValueError for an invalid time."""
     if not begin_ns:
         return entry.start_time
     if not entry.end_time - _LONGEST_NS <= begin_ns <= entry.end_time + _SKEW_NS:
@@ -229,7 +231,7 @@ class _Event:
         worker_id: bytes,
         batch: RecordBatch,
     ) -> None:
-        """Raises ValueError for an impossible begin or task."""
+        """Raises ValueError for an invalid begin time or task ID."""
         self.entry, self.payload, self.worker_id, self.batch = entry, payload, worker_id, batch
         self.name, self.begin, self.end = entry.event_name, _begin(payload.k, entry), entry.end_time
         self.task_id, self.attempt = task_id, attempt
@@ -237,23 +239,23 @@ class _Event:
             self.task_id, self.attempt = _task(payload.t), payload.a
 
     def add_span(self, name: str, end: int, extra: Mapping[str, Any] | None = None) -> None:
-        """Add a span of the task from the event's begin."""
+        """Add a span of the task that begins with the event."""
         text = _text(extra) if extra else ""
         self.batch.spans.append(Span(self.task_id, self.attempt, name, self.begin, end, text))
 
     def add_edges(self, kind: str) -> int:
-        """Add an edge per listed object. Returns their number."""
+        """Add an edge for each listed object. Returns their number."""
         o, s = self.payload.o, self.payload.s
         return _edges(self.batch, self.task_id, self.attempt, kind, o, s, self.begin, self.end)
 
     def add_edge(self, kind: str, index: int) -> None:
-        """Add an edge of the task with itself."""
+        """Add an edge from the task to itself."""
         self.batch.edges.append(
             Edge(self.task_id, self.attempt, kind, self.task_id, index, None, self.begin, self.end)
         )
 
     def add_group_edges(self, kind: str) -> None:
-        """Add an edge per listed placement group. Its padded ID takes the place of an object's creator."""
+        """Add an edge for each listed placement group. Its padded ID replaces that of an object's creator."""
         raw = _bytes(self.payload.g) if self.payload.g else b""
         if len(raw) % _GROUP_BYTES:
             raise ValueError(f"placement groups of {len(raw)} bytes")
@@ -458,7 +460,10 @@ _ADD_RECORDS: dict[str, Callable[[_Event], Any]] = {
 
 
 def _plan(dataset: str, operators: Sequence[str], inputs: Sequence[Sequence[int]]) -> list[Entity]:
-    """One entity per operator of a dataset, with the IDs of its input operators. Raises ValueError."""
+    """One entity per operator of a dataset, with the IDs of its input operators.
+
+    Raises ValueError for an invalid plan.
+    """
     if not dataset or any(not 0 <= at < len(operators) for given in inputs for at in given):
         raise ValueError("a plan of something else")
     ids = [f"{dataset}/{operator}" for operator in operators]
@@ -479,7 +484,7 @@ def _dataset(dataset: str, task_id: str, state: str, change: dict[str, Value], t
 
 
 def _report(event: _Event) -> dict[str, Any]:
-    """The extra data of a Ray Train report. Raises ValueError for impossible values."""
+    """The extra data of a Ray Train report. Raises ValueError for invalid values."""
     payload = event.payload
     if payload.e > event.begin + _SKEW_NS:
         raise ValueError("a report before the one before")
@@ -523,7 +528,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _calls(text: str) -> list[tuple[str, str]]:
-    """Hex IDs of callers and of the tasks they called, from their concatenated bytes in base64."""
+    """Decode pairs of IDs from base64: a caller, and the task that it called. Returns them in hex."""
     raw = _bytes(text)
     if not raw or len(raw) % (2 * _TASK_BYTES):
         raise ValueError(f"calls of {len(raw)} bytes")
@@ -555,7 +560,7 @@ def _edges(
     begin_ns: int,
     end_ns: int,
 ) -> int:
-    """Add an edge per listed object. Returns their number."""
+    """Add an edge for each listed object. Returns their number."""
     found = _objects(objects)
     known = [None] * len(found) if sizes is None else sizes
     batch.edges += [

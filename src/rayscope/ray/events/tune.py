@@ -13,9 +13,9 @@ from rayscope.ray.common import REDACTED, ProfileEntry, clean_error, redact_sett
 from rayscope.ray.events.reported import metrics
 from rayscope.ray.protobuf import known
 
-#: The span of a result.
+#: Name of the span for a result.
 RESULT = "tune.result"
-#: Larger absolute values are dropped.
+#: Maximum absolute value of a parameter. Larger ones are dropped.
 _MAX_ABS = 1e308
 _MAX_PARAMETERS = 64
 #: Maximum number of characters of a parameter's name.
@@ -53,7 +53,7 @@ class _Experiment(msgspec.Struct, gc=False):
 
 
 class _Trial(msgspec.Struct, gc=False):
-    """A trial. ``n``: iterations; ``why``: why it ended; ``actors``: in the order in which it used them."""
+    """A trial. ``n``: iterations; ``why``: why it ended; ``actors``: its actors in the order of their use."""
 
     trial: _Id
     state: str
@@ -94,7 +94,7 @@ _decode_result = msgspec.json.Decoder(_Result).decode
 
 
 def add(entry: ProfileEntry, task_id: str, attempt: int, batch: RecordBatch) -> None:
-    """Add the records of an event. Raises ValueError and msgspec's errors if it is not one of ours."""
+    """Add the records of an event. Raises ValueError or an error of msgspec's if the event is not ours."""
     if entry.event_name == "rayscope.tune_experiment":
         experiment = _decode_experiment(entry.extra_data)
         batch.entities.append(_experiment(experiment, _task(experiment.t or task_id), entry.end_time))
@@ -174,7 +174,7 @@ def _trial(trial: _Trial, experiment_id: str, job_id: str, time_ns: int) -> Enti
 
 
 def _parameters(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain values by name, without secrets. Names of nested values are joined with "/"."""
+    """Strings, numbers and booleans by name, without secrets. Names of nested values contain "/"."""
     plain = {
         name[:_MAX_NAME]: REDACTED if "env_vars/" in name else value
         for name, value in list(values.items())[:_MAX_PARAMETERS]

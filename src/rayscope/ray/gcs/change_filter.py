@@ -17,8 +17,8 @@ class ChangeFilter(Generic[Item]):
     the same items again, so that a failed write loses nothing.
 
     Args:
-        key: identifies an item.
-        fingerprint: changes with the item's content.
+        key: returns the identity of an item.
+        fingerprint: returns a number that changes with the item's content.
     """
 
     def __init__(self, key: Callable[[Item], Hashable], fingerprint: Callable[[Item], int]) -> None:
@@ -40,7 +40,7 @@ class ChangeFilter(Generic[Item]):
         return found
 
     def commit(self) -> None:
-        """Remember the result of the last :meth:`changed` as passed on."""
+        """Remember that the result of the last :meth:`changed` was passed on."""
         self._seen = self._next
 
     def forget(self) -> None:
@@ -66,13 +66,13 @@ class EntityChangeFilter(ChangeFilter[Entity]):
 class RowChangeFilter(Generic[Item]):
     """A :class:`ChangeFilter` for serialized rows. Only rows whose bytes differ are parsed and compared.
 
-    An item with the same content may have other bytes, because the entries of a map have no fixed order.
+    An unchanged item may be serialized to different bytes, because the entries of a map have no fixed order.
     """
 
     def __init__(self, key: Callable[[Item], Hashable], fingerprint: Callable[[Item], int]) -> None:
         self._key = key
         self._fingerprint = fingerprint
-        #: Hash of a row -> key of its item, and key -> fingerprint. Then their uncommitted versions.
+        #: Hash of a row -> key of its item, key -> fingerprint, and the uncommitted versions of both.
         self._rows: dict[int, Hashable] = {}
         self._prints: dict[Hashable, int] = {}
         self._next: tuple[dict[int, Hashable], dict[Hashable, int]] = ({}, {})
@@ -96,7 +96,7 @@ class RowChangeFilter(Generic[Item]):
         return found
 
     def commit(self) -> None:
-        """Remember the result of the last :meth:`changed` as passed on."""
+        """Remember that the result of the last :meth:`changed` was passed on."""
         self._rows, prints = self._next
         self._prints.update(prints)
         if len(self._prints) > len(self._rows):  # some items have left the table

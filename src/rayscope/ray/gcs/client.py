@@ -30,7 +30,7 @@ _OPTIONS = (
 )
 #: The protobuf module of most services.
 _PACKAGE = "gcs_service"
-#: Tables that are polled: service, method, and the field of the reply with the rows.
+#: Tables that are polled: service, method, and the field of the reply that has the rows.
 _TABLES = {
     "nodes": ("NodeInfoGcsService", "GetAllNodeInfo", "node_info_list"),
     "jobs": ("JobInfoGcsService", "GetAllJobInfo", "job_info_list"),
@@ -42,7 +42,7 @@ _TABLES = {
         "placement_group_table_data",
     ),
 }
-#: Without this field, the GCS would send a request to every driver.
+#: Fields of the requests for tables. Without this one, the GCS would send a request to every driver.
 _FIELDS = {"jobs": {"skip_is_running_tasks_field": True}}
 _REFUSED_REMEDY = (
     "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the token that the cluster was started with "
@@ -63,7 +63,7 @@ class GcsError(RayscopeError):
 
 @dataclass(frozen=True)
 class ClusterInfo:
-    """Basic facts about a cluster. ``dashboard_url`` is None if it has no dashboard."""
+    """Basic facts about a cluster. ``dashboard_url`` is None if the cluster has no dashboard."""
 
     session: str
     gcs_address: str
@@ -149,7 +149,7 @@ class GcsClient:
         return str(version) if version else None
 
     def internal_kv(self, key: bytes, namespace: bytes) -> bytes | None:
-        """A value from Ray's internal key-value store, None if there is none."""
+        """A value from Ray's internal key-value store, or None if there is none."""
         reply = self._call("InternalKVGcsService", "InternalKVGet", {"key": key, "namespace": namespace})
         return bytes(reply.value) or None
 
@@ -160,7 +160,7 @@ class GcsClient:
         return self._call("TaskInfoGcsService", "GetTaskEvents", request, timeout_s=max(30, self.timeout_s))
 
     def internal_config(self) -> dict[str, Any] | None:
-        """The ``--system-config`` of the head node, None if it is not available."""
+        """The ``--system-config`` of the head node, or None if it is not available."""
         try:
             config = json.loads(self._call("InternalKVGcsService", "GetInternalConfig", {}).config)
         except (AttributeError, GcsError, ValueError):  # another version of Ray, or not accessible
@@ -180,7 +180,7 @@ class GcsClient:
         return self._rows("workers")
 
     def worker(self, worker_id: str) -> Any:
-        """``WorkerTableData`` of one worker or driver (hex ID), None if the GCS has forgotten it."""
+        """``WorkerTableData`` of one worker or driver (hex ID), or None if the GCS has forgotten it."""
         fields = {"worker_id": bytes.fromhex(worker_id)}
         reply = self._call("WorkerInfoGcsService", "GetWorkerInfo", fields, timeout_s=2.0)
         return reply.worker_table_data if reply.HasField("worker_table_data") else None
@@ -205,7 +205,7 @@ class GcsClient:
     def table(self, table: str) -> Table:
         """The serialized rows of a table (``nodes``, ``actors``, ...).
 
-        Most are unchanged since the last poll.
+        They are not parsed, because most are unchanged since the last poll.
         """
         service, method, field = _TABLES[table]
         messages = importlib.import_module(f"ray.core.generated.{_PACKAGE}_pb2")
@@ -237,11 +237,11 @@ class GcsClient:
         return found
 
     def resource_usage(self) -> Any:
-        """``ResourceUsageBatchData``: resources of the living nodes, and shapes of pending demand."""
+        """``ResourceUsageBatchData``: resources of the living nodes, and pending demand by shape."""
         return self._call("NodeResourceInfoGcsService", "GetAllResourceUsage", {}).resource_usage_data
 
     def draining_nodes(self) -> Any:
-        """Draining nodes, each with ``node_id``."""
+        """The draining nodes, as messages with the field ``node_id``."""
         return self._call("NodeResourceInfoGcsService", "GetDrainingNodes", {}).draining_nodes
 
     def cluster_status(self) -> Any:
@@ -264,7 +264,7 @@ class GcsClient:
 
     @staticmethod
     def _request(method: str, fields: dict[str, Any], messages: Any) -> Any:
-        """The request of a method, with those of ``fields`` that this version of Ray knows."""
+        """The request for a method, with those of ``fields`` that this version of Ray knows."""
         request_type = getattr(messages, f"{method}Request")
         names = request_type.DESCRIPTOR.fields_by_name
         return request_type(**{name: value for name, value in fields.items() if name in names})

@@ -66,9 +66,9 @@ def actor(data: Any, now_ns: int, unknown: Unknown) -> Entity:
 
 
 def _gpus(data: Any) -> str | None:
-    """JSON of GPU -> share assigned to an actor by the raylet, None if it has none.
+    """JSON of a GPU's index -> the share that the raylet assigned to an actor, or None if it has no GPU.
 
-    In a placement group Ray lists a GPU three times, once with the index of the bundle.
+    In a placement group, Ray lists each GPU under three names. The one with the bundle's index is ignored.
     """
     given = {
         str(one.index): one.quantity
@@ -89,7 +89,7 @@ def death_cause(cause: Any) -> dict[str, Any]:
 
 
 def death_reason(cause: dict[str, Any]) -> str:
-    """The text of a death cause from whichever context is set, '' if there is none."""
+    """The error text of a death cause, from the context that is set, or '' if there is none."""
     for context in cause.values():
         if isinstance(context, dict):
             text = context.get("error_message") or context.get("formatted_exception_string")
@@ -99,7 +99,7 @@ def death_reason(cause: dict[str, Any]) -> str:
 
 
 def _to_dict(message: Any) -> dict[str, Any]:
-    """Like Ray's ``message_to_dict``: snake case, enum names, hex IDs, and all scalar fields."""
+    """Convert a message as Ray's ``message_to_dict`` does: snake case, enum names, hex IDs, all scalars."""
     found: dict[str, Any] = {}
     for field in message.DESCRIPTOR.fields:
         value = getattr(message, field.name)
@@ -148,7 +148,7 @@ def node(data: Any, now_ns: int, unknown: Unknown) -> Entity:
 
 
 def _port(number: int) -> int | None:
-    """A port, None for Ray's 0 or -1 (nothing listens)."""
+    """A port, or None for Ray's 0 or -1 (nothing listens)."""
     return number if number > 0 else None
 
 
@@ -177,7 +177,7 @@ def worker(data: Any, now_ns: int, unknown: Unknown) -> Entity:
 
 
 def job(data: Any, now_ns: int, unknown: Unknown) -> Entity:
-    """Convert a ``JobTableData``, which is a driver.
+    """Convert a ``JobTableData``, which describes a driver.
 
     Like Ray's state API, the GCS reports success for any driver that ended. For submitted jobs it adds
     details from the job API (``job_info``), which then take precedence.

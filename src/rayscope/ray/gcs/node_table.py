@@ -19,7 +19,7 @@ class NodeAddress(NamedTuple):
     Attributes:
         port: 0 if the agent serves no metrics.
         failed: whether it died unintentionally.
-        ended_ns: when it died, 0 while it is alive.
+        ended_ns: when it died, or 0 while it is alive.
         head_ports: on the head node, metrics ports of the autoscaler and the dashboard.
     """
 
@@ -58,7 +58,7 @@ def read_node_addresses(client: GcsClient) -> list[NodeAddress]:
 
 
 def _head_ports(client: GcsClient) -> tuple[int, ...]:
-    """Ports from these addresses. Their host is ignored: it is the head node, and could be forged."""
+    """Ports of the addresses in :data:`_HEAD_KEYS`. The hosts are ignored, because they could be forged."""
     values = [client.internal_kv(key, b"") or b"" for key in _HEAD_KEYS]
     ports = [value.rpartition(b":")[2] for value in values]
     return tuple(int(port) for port in ports if port.isdigit() and 0 < int(port) < 1 << 16)

@@ -30,9 +30,9 @@ _ENTITY_S = 2.0
 _SIDE_S = 10.0
 #: Maximum pause after a failure, in seconds.
 _MAX_BACK_OFF_S = 30.0
-#: Agents polled per turn.
+#: Maximum number of agents polled per turn.
 _AGENTS_PER_TURN = 48
-#: Agents polled at the same time.
+#: Maximum number of agents polled at the same time.
 _AGENTS_CONCURRENCY = 16
 
 
@@ -41,7 +41,7 @@ class PollStatus:
     """The state of polling.
 
     Attributes:
-        error: None while ``ok``, like ``remedy``.
+        error: why the last poll failed. Like ``remedy``, it is None while ``ok`` is true.
         interval_s: current pause between polls of tasks, s.
         cost_s: duration of the last poll of tasks, s.
         mode: ``"tasks"`` or ``"entities"``.
@@ -73,8 +73,8 @@ class Poller:
         client: the cluster's GCS.
         on_batch: called from the thread or from :meth:`poll_now`, never concurrently. If it raises, the next
             poll passes the same records again.
-        tasks: whether to poll tasks, or a function that is called before each poll. With the event stream,
-            polling tasks is needed only occasionally.
+        tasks: whether to poll tasks, or a function that decides this before each poll. With the event stream,
+            tasks need to be polled only occasionally.
         token: Ray's token.
         min_interval_s: minimum pause between polls of tasks, s.
         max_interval_s: maximum pause between polls of tasks, s.
@@ -110,7 +110,7 @@ class Poller:
 
     @property
     def status(self) -> PollStatus:
-        """The current state."""
+        """The current state of polling."""
         return self._status
 
     def start(self) -> Poller:
@@ -125,13 +125,13 @@ class Poller:
             self._job_api.close()
 
     def soon(self) -> None:
-        """Poll entities and submitted jobs now, after something was changed."""
+        """Poll entities and submitted jobs without waiting for the next turn, for example after a change."""
         self._due["side"] = self._due["entities"] = 0.0
         self._task.wake()
 
     @property
     def job_api(self) -> JobApi | None:
-        """The connection to the cluster's job API, None until its dashboard is known."""
+        """The connection to the cluster's job API, or None until its dashboard is known."""
         return self._job_api
 
     def poll_now(self, *, tasks: bool = True) -> None:
@@ -204,7 +204,7 @@ class Poller:
         )
 
     def _current(self, *, refresh: bool) -> Changes:
-        """Changes of the cluster's current session. Starts over if the session has changed."""
+        """The change tracker of the cluster's current session. Starts over if the session has changed."""
         if refresh or self._info is None:
             self._info = self._client.cluster_info()
             session = self._info.session
@@ -234,7 +234,7 @@ class Poller:
     def _read_side(self, changes: Changes) -> None:
         """Read what the GCS lacks: the job API's jobs and the agents' loss counters.
 
-        Never raises for them.
+        No error is raised if the job API or an agent cannot be read.
         """
         self._api_jobs, problem = self._read_jobs()
         self._status = replace(self._status, job_api_error=problem)
@@ -260,7 +260,7 @@ class Poller:
             return self._api_jobs, str(error)
 
     def _read_drops(self) -> list[Drop]:
-        """Loss counters of up to 48 agents per call, in turn: 1,000 agents take less than four minutes."""
+        """Loss counters of the next 48 agents or fewer. Reading 1,000 agents takes less than four minutes."""
         if not self._agents:
             self._agents = [
                 (node.node_manager_address, node.metrics_export_port)

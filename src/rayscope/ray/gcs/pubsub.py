@@ -13,7 +13,7 @@ from typing import Any
 
 from rayscope.ray.gcs.client import GcsClient, GcsError
 
-#: The service for observers' channels, newest name first. Ray 2.56 split it off.
+#: Names of the service for observers' channels, newest first. It is a separate service since Ray 2.56.
 _SERVICES = ("ObservabilityPubSubService", "InternalPubSubGcsService")
 _ID_BYTES = 28
 
@@ -59,7 +59,7 @@ class Subscriber:
             raise GcsError(f"Could not subscribe to the GCS: {error}", "Open a new client.") from None
 
     def receive(self, call: Any) -> list[Any]:
-        """Wait for a long poll. Returns its ``PubMessage`` objects in order, none after a timeout."""
+        """Wait for a long poll. Returns its ``PubMessage`` objects in order, or none after a timeout."""
         started = time.monotonic()
         try:
             reply = call.result()

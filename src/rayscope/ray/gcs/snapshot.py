@@ -29,8 +29,8 @@ _TABLES = {
     "workers": entity_tables.worker,
     "placement_groups": entity_tables.placement_group,
 }
-#: Attempts per batch: enough for an efficient bulk insert, and few enough to hold as Python objects (1 kB
-#: each).
+#: Maximum number of attempts per batch: enough for an efficient bulk insert, and few enough to hold as Python
+#: objects (1 kB each).
 CHUNK = 10_000
 
 
@@ -71,7 +71,7 @@ def read_entities(
 
 
 def drops_of(reply: Any, now_ns: int) -> list[Drop]:
-    """The losses that a ``GetTaskEventsReply`` reports, if any."""
+    """The numbers of lost events that a ``GetTaskEventsReply`` reports, if any."""
     return [Drop("gcs", reason, count, now_ns) for reason, count in dropped(reply).items() if count > 0]
 
 
@@ -139,7 +139,7 @@ class Changes:
         self._jobs.commit()
 
     def tasks(self) -> Iterator[RecordBatch]:
-        """Changed attempts, in batches of :data:`CHUNK`, and losses. Raises :class:`GcsError`."""
+        """Changed attempts, in batches of :data:`CHUNK`, and loss counters. Raises :class:`GcsError`."""
         reply = self._client.task_events()
         changed = iter(self._tasks.changed(reply.events_by_task))
         drops = self.new_drops(drops_of(reply, time.time_ns()))
@@ -153,11 +153,11 @@ class Changes:
             self.commit_drops(drops)
 
     def new_drops(self, drops: list[Drop]) -> list[Drop]:
-        """Those of ``drops`` whose count has grown since they were passed on."""
+        """Those of ``drops`` whose count has grown since the last commit."""
         return [drop for drop in drops if drop.count > self._drops.get((drop.source, drop.reason), 0)]
 
     def commit_drops(self, drops: list[Drop]) -> None:
-        """Remember ``drops`` as passed on."""
+        """Remember that ``drops`` were passed on."""
         self._drops.update({(drop.source, drop.reason): drop.count for drop in drops})
 
 

@@ -47,7 +47,7 @@ def _definition(info: Any, attempt: Attempt, unknown: dict[str, int]) -> None:
     attempt.parent_task_id = hex_id(info.parent_task_id)
     attempt.actor_id = hex_id(info.actor_id)
     if attempt.actor_id is None and attempt.type == "ACTOR_CREATION_TASK":
-        # The ID of a creation task is eight bytes of ones and the actor's ID.
+        # The ID of a creation task is eight bytes of 0xff and the actor's ID.
         attempt.actor_id = attempt.task_id[16:]
     attempt.placement_group_id = hex_id(info.placement_group_id)
     attempt.required_resources = canonical_json(dict(info.required_resources))

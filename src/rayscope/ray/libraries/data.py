@@ -1,7 +1,7 @@
 """Ray Data's datasets and their operators, from ``/api/data/datasets/{job}`` of the dashboard.
 
-The response has zeros for values that the dashboard would read from Prometheus. Rows, bytes and back pressure
-are recorded from Ray's own series (``ray_data_*``) instead.
+Values that the dashboard would read from Prometheus are zero in the response. Rows, bytes and back pressure
+are therefore recorded from Ray's own series (``ray_data_*``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rayscope.ray.protobuf import known
 ACTOR = ("_dataset_stats_actor", "datasets_stats_actor")
 #: How long after a driver's end its datasets are still read, in ns.
 _AFTERWARDS_NS = 30 * 10**9
-#: Maximum number of jobs queried per read, the newest.
+#: Maximum number of jobs queried per read. The newest ones are queried.
 _MAX_JOBS = 100
 _MAX_DATASETS = 1_000
 #: Maximum number of operators per dataset.
@@ -48,7 +48,7 @@ def read(dashboard: Dashboard, client: GcsClient, now_ns: int) -> list[Entity]:
 
 
 def _dataset(row: Mapping[str, Any], job_id: str, now_ns: int) -> list[Entity]:
-    """Yield a dataset, then its operators."""
+    """Return a dataset, followed by its operators."""
     identity = str(row["dataset"])
     observed: dict[str, Value | None] = {
         **_progress(row),
@@ -79,7 +79,7 @@ def _dataset(row: Mapping[str, Any], job_id: str, now_ns: int) -> list[Entity]:
 
 
 def _position(operator: str, place: int) -> int:
-    """An operator's position in the plan: the number at the end of its ID, as Ray's list is not ordered."""
+    """An operator's position in the plan: the number at the end of its ID. Ray's list is not in order."""
     number = operator.rpartition("_")[2]
     return int(number) if number.isdecimal() and len(number) < 10 else place
 

@@ -31,12 +31,13 @@ class Library:
     """One of Ray's libraries.
 
     Attributes:
-        actor: namespace and name of the actor that keeps its state. Nothing is requested while it does not
-            exist, because the dashboard would start it.
+        actor: namespace and name of the actor that keeps its state. Nothing is requested while the actor does
+            not exist, because the dashboard would start it.
         read: returns all entities as of a time (ns).
-        removed_states: kind -> state of entities that are no longer listed. Other kinds are listed forever.
-        reason: fields stored with a change of state. A record merges the fields of all changes, so none may
-            be named like a column.
+        removed_states: kind -> the state recorded for entities that are no longer listed. Entities of other
+            kinds stay in the list forever.
+        reason: returns the fields stored with a change of state. A record merges the fields of all changes,
+            so none may have the name of a column.
     """
 
     actor: tuple[str, str]
@@ -64,7 +65,7 @@ class LibraryPoller:
     """A thread that polls a cluster's dashboard for the state of the libraries in use.
 
     It passes changes to ``on_batch``, as records of ``session``. It polls every 2 s, or less often if a poll
-    takes longer. ``dashboard`` returns the dashboard, None while there is none.
+    takes longer. ``dashboard`` returns the dashboard, or None while there is none.
     """
 
     def __init__(
@@ -81,9 +82,9 @@ class LibraryPoller:
         self._on_batch = on_batch
         self._libraries = libraries
         self._states = {name: _States(library) for name, library in libraries.items()}
-        #: Library in use -> why it cannot be read.
+        #: Library in use -> why its state cannot be read.
         self.problems: dict[str, LibraryProblem] = {}
-        #: Numbers of turns that have started and ended.
+        #: A lock for the next two numbers: turns that have started, and turns that have ended.
         self._turns, self._started, self._ended = threading.Condition(), 0, 0
         self._task = PeriodicTask("rayscope-libraries", _MIN_S, self._turn)
         #: When any state last changed (monotonic, s).
@@ -111,7 +112,7 @@ class LibraryPoller:
                     self._pass_on(states.changed([], time.time_ns()), states)
 
     def poll_once_more(self, timeout_s: float) -> None:
-        """Wait, at most ``timeout_s``, for a turn that starts from now on: the cluster is about to go."""
+        """Start a turn and wait for its end, at most ``timeout_s``. Used before the cluster goes away."""
         with self._turns:
             turn = self._started + 1
             self._task.wake()
@@ -162,14 +163,14 @@ def pause_s(took_s: float, unchanged_s: float) -> float:
     """Pause after a turn that took ``took_s``, when no state has changed for ``unchanged_s``; all in s.
 
     Requests take at most half of the time, to spare a slow dashboard. If a state has just changed, more
-    changes may follow soon, such as the start of training after its scheduling: then it is at most four
-    fifths.
+    changes may follow soon, such as the start of training after its scheduling. Then requests may take up to
+    four fifths of the time.
     """
     return min(_MAX_S, max(_MIN_S, min(took_s, max(took_s, unchanged_s) / 4)))
 
 
 class _States:
-    """State of a library that was passed on. Yields only changes, and changes of state with their time."""
+    """Finds changes since the state of a library was last passed on. Adds the time to changes of state."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -178,7 +179,7 @@ class _States:
         self._next = self._observed
 
     def changed(self, entities: list[Entity], now_ns: int) -> list[Entity]:
-        """The listed entities that differ from those passed on, and those that are no longer listed."""
+        """Entities that differ from those passed on last, including those that are no longer listed."""
         listed_keys = {_key(entity) for entity in entities}
         gone = [
             Entity(kind, identity, {}, {}, now_ns, {**observed, "state": state, "end_ns": now_ns})
@@ -196,7 +197,7 @@ class _States:
         return found
 
     def commit(self) -> None:
-        """Remember the result of the last :meth:`changed` as passed on."""
+        """Remember that the result of the last :meth:`changed` was passed on."""
         self._changes.commit()
         self._observed = self._next
 

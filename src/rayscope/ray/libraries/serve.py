@@ -1,7 +1,7 @@
 """Ray Serve's applications, deployments, replicas, proxies and controller, from ``/api/serve/applications/``.
 
 The response depends on Ray's version: topology, dead replicas, and the controller's health were added over
-time. Missing values are unknown, fields of a wrong type are dropped, and lists are cut at a limit.
+time. Missing values are treated as unknown, fields of a wrong type are dropped, and long lists are cut.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rayscope.ray.protobuf import known
 
 #: Namespace and name of Serve's controller. (Proxies and replicas are named actors, too.)
 ACTOR = ("serve", "SERVE_CONTROLLER_ACTOR")
-#: Kind -> state of entities that the controller no longer lists.
+#: Kind -> the state recorded for entities that the controller no longer lists.
 REMOVED_STATES: Mapping[Kind, str] = {
     "serve_application": "DELETED",
     "serve_deployment": "DELETED",
@@ -30,14 +30,16 @@ REMOVED_STATES: Mapping[Kind, str] = {
     "serve_controller": "STOPPED",
 }
 _MAX_ENTITIES = 50_000
-#: Maximum number of calls per deployment.
+#: Maximum number of other deployments recorded that a deployment calls.
 _MAX_CALLS = 200
-#: Maximum number of decisions kept of a deployment's autoscaler, the newest.
+#: Maximum number of decisions of a deployment's autoscaler to keep. The newest ones are kept.
 _MAX_DECISIONS = 50
-#: Characters of a JSON document. Longer ones are dropped, as a record would cut them to invalid JSON.
+#: Maximum number of characters of a JSON document. Longer ones are dropped, because a record would cut them,
+#: which makes the JSON invalid.
 _MAX_DOCUMENT = 32_000
 _MAX_REASON = 1_000
-#: Health of the controller that shows whether it keeps up. Counters would make every reading a new state.
+#: Values that show whether the controller keeps up. Counters are not included, because they would make every
+#: reading a new state.
 _HEALTH = ("loops_per_second", "event_loop_delay_s", "num_asyncio_tasks", "process_memory_mb")
 _HEALTH_MEANS = (
     "loop_duration_s",
@@ -57,7 +59,7 @@ def read(dashboard: Dashboard, client: GcsClient, now_ns: int) -> list[Entity]:
         raise dashboard.unexpected("no applications")
     controller = answer.get("controller_info")
     if not isinstance(controller, dict) or not text(controller.get("actor_id")):
-        # The controller was not reached, so an empty list does not mean that nothing exists.
+        # The dashboard could not reach the controller, so an empty list does not mean that nothing exists.
         raise dashboard.unexpected("that Serve is not running, although its controller is")
     return list(islice(_entities(answer, controller, now_ns), _MAX_ENTITIES))
 
@@ -165,7 +167,7 @@ def _deployment(
 
 
 def _where(row: Mapping[str, Any]) -> dict[str, Value | None]:
-    """Location of one of Serve's actors. Its log is relative to the session's log folder."""
+    """Location of one of Serve's actors. The path of its log is relative to the session's log folder."""
     path = text(row.get("log_file_path"))
     return {
         "node_id": text(row.get("node_id")),
@@ -176,7 +178,7 @@ def _where(row: Mapping[str, Any]) -> dict[str, Value | None]:
 
 
 def _calls(outbound: Any) -> str | None:
-    """JSON of the deployments called by a deployment, None if Ray does not report them."""
+    """JSON list of the deployments that a deployment calls, or None if Ray does not report them."""
     if not isinstance(outbound, list):
         return None
     called = [(text(one.get("app_name")), text(one.get("name"))) for one in rows(outbound)]
@@ -195,7 +197,7 @@ def _autoscaling(detail: Any) -> str | None:
 
 
 def _health(health: Mapping[str, Any]) -> str | None:
-    """Health of the controller, rounded to two digits, so that not every reading is a change."""
+    """Health of the controller as JSON. Values have two digits, so that not every reading is a change."""
     found = {name: _two_digits(health.get(name)) for name in _HEALTH}
     for name in _HEALTH_MEANS:
         figures = health.get(name)
@@ -210,7 +212,7 @@ def _two_digits(value: Any) -> float | None:
 
 
 def _document(value: Any) -> str | None:
-    """A part of the response as JSON without secrets, None if it is empty."""
+    """A part of the response as JSON without secrets, or None if it is empty."""
     if not isinstance(value, dict | list) or not value:
         return None
     try:

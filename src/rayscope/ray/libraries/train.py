@@ -22,7 +22,7 @@ from rayscope.ray.protobuf import known
 
 #: Namespace and name of the actor that keeps the state of all runs of a cluster.
 ACTOR = ("_train_state_actor", "train_v2_state_actor")
-#: Maximum number of runs read, the newest.
+#: Maximum number of runs read. The newest ones are read.
 _MAX_RUNS = 500
 #: Maximum number of attempts per run.
 _MAX_ATTEMPTS = 100
@@ -30,7 +30,7 @@ _MAX_ATTEMPTS = 100
 _MAX_WORKERS = 10_000
 #: Maximum number of characters of an ID.
 _MAX_ID = 200
-#: Maximum number of characters of a text.
+#: Maximum number of characters of a string.
 _MAX_TEXT = 2_000
 #: Maximum number of characters of an error.
 _MAX_DETAIL = 60_000
@@ -94,7 +94,7 @@ def _attempt(row: Mapping[str, Any], run_id: str, job_id: str | None, now_ns: in
             "resources": _json(resources.get("resources")) if isinstance(resources, dict) else None,
             "log_path": text(worker.get("log_file_path"), _MAX_TEXT),
         }
-        # Ray reports no end of a worker: it ends with its attempt.
+        # Ray does not report when a worker ends: it ends with its attempt.
         observed: dict[str, Value | None] = {"state": text(worker.get("status"), _MAX_ID), "end_ns": None}
         if observed["state"] == "DEAD":
             observed["end_ns"] = status["end_ns"]
@@ -111,13 +111,13 @@ def _status(row: Mapping[str, Any]) -> dict[str, Value | None]:
 
 
 def _settings(settings: Any) -> dict[str, Value | None]:
-    """JSON text of each part of the settings, without secrets."""
+    """Each part of the settings as JSON, without secrets."""
     return {name: _json(settings.get(name)) for name in _SETTINGS} if isinstance(settings, dict) else {}
 
 
 def _json(value: Any) -> str | None:
-    """``value`` as JSON, None if it is empty. (The record drops texts longer than 64 Ki.)"""
+    """``value`` as JSON, or None if it is empty. (A record drops JSON of more than 65,536 characters.)"""
     try:
         return msgspec.json.encode(redact_settings(value)).decode() if value else None
-    except _ERRORS:  # an unpaired surrogate, or nested too deep
+    except _ERRORS:  # an unpaired surrogate, or nested too deeply
         return None

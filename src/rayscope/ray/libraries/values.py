@@ -18,12 +18,12 @@ def rows(value: Any) -> list[dict[str, Any]]:
 
 
 def text(value: Any, max_chars: int | None = None) -> str | None:
-    """A nonempty text, cut after ``max_chars``."""
+    """The value if it is a nonempty string, cut after ``max_chars``; otherwise None."""
     return value[:max_chars] or None if isinstance(value, str) else None
 
 
 def whole(value: Any) -> int | None:
-    """A nonnegative integer that fits into 64 bits."""
+    """The value if it is a nonnegative integer that fits into 64 bits, otherwise None."""
     return value if type(value) is int and 0 <= value < 2**63 else None
 
 
