@@ -18,7 +18,8 @@ from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.storage.sql.entities import find_nodes
 from rayscope.storage.sql.filters import TaskFilters
 
-#: The server's own services, see :func:`provide`. Routes are created once, on import.
+#: Services of the server that handles a request, see :func:`provide`. Routes are created only once, on
+#: import, so they cannot refer to services directly.
 CurrentCatalog = Annotated[Catalog, provide(Catalog)]
 CurrentRecords = Annotated[SessionReader, provide(SessionReader)]
 CurrentSecrets = Annotated[Secrets, provide(Secrets)]
@@ -34,9 +35,9 @@ Sort = Annotated[str, Query(max_length=60)]
 
 
 def node_ids(records: SessionReader, session: str | None, nodes: str | None) -> str | None:
-    """Return the IDs of the nodes in a filter: IDs, prefixes of IDs, or names, joined by commas.
+    """Return the IDs of the nodes in a filter that lists IDs, prefixes of IDs, or names, separated by commas.
 
-    Raises NotFound for an unknown session, and BadQuery for a name of several nodes.
+    Raises NotFound for an unknown session, and BadQuery for a name that several nodes have.
     """
     if not nodes:
         return None
@@ -46,9 +47,9 @@ def node_ids(records: SessionReader, session: str | None, nodes: str | None) -> 
 
 
 def filters_of(shape: type[Any], **kinds: Any) -> Any:
-    """A dependency that reads the fields of a dataclass of filters from the query. Nodes may have names.
+    """A dependency that reads the fields of a dataclass of filters from the query. Accepts names of nodes.
 
-    ``kinds``: the parameters that are neither texts nor times.
+    ``kinds``: the types of the parameters that are neither strings nor times.
     """
 
     def read(records: SessionReader, session: str | None, **values: Any) -> Any:
@@ -64,7 +65,7 @@ def filters_of(shape: type[Any], **kinds: Any) -> Any:
     return Depends(read)
 
 
-#: Selects task attempts: the filters of the list of tasks and of the views of attempts.
+#: Filters that select task attempts, for the list of tasks and the views of attempts.
 Filters = Annotated[
     TaskFilters,
     filters_of(

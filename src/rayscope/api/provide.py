@@ -1,4 +1,4 @@
-"""Provides routes with services."""
+"""Gives routes access to the server's services."""
 
 from __future__ import annotations
 

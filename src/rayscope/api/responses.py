@@ -20,12 +20,12 @@ T = TypeVar("T")
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.ErrorAnswer} for status in (400, 401, 403, 404, 422, 503)
 }
-#: The errors of routes with a body, which can also be too large.
+#: The errors of routes whose requests have a body, which can be too large.
 BODY_ERRORS: dict[int | str, dict[str, Any]] = {**ERRORS, 413: {"model": schemas.ErrorAnswer}}
 
 
 class Json(Response, Generic[T]):
-    """A response with an encoded value of type ``T``, which becomes part of the OpenAPI description."""
+    """A response with a JSON value of type ``T``. The type becomes part of the OpenAPI description."""
 
     media_type = "application/json"
 
@@ -38,9 +38,9 @@ def answer(value: T, status: int = 200) -> Json[T]:
 def answer_from_record(
     records: SessionReader, session: str, request: Request, function: Callable[[SessionFile], T]
 ) -> Json[T]:
-    """Return as JSON what ``function`` reads from a session's record. Equal requests share it for a while.
+    """Return as JSON what ``function`` reads from a session's record.
 
-    The header ``Age`` (s) is the time since it was computed.
+    Equal requests share a response for a while. The header ``Age`` is its age in seconds.
     """
     question = f"{request.url.path}?{request.url.query}"
     body, age_s = records.read_with_age(session, question, lambda file: msgspec.json.encode(function(file)))

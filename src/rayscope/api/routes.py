@@ -1,4 +1,4 @@
-"""Routes that refuse unknown query parameters, and whose return type is their response's schema."""
+"""Routes that refuse unknown query parameters, and whose response schema is their return type."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _METHODS_WITH_BODY = {"POST", "PUT", "PATCH"}
 
 
 class UnknownParameter(RayscopeError):
-    """A request has a query parameter that its path does not have."""
+    """A request has a query parameter that its path does not accept."""
 
     code = "unknown_parameter"
     status = 422

@@ -7,7 +7,7 @@ from typing_extensions import NotRequired, TypedDict
 
 
 class HiddenLibrary(TypedDict):
-    """A library's internals hidden by ``only=mine``, with the number of their functions and attempts."""
+    """A library whose internals ``only=mine`` hides, with the number of their functions and attempts."""
 
     library: str
     functions: int
@@ -17,7 +17,7 @@ class HiddenLibrary(TypedDict):
 class AttemptLane(TypedDict):
     """A worker, node, actor, or function, and its attempts.
 
-    ``functions`` are the first of ``functions_total`` functions that a worker ran.
+    ``functions`` are the first of all ``functions_total`` functions that a worker ran.
     """
 
     id: str
@@ -43,7 +43,7 @@ class Body(BaseModel):
 
 
 class ErrorDetail(TypedDict):
-    """A problem and its remedy. ``params`` has the values in the message, if there are few."""
+    """A problem and its remedy. ``params`` has the values in the message, if there are any."""
 
     code: str
     message: str

@@ -2,11 +2,12 @@
 
 - *Host* must be an IP address, ``localhost``, or a name that the operator allowed. This rejects pages of
   other sites that point their own name at this address (DNS rebinding).
-- *Origin*, if a browser sends one, must be the server's own, so no page of another site can act through a
-  visitor. Nor can it load an API response as an image or a link, which have no Origin (*Sec-Fetch-Site*).
-- *Body* size and time are limited, so nobody can fill the memory or keep a request waiting forever.
+- *Origin*, if a browser sends one, must be the server's own, so no page of another site can act on behalf of
+  a visitor. Nor can it load an API response as an image or a link. Such requests have no Origin, so
+  *Sec-Fetch-Site* is checked.
+- *Body* size and time are limited, so no client can fill the memory or keep a request waiting forever.
 - *Token*: if the server has one, everything under ``/api`` and ``/ws``, and ``/metrics``, requires it,
-  except health, login, and ingest (with its key in the path). A server must have one on any address but
+  except health, login, and ingest (with its key in the path). A server must have a token on any address but
   loopback. Browsers store a value derived from it, because a cookie is sent to every port of a host, where
   other servers could read it.
 """
@@ -37,12 +38,13 @@ _TOKEN_PATHS = ("/api/", "/ws/", "/metrics")
 #: A name, an IPv4 address, or an IPv6 address, with an optional port.
 _HOST = re.compile(r"(?:([A-Za-z0-9_.-]+)|\[([0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")
 
-#: Maximum wait for more of a body, in s. Ray's agents give up after 3 s, Rayscope's after 15 s.
+#: Maximum time to wait for the next part of a body, in s. Ray's agents give up after 3 s, Rayscope's after
+#: 15 s.
 BODY_IDLE_S = 10.0
 #: Maximum time for a whole body, in seconds.
 BODY_TIMEOUT_S = 60.0
 _MAX_BODY_BYTES = 1 << 20
-#: Maximum size of requests that need no token, in bytes.
+#: Maximum size of the body of a request that needs no token, in bytes.
 _MAX_OPEN_BODY_BYTES = 16 << 10
 #: Maximum size of a job's folder, in bytes. `cluster/jobs/folders.py` checks its content.
 _MAX_FOLDER_BYTES = 100 << 20
@@ -51,7 +53,7 @@ _MAX_REPORT_BYTES = 64 << 10
 _MAX_OUTPUT_BYTES = 4 << 20
 _BODILESS = ("GET", "HEAD", "OPTIONS")
 
-#: "same-site" is another port of this host, which is also foreign.
+#: Values of the header Sec-Fetch-Site. "same-site" can be another port of this host, which is also foreign.
 _FOREIGN_SITES = (b"cross-site", b"same-site")
 
 Scope = MutableMapping[str, Any]
@@ -59,7 +61,8 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-#: Only the UI's own files are allowed. Mantine sets style attributes.
+#: Headers of every response. Pages may load only the UI's own files. Inline styles are allowed because
+#: Mantine sets style attributes.
 _HEADERS = [
     (
         b"content-security-policy",
@@ -82,17 +85,17 @@ def error_body(code: str, message: str, remedy: str, params: Mapping[str, str | 
 
 
 def matches(candidate: str, secret: str) -> bool:
-    """Compare in constant time, so that the duration reveals nothing about the secret."""
+    """Compare a candidate in constant time, so that the duration reveals nothing about the secret."""
     return hmac.compare_digest(candidate.encode(), secret.encode())
 
 
 def cookie_value(token: str) -> str:
-    """Return the value that a browser stores instead of the token, which cannot be derived from it."""
+    """Return the value that a browser stores instead of the token. It does not reveal the token."""
     return hmac.digest(token.encode(), b"rayscope: cookie of a reader", "sha256").hex()
 
 
 class BadKey(RayscopeError):
-    """Events arrived with another key than this server's."""
+    """Events arrived with a key that is not this server's."""
 
     remedy = "`rayscope env` prints the right URL."
     code = "bad_key"
@@ -101,7 +104,7 @@ class BadKey(RayscopeError):
 
 @dataclass(frozen=True)
 class Secrets:
-    """The ingest key of senders of events, and the operator's token."""
+    """The ingest key, which senders of events need, and the operator token."""
 
     ingest_key: str
     operator_token: str
@@ -115,7 +118,7 @@ class Secrets:
 class BodyRefused(RayscopeError, HTTPException):
     """A body that is too large or too slow. Raised while a route reads it.
 
-    FastAPI treats any other error than its own while reading a body as a malformed body.
+    It is an HTTPException because FastAPI reports any other error while reading a body as a malformed body.
     """
 
     def __init__(self, status: int, code: str, message: str, remedy: str) -> None:
@@ -155,9 +158,9 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        # The only header read here that may occur several times.
+        # Cookie is the only header read here that may occur several times.
         headers[b"cookie"] = b";".join(value for name, value in scope["headers"] if name == b"cookie")
-        # `/api/health` shows others only a few fields.
+        # `/api/health` shows only a few fields without the token.
         is_reader = self._token is None or self._token_given(headers)
         scope.setdefault("state", {})["is_reader"] = is_reader
         refused = self._refuse(scope, headers, is_reader=is_reader)
@@ -206,7 +209,7 @@ class Guard:
             )
         origin = headers.get(b"origin")
         path: str = scope["path"]
-        # Pages may be linked from anywhere, but only they may read responses.
+        # Any site may link to the UI's pages, but only these pages may read responses of the API.
         foreign = path.startswith(_TOKEN_PATHS) and headers.get(b"sec-fetch-site") in _FOREIGN_SITES
         if foreign or (origin is not None and not _same_origin(origin.decode("latin-1"), host)):
             return (
@@ -257,8 +260,8 @@ class Guard:
         scheme, _, value = authorization.partition(" ")
         if scheme.lower() == "bearer" and matches(value.strip(), token):
             return True
-        # Parsed by hand: cookie parsers stop at the first invalid cookie, and those of other servers come
-        # along.
+        # Parsed by hand: cookie parsers stop at the first invalid cookie, and browsers also send the cookies
+        # of other servers on this host.
         pairs = (pair.partition("=") for pair in headers[b"cookie"].decode("latin-1").split(";"))
         cookies = [value.strip().strip('"') for name, _, value in pairs if name.strip() == COOKIE]
         return any(matches(value, cookie_value(token)) for value in cookies)

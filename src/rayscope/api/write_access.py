@@ -27,7 +27,7 @@ _REMEDY = f"Run `rayscope token` on the server to get it, and send it as the hea
 
 
 class NotOperator(RayscopeError):
-    """A request without the operator's token tries to change something."""
+    """A request tries to change something without the operator token."""
 
     remedy = _REMEDY
     code = "needs_operator"
@@ -47,7 +47,7 @@ async def _check(
         raise NotOperator("This needs the operator token.")
 
 
-#: Dependencies of routes that change something. Raises NotOperator.
+#: Dependencies of routes that change something. They raise NotOperator if the operator token is missing.
 OPERATOR_ONLY = [Depends(_check)]
 
 
@@ -56,7 +56,7 @@ router = Router()
 
 @router.post("/api/v1/operator", status_code=204)
 def operator(secrets: CurrentSecrets, credentials: OperatorLogin) -> Response:
-    """Check the operator token: 204 if it is right, 403 if not. Nothing is stored."""
+    """Check the operator token. Returns 204 if it is correct, 403 if not. Nothing is stored."""
     if not matches(credentials.token, secrets.operator_token):
         return error(403, "wrong_operator_token", "Wrong operator token.", _REMEDY)
     return Response(status_code=204)
