@@ -1,4 +1,4 @@
-"""Abandons the work for a request whose client is gone: a closed tab, a cancelled query, or a timeout."""
+"""Abandons the work for a request whose client is gone: it closed a tab, canceled a query, or timed out."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rayscope.storage.interruption import Work, working
 
-#: Status of a response that no client receives, from nginx.
+#: Status of a response that no client receives. The number is nginx's.
 NOBODY_WAITS = 499
-#: Paths with POST requests that change nothing.
+#: Paths whose POST requests change nothing.
 QUESTIONS = frozenset({"/api/v1/sql", "/api/v1/what-if"})
 
 
 class AbandonedRequests:
     """Middleware: watches the client while a read request is processed.
 
-    These are all GET requests, and POST requests to :data:`QUESTIONS`. All others write.
+    Read requests are all GET requests, and POST requests to :data:`QUESTIONS`. All others change something.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -36,7 +36,7 @@ class AbandonedRequests:
             while (await receive())["type"] != "http.disconnect":
                 pass
             gone.set()
-            # It waits briefly for locks that threads hold.
+            # This runs in a thread because it waits briefly for locks that other threads hold.
             await asyncio.to_thread(work.abandon)
 
         is_body_read = False

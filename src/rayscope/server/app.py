@@ -146,7 +146,7 @@ def _add_description(app: FastAPI) -> None:
 
     @app.get("/openapi.json", include_in_schema=False)
     def description() -> Response:
-        # FastAPI's own route would block the event loop for about a second of CPU.
+        # FastAPI's own route would block the event loop for about a second of CPU time.
         with building:
             return answer(app.openapi())
 
@@ -163,9 +163,9 @@ def create_app(services: Services) -> FastAPI:
         redirect_slashes=False,
     )
     add_errors(app)
-    # Used by `provide`.
+    # `provide` looks up services here.
     app.state.services = {type(service): service for service in vars(services).values()}
-    # `include_router` would recreate each route, which takes most of a server's start.
+    # `include_router` would recreate each route, which would take most of the server's startup time.
     app.router.routes.extend(route for api in _APIS for route in api.router.routes)
     for name, make in _ROLLUPS.items():
         services.rollups.add(name, make)

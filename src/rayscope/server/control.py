@@ -22,7 +22,7 @@ from rayscope.user_sql.run import SqlRunner
 
 
 class Login(Body):
-    """The server's token, to be stored as a cookie."""
+    """The server's token. The browser gets a cookie for it."""
 
     token: str = Field(max_length=500)
 

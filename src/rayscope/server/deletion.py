@@ -46,7 +46,7 @@ class Deletion:
         return self.writer.remove_session(session)
 
     def delete(self, session: str, *, force: bool) -> None:
-        """Delete a session everywhere. ``force`` includes one that is being recorded. Raises StoreError."""
+        """Delete a session everywhere, with ``force`` even while it is being recorded. Raises StoreError."""
         self.catalog.about(session)
         if self.records.is_live(session) and not force:
             raise StoreError(
@@ -82,6 +82,6 @@ def delete(
     session: str,
     force: Annotated[bool, Query(description="Also while it is still recorded.")] = False,
 ) -> Json[schemas.SessionDeleted]:
-    """Delete a session's record, metrics, and kept logs. Later events begin a new record."""
+    """Delete a session's record, metrics, and kept logs. Events that arrive later start a new record."""
     deletion.delete(session, force=force)
     return answer({"session": session})

@@ -16,7 +16,7 @@ router = APIRouter(include_in_schema=False)
 
 _IN_WHEEL = Path(str(files("rayscope"))) / "docs"
 _IN_SOURCE_TREE = Path(__file__).parents[3] / "docs"
-#: The extensions in mkdocs.yml that affect the content: anchors, tables, and code match the website.
+#: The extensions in mkdocs.yml that affect the content, so that anchors, tables, and code match the website.
 _EXTENSIONS = ("admonition", "fenced_code", "sane_lists", "tables", "toc")
 _STYLE = """
 :root { color-scheme: light dark; font: 16px/1.55 system-ui, sans-serif }

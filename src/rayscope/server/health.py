@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rayscope.archive.service import ArchiveService
     from rayscope.warehouse.service import WarehouseService
 
-#: How long a response waits for new details before it reports the last ones, in seconds.
+#: Maximum time that a response waits for new details before it reports the last known ones, in seconds.
 _PATIENCE_S = 0.5
 
 
@@ -41,7 +41,7 @@ class Health:
         self._last: schemas.HealthDetails | None = None
 
     async def look(self) -> schemas.HealthDetails:
-        """Return the current details, or the last known ones if reading them takes long."""
+        """Return the current details, or the last known ones if reading takes too long."""
         if self._reading is None or self._reading.done():
             self._reading = asyncio.get_running_loop().run_in_executor(self._pool, self._read)
         reading = self._reading
@@ -71,7 +71,7 @@ def read_details(
 
 
 def _damaged_files(folder: Path) -> list[str]:
-    """Return files of the data directory itself that were damaged and set aside."""
+    """Return the names of files directly in the data directory that were damaged and set aside."""
     with contextlib.suppress(OSError):
         return sorted(path.name for path in folder.glob("*.damaged-*"))
     return []
@@ -87,7 +87,7 @@ async def health(
     refused: Annotated[RefusedBodies, provide(RefusedBodies)],
     request: Request,
 ) -> Json[schemas.HealthAnswer]:
-    """Return whether the server is healthy, and with a token also how much is waiting to be merged."""
+    """Return whether the server is healthy and, with a token, how much data is waiting to be merged."""
     known = await details.look()
     about: schemas.HealthAnswer = {
         "status": "ok" if known["error"] is None else "degraded",

@@ -10,8 +10,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 HEAD_TIMEOUT_S = 10.0
-#: A connection is cut after its client has read nothing for this long, in s. A WebSocket with an unanswered
-#: ping is closed with a reason earlier, but a close waits until everything has been sent.
+#: A connection is cut after its client has read nothing for this long (s). A WebSocket that does not answer
+#: a ping is closed earlier, with a reason, but that waits until everything has been sent.
 STALLED_S = 60.0
 _MAX_HEAD_BYTES = 64 << 10
 
@@ -19,14 +19,14 @@ _MAX_HEAD_BYTES = 64 << 10
 def max_connections() -> int:
     """Return the maximum number of connections: half of the file descriptors.
 
-    The others are for files, because DuckDB ends the process if it cannot open one.
+    The other half is for files, because DuckDB ends the process if it cannot open a file.
     """
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 1 << 20 if limit == resource.RLIM_INFINITY else max(16, limit // 2)
 
 
 class _StallLimit(asyncio.Protocol):
-    """Cuts a connection whose client reads nothing, and pauses writing while data is unsent."""
+    """Cuts a connection whose client reads nothing, and pauses writing while there is unsent data."""
 
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
@@ -70,7 +70,7 @@ class WebSocketProtocol(_StallLimit, WebSocketsSansIOProtocol):
 
 
 class HttpProtocol(_StallLimit, HttpToolsProtocol):
-    """An HTTP connection. It is closed for a slow or large head, or if there are too many."""
+    """An HTTP connection. It is closed if its head is slow or large, or if there are too many connections."""
 
     _timer: asyncio.TimerHandle | None = None
     _head_bytes = 0

@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rayscope.server")
 
-#: Interval for finding clusters, in seconds.
+#: Interval between searches for clusters, in seconds.
 _WATCH_S = 3.0
-#: Every this many intervals, clusters of quiet sessions are included.
+#: The clusters of quiet sessions are looked for only once in this many intervals.
 _QUIET_TURNS = 5
-#: Interval for returning free memory to the system, in seconds.
+#: Interval at which free memory is returned to the system, in seconds.
 _RELEASE_S = 60.0
 
 
@@ -196,7 +196,7 @@ def _provide_topics(services: Services) -> None:
 
 
 def _is_alone(_: str | None) -> bool:
-    """Return true: without a warehouse, this is the only server, so all shared work is its own."""
+    """Return true: without a warehouse, this is the only server, so it does all shared work itself."""
     return True
 
 
@@ -246,7 +246,7 @@ def _create_warehouse(
 
 
 class Lifecycle:
-    """Starts services and stops them, each once."""
+    """Starts all services once, and stops them once."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -255,7 +255,7 @@ class Lifecycle:
         self._release = PeriodicTask("rayscope-memory", _RELEASE_S, memory.release)
 
     def start(self) -> None:
-        """Replay the spool, and start writing and finding the clusters of live sessions."""
+        """Replay the spool, and start all services and the search for the clusters of live sessions."""
         services = self._services
         memory.limit_growth()
         services.writer.start()
@@ -273,7 +273,7 @@ class Lifecycle:
             services.warehouse.start(services.url)
 
     def stop(self) -> None:
-        """Stop polling, flush, and close."""
+        """Stop all services. Writes what is still in memory."""
         services = self._services
         self._release.stop()
         services.sql.close()

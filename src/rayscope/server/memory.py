@@ -1,7 +1,7 @@
 """Returns freed memory to the system.
 
-glibc assigns each thread to one of several arenas, by default eight per core. A few bytes in use keep the
-rest of an arena from the system, and threads of other arenas cannot use its free memory.
+glibc assigns each thread to one of several arenas, by default eight per core. A few bytes in use prevent the
+return of an arena's other memory to the system, and threads of other arenas cannot use it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.applications import Starlette
 from starlette.routing import Match
 
-#: Old paths that were announced, and therefore redirect.
+#: Old paths that were documented. Requests for them are redirected.
 REDIRECTED = frozenset(
     f"/api/{name}" for name in ("cluster", "nodes", "tasks", "actors", "memory", "metrics")
 )

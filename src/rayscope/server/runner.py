@@ -35,7 +35,7 @@ _PING_S = 15.0
 _MIN_TOKEN = 16
 #: Hosts that never use a proxy.
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-#: Desired limit of open files, where the system allows it.
+#: Desired limit on the number of open files, if the system allows it.
 _FILES = 65_536
 
 
@@ -53,8 +53,8 @@ class DataDirInUse(StartError):
 class Server:
     """Rayscope's server. ``url`` and ``ingest_url`` are set once :meth:`start` has returned.
 
-    ``inheritable`` means that a `rayscope run` using this server starts the next one when this process ends.
-    ``read_only`` means to serve the records without writing any or finding clusters.
+    ``inheritable`` means that when this process ends, another `rayscope run` that uses this server starts a
+    new one. ``read_only`` means to serve existing records, without writing any or looking for clusters.
     """
 
     def __init__(self, settings: Settings, *, inheritable: bool = False, read_only: bool = False) -> None:
@@ -71,7 +71,7 @@ class Server:
         self._socket: socket.socket | None = None
 
     def start(self) -> None:
-        """Bind and serve in a background thread. Raises StartError, and leaves nothing behind then."""
+        """Bind and serve in a background thread. If this raises StartError, nothing is left behind."""
         settings = self.settings
         if not settings.is_loopback and not settings.token:
             raise StartError(
@@ -111,13 +111,13 @@ class Server:
             create_app(self.services),
             http=HttpProtocol,
             ws=WebSocketProtocol,
-            # This many may be accepted at once before one is closed.
+            # asyncio accepts up to this many connections at once, before any of them can be closed.
             backlog=min(2048, max_connections() // 2),
             log_level="warning",
             access_log=False,
             lifespan="off",
             timeout_keep_alive=30,
-            # Compressing for each client separately would cost more than the rest of the push.
+            # Compressing for each client separately would cost more than all other work for the live push.
             ws_per_message_deflate=False,
             ws_max_size=MAX_MESSAGE_BYTES,
             ws_ping_interval=_PING_S,
@@ -148,7 +148,7 @@ class Server:
     def stop(self) -> None:
         """Stop serving, flush, and close. Safe to call twice."""
         if self._lock_file is not None:
-            self._remove_about()  # first, because others look for the next server while this one still writes
+            self._remove_about()  # first, because others look for the next server while this one still stops
         if self._server is not None:
             self._server.should_exit = True
         if self._thread is not None:
@@ -232,7 +232,7 @@ class Server:
 
 
 def read_about(folder: Path) -> dict[str, str] | None:
-    """Return ``server.json`` of the server on a data directory (pid, url, ingest_url), or None."""
+    """Return the content of ``server.json`` in a data directory (pid, url, ingest_url), or None."""
     try:
         about: dict[str, str] = msgspec.json.decode((folder / "server.json").read_bytes())
         return about
@@ -247,9 +247,9 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 
 def print_alerts_log() -> None:
-    """Print what the alerts log at INFO, such as each notification, unless the process has its own logging.
+    """Print what the alerts log at INFO, such as each notification, unless the process configured logging.
 
-    Without a handler, Python prints only warnings.
+    Without a handler, Python prints only warnings and errors.
     """
     alerts = logging.getLogger("rayscope.alerts")
     if not alerts.hasHandlers():
@@ -258,7 +258,10 @@ def print_alerts_log() -> None:
 
 
 def _tune_interpreter() -> None:
-    """Make a busy writer pass Python's lock to a waiting request sooner, and collect garbage rarely."""
+    """Pass Python's lock from a busy writer to a waiting request sooner, and collect garbage rarely.
+
+    Also raises the limit on open files.
+    """
     sys.setswitchinterval(0.0005)  # s
     gc.set_threshold(50_000, 20, 20)  # incoming data consists of many small objects without cycles
     # Each node has three connections, and shells allow only 1,024 files.
@@ -271,8 +274,8 @@ def _tune_interpreter() -> None:
 def _keep_loopback_off_proxies() -> None:
     """Add this machine to NO_PROXY.
 
-    Webhooks, Prometheus, and ClickHouse use the environment's proxy, but a proxy cannot reach local
-    addresses.
+    Requests to webhooks, Prometheus, and ClickHouse use the environment's proxy, but a proxy cannot reach
+    local addresses.
     """
     if not any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in os.environ):
         return

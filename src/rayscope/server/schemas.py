@@ -33,14 +33,14 @@ class SessionDeleted(TypedDict):
 
 
 class Archive(TypedDict):
-    """The archive for ended sessions, and why it cannot be used now."""
+    """The archive for ended sessions, and the error if it cannot be used now."""
 
     url: str
     error: IngestError | None
 
 
 class Warehouse(WarehouseStatus):
-    """The state of the warehouse, and why it cannot be used now."""
+    """The state of the warehouse, and the error if it cannot be used now."""
 
     error: IngestError | None
 
@@ -58,7 +58,7 @@ class HealthDetails(TypedDict):
 class HealthAnswer(TypedDict):
     """Whether the server is healthy. All fields except ``status`` and ``version`` require a token.
 
-    ``damaged`` has files of the data directory that were set aside.
+    ``damaged`` lists damaged files of the data directory that were set aside.
     """
 
     status: Literal["ok", "degraded"]

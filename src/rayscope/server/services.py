@@ -59,13 +59,13 @@ class Services:
     logs: Logs
     log_archiver: LogArchiver
     objects: ObjectReferences
-    #: Used once their clusters are gone.
+    #: The last readings of object references, used once a session's cluster is gone.
     object_readings: LastReadings
     findings: LiveFindings
     metrics: Metrics
     node_usage: NodeUsage
     alerts: AlertService
-    #: Batches still being received.
+    #: Batches that are still being received.
     bodies: Bodies
     #: Python stacks of live workers.
     dumps: Dumps

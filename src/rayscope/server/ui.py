@@ -32,7 +32,7 @@ _MISSING = """<!doctype html><meta charset="utf-8"><title>Rayscope</title>
 
 
 def add_ui(app: FastAPI) -> None:
-    """Serve the UI: hashed assets with unlimited caching, and its page for every other path.
+    """Serve the UI: hashed assets, which browsers cache forever, and the UI's page for every other path.
 
     Unknown paths and methods under ``/api`` get a JSON error.
     """
@@ -42,7 +42,7 @@ def add_ui(app: FastAPI) -> None:
 
 
 class _Assets(StaticFiles):
-    """Files that browsers cache, compressed for those that support it: a third of the bytes or less."""
+    """Files that browsers cache. Compressed for clients that support it, to a third of the bytes or less."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         found = await super().get_response(path, scope)
@@ -66,7 +66,7 @@ class _Assets(StaticFiles):
 
 @lru_cache(maxsize=256)
 def _gzip_file(path: str, _etag: str) -> bytes:
-    """Return a file compressed with gzip, cached by its content."""
+    """Return a file compressed with gzip. Cached as long as its ETag does not change."""
     return gzip.compress(Path(path).read_bytes(), mtime=0)
 
 
@@ -93,7 +93,7 @@ def _otherwise(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """Return all methods of a path, because each route knows only its own. Exact paths precede patterns."""
+    """Return all methods that a path allows. Each route knows only its own. Exact paths precede patterns."""
     routes = [route for route in request.app.routes if route.matches(request.scope)[0] != Match.NONE]
     paths = [getattr(route, "path", "") for route in routes]
     path = request.url.path if request.url.path in paths else paths[0] if paths else ""

@@ -12,7 +12,7 @@ log = logging.getLogger("rayscope.server")
 
 
 class UnexpectedErrors:
-    """Middleware: logs an error without a handler, and returns it with status 500 and code `internal`."""
+    """Middleware: logs an error that has no handler, and returns it with status 500 and code `internal`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -28,7 +28,7 @@ async def realtime(realtime: Annotated[Realtime, provide(Realtime)], socket: Web
         await socket.close(_FULL, "too_many_clients")
         return
     await socket.accept()
-    # Starlette raises RuntimeError if the client has disconnected meanwhile.
+    # Starlette raises RuntimeError if the client has disconnected in the meantime.
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):
         try:
             await realtime.serve(socket.send_text, socket.receive_text)
@@ -43,5 +43,5 @@ def topic_now(
     session: Annotated[str | None, Query(max_length=200)] = None,
     job_id: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Json[schemas.TopicState]:
-    """Return the current state of a topic, as the WebSocket sends it first."""
+    """Return the current state of a topic, like the WebSocket's first message about it."""
     return answer(realtime.once(Subscription(topic, session, job_id)))

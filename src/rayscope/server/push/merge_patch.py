@@ -1,4 +1,4 @@
-"""JSON merge patches (RFC 7386): documents that describe the change of another JSON document."""
+"""JSON merge patches (RFC 7386): documents that describe changes to another JSON document."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Live push: data that many clients watch is read, compared, and encoded once for all of them.
 
-A *feed* is one topic of one session (and one job). While it has clients, its provider is called once per
-interval. The result is compared with the previous one, and encoded as a whole *state* and as a *change* (RFC
-7386). A client has one slot per feed instead of a queue, so a slow client gets only the newest version: the
-change if it is one version behind, else the state. Everything except the providers runs on the server's event
-loop.
+A *feed* is one topic of one session, or of one of its jobs. While it has clients, its provider is called once
+per interval. The result is compared with the previous one, and encoded as a whole *state* and as a *change*
+(RFC 7386). A client has one slot per feed instead of a queue, so a slow client gets only the newest version:
+the change if it is one version behind, otherwise the state. Everything except the providers runs on the
+server's event loop.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rayscope.storage.errors import BadQuery, StoreError
 
 log = logging.getLogger("rayscope.server")
 
-#: A provider's function. It takes the session and the parameters of the topic (``job_id``).
+#: A provider: takes the session and the topic's parameters (``job_id``), and returns the topic's data.
 Look = Callable[[str, Mapping[str, str]], Mapping[str, Any]]
 
 MAX_CLIENTS = 4_000
@@ -34,14 +34,14 @@ MAX_FEEDS = 500
 MAX_SUBSCRIPTIONS = 32
 #: Maximum size of a client's message, in bytes.
 MAX_MESSAGE_BYTES = 64 << 10
-#: Maximum number of unacknowledged messages to a client that acknowledges.
+#: Maximum number of unacknowledged messages sent to a client that acknowledges messages.
 WINDOW = 2
-#: A client without messages for this long gets a sign of life, in seconds.
+#: Time without messages to a client after which it gets a sign of life, in seconds.
 _ALIVE_S = 5.0
-#: Maximum delay of news about a topic that is slow to read, in seconds.
+#: Maximum extra pause between two reads of a topic that is slow to read, in seconds.
 _MAX_PAUSE_S = 5.0
 _MAX_INTERVAL_S = 3600.0
-#: A client that has sent no valid message this long after connecting gets :data:`DEFAULT_TOPICS`, in seconds.
+#: A client that has sent no valid message this long (s) after connecting gets :data:`DEFAULT_TOPICS`.
 _GREET_S = 2.0
 DEFAULT_TOPICS = ("cluster", "metrics", "tasks", "actors")
 #: Number of unreadable messages after which a connection is closed.
@@ -58,22 +58,23 @@ class FeedKey(NamedTuple):
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """A topic in a client's message."""
+    """A topic that a client subscribes to or unsubscribes from."""
 
     topic: str
     session: str | None = None
     job_id: str | None = None
 
     def params(self) -> dict[str, str]:
-        """Return the parameters of the topic besides the session."""
+        """Return the parameters of the topic other than the session."""
         return {} if self.job_id is None else {"job_id": self.job_id}
 
 
 class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A client's message.
 
-    ``interval_s`` is the minimum time between messages of a feed. With ``acks``, the client reports with
-    ``ack`` how many messages it has received since the last report, and gets at most :data:`WINDOW` more.
+    ``interval_s`` is the minimum time between messages of a feed. With ``acks``, the client reports in
+    ``ack`` how many messages it has received since its last report. The server sends at most :data:`WINDOW`
+    messages that the client has not reported.
     """
 
     subscribe: list[Subscription] = []
@@ -97,7 +98,7 @@ def _is_ping(text: str) -> bool:
 
 
 class Feed:
-    """The last state and change of one topic, encoded. ``seq`` counts its changes."""
+    """One topic of one session, with its last state and change, encoded. ``seq`` counts its changes."""
 
     def __init__(self, key: FeedKey) -> None:
         self.key = key
@@ -113,7 +114,7 @@ class Feed:
         self._change: str | None = None
 
     def look(self, provider: Look) -> Callable[[], bool]:
-        """Call the provider in a thread. Returns a function that stores the result on the loop."""
+        """Call the provider, in a thread. Returns a function that stores the result, for the event loop."""
         time_ns = time.time_ns()
         try:
             encoded = msgspec.json.encode(provider(self.key.session, dict(self.key.params)))
@@ -149,7 +150,7 @@ class Feed:
         self._change = self._message("change", b"data", change) if change else None
 
     def message_after(self, seq: int) -> str | None:
-        """Return the next message for a client with version ``seq`` (0 for none), or None."""
+        """Return the next message for a client at version ``seq`` (0: none), or None if it is current."""
         if seq == self.seq or not self.seq:
             return None
         if seq == self.seq - 1 and self._change is not None and seq:
@@ -193,12 +194,12 @@ class Client:
         self.wake.set()
 
     def mark_dirty(self, feed: Feed) -> None:
-        """Mark a feed as having news."""
+        """Mark a feed that has a new version for this client."""
         self.dirty[feed] = None
         self.wake.set()
 
     async def run(self) -> None:
-        """Send news at the client's own pace, until cancelled or disconnected."""
+        """Send new versions at the client's own pace, until canceled or disconnected."""
         while True:
             await self.wake.wait()
             self.wake.clear()
@@ -247,15 +248,15 @@ class Realtime:
         return sorted(self._providers)
 
     def stats(self) -> dict[str, int]:
-        """Return the number of clients, of watched feeds, and of calls of providers."""
+        """Return the number of clients, of watched feeds, and of calls to providers."""
         return {"clients": len(self._clients), "feeds": len(self._feeds), "looks": self.looks}
 
     def close(self) -> None:
-        """Stop calling providers."""
+        """Stop calling the providers."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def once(self, subscription: Subscription) -> schemas.TopicState:
-        """Return the current state of a topic, for clients without a connection. Raises StoreError."""
+        """Return the current state of a topic, for clients without a WebSocket. Raises StoreError."""
         key = self._key(subscription)
         data = self._providers[key.topic](key.session, dict(key.params))
         return {
@@ -324,7 +325,7 @@ class Realtime:
             self._ticker = None
 
     async def _greet(self, client: Client) -> None:
-        """Subscribe a client that sends nothing to the newest session, once there is one."""
+        """Subscribe a client that sends nothing to topics of the newest session, once there is a session."""
         await asyncio.sleep(_GREET_S)
         while not await asyncio.get_running_loop().run_in_executor(self._pool, self._has_sessions):
             await asyncio.sleep(self.interval_s)
@@ -368,7 +369,7 @@ class Realtime:
                 client.unacknowledged = max(0, client.unacknowledged - asked.ack)
                 client.wake.set()
             if asked.interval_s is not None:
-                # The server's own interval is the minimum, and the maximum avoids clients that never wake up.
+                # The server's own interval is the minimum. The maximum keeps clients from never waking up.
                 pause_s = min(_MAX_INTERVAL_S, max(0.0, asked.interval_s))
                 client.interval_s = pause_s if pause_s > self.interval_s else 0.0
             for subscription in asked.unsubscribe:
@@ -380,7 +381,7 @@ class Realtime:
         self, client: Client, subscription: Subscription, do: Callable[[Client, FeedKey], None]
     ) -> None:
         try:
-            # Finding the session may wait for a file.
+            # This runs in a thread because finding the session may wait for a file.
             key = await asyncio.get_running_loop().run_in_executor(self._pool, self._key, subscription)
             do(client, key)
         except StoreError as problem:
@@ -453,12 +454,12 @@ class Realtime:
         pause_s = 0.0
 
         def look() -> tuple[Callable[[], bool], float]:
-            began = time.monotonic()  # excludes the time of waiting for a thread
+            began = time.monotonic()  # excludes the time spent waiting for a thread
             return feed.look(self._providers[feed.key.topic]), time.monotonic() - began
 
         try:
             take, took_s = await asyncio.get_running_loop().run_in_executor(self._pool, look)
-            # Slow topics use at most a tenth of the time, unless that delays news too long.
+            # Slow topics use at most a tenth of the time, unless the pause would be too long for that.
             pause_s = min(10 * took_s - self.interval_s, _MAX_PAUSE_S)
             if take():
                 for client in feed.watchers:

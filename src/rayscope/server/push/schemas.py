@@ -1,4 +1,4 @@
-"""The shape of a topic's state by HTTP, for the OpenAPI description."""
+"""The shape of a topic's state as returned by HTTP, for the OpenAPI description."""
 
 from __future__ import annotations
 
