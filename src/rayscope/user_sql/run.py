@@ -44,11 +44,11 @@ log = logging.getLogger("rayscope.storage")
 DEFAULT_LIMIT = 10_000
 MAX_LIMIT = 1_000_000
 MAX_SQL_CHARS = 100_000
-#: Maximum number of concurrent queries, and of processes kept for the next one.
+#: Maximum number of concurrent queries, and of processes kept for later queries.
 AT_A_TIME = 2
-#: A copy of a live record that took longer than this is reused for a while, in seconds.
+#: A copy of a live record that took longer than this, in seconds, is reused for a while.
 _SLOW_COPY_S = 1.0
-#: Such a copy is reused for this many times as long as it took.
+#: Such a copy is reused for this many times the time that copying took.
 _STALE_FACTOR = 10
 #: Maximum time for which such a copy is reused, in seconds.
 _MAX_STALE_S = 60.0
@@ -63,7 +63,7 @@ class SqlError(BadQuery):
 class SqlRunner:
     """Runs queries in processes that it starts, reuses, and ends. Thread-safe.
 
-    ``folder`` has the copies while they are opened, and data that queries spill to disk.
+    ``folder`` holds the copies while they are being opened, and data that queries spill to disk.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class SqlRunner:
     ) -> bytes:
         """Return the result as JSON of :class:`SqlResult`. Raises SqlError, StoreError, or Busy.
 
-        ``version`` must change with the content of ``source``. ``copy`` means that another process has it
-        open.
+        ``version`` must change whenever the content of ``source`` does. ``copy`` means that ``source`` must
+        be copied, because another process has it open.
         """
         if len(sql) > MAX_SQL_CHARS:
             raise SqlError(f"The query is longer than {MAX_SQL_CHARS} characters.", "Shorten it.")
@@ -107,7 +107,7 @@ class SqlRunner:
 
     @contextlib.contextmanager
     def _worker(self, source: Path, version: object, copy: bool) -> Iterator[_Worker]:
-        """Provide a process for one query: one with the record open, or a new one."""
+        """Provide a process for one query: one that has the record open, or a new one."""
         with self._lock:
             if self._closed:
                 raise StoreError("The server is stopping.", "Try again once it has restarted.", "busy")
@@ -116,7 +116,7 @@ class SqlRunner:
             if fits:
                 worker = fits[0]
             else:
-                # At most one less than the slots can be busy here, so one of these is free.
+                # This query has a slot, but no worker yet. So fewer workers are busy than there are slots.
                 for old in idle[: max(0, len(self._workers) + 1 - AT_A_TIME)]:
                     self._end(old)
                 if copy:
@@ -156,7 +156,7 @@ class SqlRunner:
             self._closed = True
             for worker in list(self._workers):
                 if worker.busy:
-                    worker.kill()  # the thread that waits for it removes it
+                    worker.kill()  # the thread that waits for its result removes the worker
                 else:
                     self._end(worker)
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -193,7 +193,7 @@ class _Worker:
         self.is_alive = True
 
     def fits(self, source: Path, version: object) -> bool:
-        """Return whether it has this record open, in this version or one that is not much older."""
+        """Return whether the process has this record open, in this version or a slightly older one."""
         now = time.monotonic()
         if (
             self._job.source != str(source)
@@ -223,7 +223,7 @@ class _Worker:
         return answer
 
     def _exchange(self, content: bytes, timeout_s: float, too_long: str) -> bytes:
-        """Write a frame and read one. After the timeout the process is killed, which ends both."""
+        """Write a frame and read the reply. After the timeout the process is killed, which ends the wait."""
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise RuntimeError("the process has no pipes")
@@ -265,7 +265,7 @@ class _Worker:
         raise StoreError(refusal.message, refusal.remedy, refusal.code)
 
     def _death(self) -> StoreError:
-        """Return the error for a process that ended by itself, mostly because an allocation failed."""
+        """Return the error for a process that ended by itself, usually because an allocation failed."""
         self._process.kill()
         code = self._process.wait()
         with contextlib.suppress(OSError):
@@ -337,7 +337,7 @@ def run_sql(
     timeout_s: float = 30.0,
     memory_limit: str = MEMORY_LIMIT,
 ) -> SqlResult:
-    """Run a query on a data directory that no server has open. Raises StoreError, such as SqlError."""
+    """Run a query on a data directory that no server has open. Raises StoreError, including SqlError."""
     catalog = Catalog(data_dir, read_only=True)
     names = catalog.names()
     if not names:

@@ -1,13 +1,13 @@
 """The process that parses and runs users' SQL, so that it can be killed.
 
-Neither DuckDB's parser nor its functions on long texts respect limits of time or memory, and threads cannot
-be ended from outside. So the server runs this module as a separate process (see :mod:`rayscope.user_sql.run`)
+Neither DuckDB's parser nor its functions on long strings respect limits of time or memory, and threads cannot
+be killed. So the server runs this module as a separate process (see :mod:`rayscope.user_sql.run`)
 and kills it after a timeout.
 
-It works on a copy of the record, because DuckDB locks a file for its process. Before the first query it gives
-up its access to the network, to other files, and to memory beyond its limit. Not every system allows all of
-this to every user. DuckDB's own restrictions always apply: no other files, no extensions, frozen settings, a
-read-only file, and one SELECT in a read-only transaction.
+It works on a copy of the record, because DuckDB locks a file for the process that opened it. Before the first
+query it gives up its access to the network, to other files, and to memory beyond its limit. Not every system
+allows every user to do all of this. DuckDB's own restrictions always apply: no other files, no extensions,
+frozen settings, a read-only file, and one SELECT in a read-only transaction.
 
 Both directions of the pipe carry frames: eight bytes of length, then the content.
 """
@@ -56,7 +56,7 @@ HELP = "SHOW TABLES lists the tables; DESCRIBE tasks lists the columns of one."
 
 
 class Job(msgspec.Struct):
-    """The record that the process opens. ``copy`` means that it is in use and must be copied."""
+    """The record that the process opens. ``copy`` means that the record is in use and must be copied."""
 
     source: str
     copy: bool
@@ -64,7 +64,7 @@ class Job(msgspec.Struct):
 
 
 class Question(msgspec.Struct):
-    """One query. The server kills the process after ``timeout_s``, if the server still runs."""
+    """One query. If the server still runs after ``timeout_s``, it kills the process."""
 
     sql: str
     limit: int
@@ -72,9 +72,9 @@ class Question(msgspec.Struct):
 
 
 class SqlResult(msgspec.Struct):
-    """``columns`` are (name, DuckDB type), ``rows`` have JSON types, and ``truncated`` means more rows exist.
+    """The result of a query. ``columns`` are pairs of a name and a DuckDB type; ``rows`` have JSON types.
 
-    ``snapshot_ns`` is the time of the record's content.
+    ``truncated`` means that there are more rows. ``snapshot_ns`` is the time of the record's content.
     """
 
     columns: list[tuple[str, str]]
@@ -85,7 +85,7 @@ class SqlResult(msgspec.Struct):
 
 
 class Refusal(msgspec.Struct):
-    """Why there is no result. ``code`` is that of a StoreError."""
+    """Why there is no result. ``code`` is the code of a StoreError."""
 
     message: str
     remedy: str
@@ -152,7 +152,7 @@ def open_record(job: Job) -> duckdb.DuckDBPyConnection:
     }
     connection = duckdb.connect(str(path), read_only=True, config=config)
     if job.copy:
-        # It stays readable while it is open, and leaves nothing behind when this process ends.
+        # The deleted copy stays readable while it is open, and nothing is left behind when this process ends.
         for name in ("record.duckdb", "record.duckdb.wal"):
             Path(name).unlink(missing_ok=True)
     else:
@@ -175,7 +175,7 @@ def _leave_file_system() -> None:
 
 
 def _prepare(memory_limit: str) -> None:
-    """Make DuckDB import its converters to Python values, and limit the address space."""
+    """Make DuckDB import its converters to Python values, then limit the address space."""
     with duckdb.connect(config={"threads": 1, "memory_limit": memory_limit}) as connection:
         with contextlib.suppress(duckdb.Error):
             connection.execute(
@@ -202,7 +202,10 @@ def _bytes_of(text: str) -> int:
 
 
 def _limit_cpu(timeout_s: float) -> None:
-    """Make the system end the process if the server cannot, because DuckDB's parser blocks all threads."""
+    """Limit CPU time, so that the system ends the process if the server cannot.
+
+    The process cannot end itself during a query, because DuckDB's parser blocks all threads.
+    """
     used = resource.getrusage(resource.RUSAGE_SELF)
     most = int(used.ru_utime + used.ru_stime + _THREADS * timeout_s) + 10
     with contextlib.suppress(OSError, ValueError):
@@ -301,7 +304,7 @@ def _message(error: Exception) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """Convert a value of a query to a JSON value."""
+    """Convert a value in a query's result to a JSON value."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -352,7 +355,7 @@ def _answer(descriptor: int, refusal: Refusal) -> None:
 
 
 def _listen(questions: SimpleQueue[Question], busy: threading.Event) -> None:
-    """Pass on queries. Ends the process when the pipe closes, or without queries for a while."""
+    """Pass on queries. Ends the process when the pipe closes, or after a while without queries."""
     while True:
         ready, _, _ = select.select([0], [], [], IDLE_S)
         if not ready and not busy.is_set():
