@@ -1,4 +1,4 @@
-"""Routes for metrics: newest values, names, and what Prometheus needs from us."""
+"""Routes for metrics: newest values, names, and what Prometheus needs to scrape us and the nodes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from rayscope.storage.sql.pages import decode_cursor, encode_cursor
 from rayscope.version import __version__
 
 _MAX_NAMES = 2000
-#: The sort order of the newest values, for cursors.
+#: Name of the sort order of the newest values, as stored in cursors.
 _ORDER = "name"
-#: Sessions summarized in our own metrics: all live ones, and the newest ended ones up to this total.
+#: Number of the newest sessions that our own metrics summarize. Live sessions are always included.
 _MAX_SESSIONS = 50
 
 Pairs = Annotated[
@@ -51,7 +51,7 @@ def latest(
     limit: Limit = 500,
     cursor: Cursor = None,
 ) -> Json[schemas.LatestAnswer]:
-    """The newest value of each series: of a name, a prefix (``ray_node_*``) or a collector, or of all.
+    """The newest value of each series with a name or prefix (``ray_node_*``), of one collector, or of all.
 
     Rayscope's own names come first.
     """
@@ -87,7 +87,7 @@ def latest(
 def names(
     records: CurrentRecords, metrics: CurrentMetrics, session: Session = None, q: Text = None
 ) -> Json[schemas.NamesAnswer]:
-    """The available metrics with type, unit, and labels; ``q`` searches name and help."""
+    """The available metrics with type, unit, and labels. ``q`` searches their names and help texts."""
     chosen = records.resolve(session)
     store = metrics.store(chosen)
     families, counts = store.families(), store.counts()
@@ -127,7 +127,7 @@ def label_values(
     name: Text = None,
     limit: Limit = 1000,
 ) -> Json[schemas.LabelValuesAnswer]:
-    """The values of a label in the series with one name, with a prefix (``ray_node_*``), or of all."""
+    """The values of a label in the series with a name or prefix (``ray_node_*``), or in all series."""
     chosen = records.resolve(session)
     store = metrics.store(chosen)
     items = store.label_values(label, _names(store, name) or store.names())
@@ -159,7 +159,7 @@ def _names(store: SeriesStore, pattern: str | None) -> list[str] | None:
 
 
 def collected(store: SeriesStore, collector: str) -> list[str]:
-    """The names provided by a collector. Raises BadQuery if it provides none."""
+    """The names of the metrics that a collector provides. Raises BadQuery if it provides none."""
     families = store.families().values()
     names = [family.name for family in families if family.collector == collector]
     if not names:
@@ -172,7 +172,7 @@ def collected(store: SeriesStore, collector: str) -> list[str]:
 
 
 def place_of(cursor: str, order: str) -> tuple[str, Labels]:
-    """The series at which the previous page ended. ``order``: of the list. Raises BadQuery."""
+    """The series at which the previous page ended. ``order``: sort order of the list. Raises BadQuery."""
     _, name, labels = decode_cursor(cursor, order, [str, list])
     try:
         return name, msgspec.convert(labels, Labels)

@@ -1,7 +1,7 @@
 """Definitions of the pages' charts, used by the UI and to generate Grafana's dashboards.
 
 Names and labels are Ray's own (as of Ray 2.60), with `node_id` and `node_ip` added, or begin with
-`rayscope_`. Grafana and the UI replace `$node_id` and `$job_id` with the subject of a page.
+`rayscope_`. Grafana and the UI replace `$node_id` and `$job_id` with the node or job that a page shows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 
 class Query(NamedTuple):
-    """PromQL and the names of its series, where `{{label}}` is the label's value. ``bold``: a thick line."""
+    """A PromQL expression, and the names of its series, in which `{{label}}` stands for a label's value.
+
+    ``bold``: draw a thick line.
+    """
 
     expr: str
     legend: str
@@ -21,9 +24,9 @@ class Chart(NamedTuple):
     """A chart.
 
     Attributes:
-        key: unique among all pages. The UI's texts have the translated title under it.
+        key: unique among all pages. The UI looks up the translated title by this key.
         unit: "", "bytes", "percent", "s", "bytes/s", "count" or "count/s".
-        width: in columns, of three.
+        width: number of columns that the chart takes, of three.
     """
 
     key: str
@@ -69,7 +72,7 @@ _LOCATIONS = (
     ("WORKER_HEAP", "worker heap"),
     ("SPILLED", "spilled"),
 )
-#: Pattern of the actor that Ray starts for each submitted job and of its methods, which are no users' code.
+#: Pattern of the actor that Ray starts for each submitted job, and of its methods. They are not user code.
 _SUPERVISOR = "(.*:)?JobSupervisor([.].*)?"
 _USERS = f'Name!~"{_SUPERVISOR}"'
 _SPILLING = (("PendingSpill", "being spilled"), ("PendingRestore", "being restored"))
@@ -81,13 +84,13 @@ _TRANSFERS = (
 
 
 def _each(metric: str, label: str, names: tuple[tuple[str, str], ...], of: str = "") -> list[tuple[str, str]]:
-    """A query for each value of a label, with the name shown for it."""
+    """A query for each value of a label, with the name shown for that value."""
     more = f",{of}" if of else ""
     return [(f'sum({metric}{{{label}="{value}"{more}}})', name) for value, name in names]
 
 
 def _by_component(metric: str, of: str) -> tuple[tuple[str, str], ...]:
-    """Sums by process. Workers have the name of the function or class that they run."""
+    """Sums by kind of process. Workers are named after the function or class that they run."""
     busy = f'sum by (Component) ({metric}{{{of},Component!="ray::IDLE"}})'
     return (
         (f'label_replace({busy}, "Component", "$1", "Component", "ray::(.*)")', "{{Component}}"),
@@ -96,13 +99,13 @@ def _by_component(metric: str, of: str) -> tuple[tuple[str, str], ...]:
 
 
 def _of_nodes(expr: str, of: str) -> tuple[Query, ...]:
-    """A line for each node, preceded by the average if there are several."""
+    """A line for each node. The average of several nodes comes first, unless ``of`` selects nodes."""
     average = Query(f"avg({expr}) and count({expr}) > 1", "average", bold=True)
     return (*(() if of else (average,)), Query(expr, "{{node_ip}}"))
 
 
 def _used(of: str = "") -> tuple[Chart, ...]:
-    """Charts of the usage of all nodes, or of those selected by the matchers ``of``."""
+    """Charts of the usage of all nodes, or of those that the label matchers ``of`` select."""
     key = "node" if of else "cluster"
     gpu = "{{node_ip}} GPU {{GpuIndex}}"
     return (
@@ -186,7 +189,7 @@ def _capacity(of: str = "") -> tuple[Chart, ...]:
 
 
 def _of_session(name: str) -> str:
-    """A counter's growth. Its name differs between a session's own series and our `/metrics`."""
+    """A counter's rate of growth. Its name differs between a session's own series and our `/metrics`."""
     return f"sum(rate(rayscope_{name}[1m])) or sum(rate(rayscope_session_{name}[1m]))"
 
 

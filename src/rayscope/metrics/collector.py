@@ -23,7 +23,7 @@ __all__ = ["GROUP", "Cluster", "Collector", "CollectorError", "Family", "NotDue"
 class CollectorError(RayscopeError):
     """A collector cannot provide its metrics at the moment.
 
-    ``code`` and ``params``, set by built-in collectors: the kind of error, and the parameters of ``message``.
+    Built-in collectors set ``code``, the kind of error, and ``params``, the values in ``message``.
     """
 
     remedy = "Rayscope keeps retrying."
@@ -36,7 +36,7 @@ class NotDue(Exception):
 
 @dataclass
 class Cluster:
-    """Data about a cluster for its collectors. Each call may raise.
+    """Data about a cluster for its collectors. Each function may raise any exception.
 
     Attributes:
         time_ns: timestamp of the samples.
@@ -57,14 +57,14 @@ class Cluster:
     text: Callable[[], Texts]
     record: Callable[..., Any]
     figures: Callable[[], Mapping[str, float]]
-    #: Number of series that the collector dropped, to be increased by the collector.
+    #: Number of series that the collector dropped. The collector increases it.
     left_out: int = 0
-    #: Partial failures. The other samples are used.
+    #: Partial failures. The samples that the collector returns are still used.
     warnings: list[str | CollectorError] = field(default_factory=list)
 
 
 class Collector(Protocol):
-    """Provides metrics of a cluster. An object serves one session, from one thread at a time.
+    """Provides metrics of a cluster. Each object serves one session, and is called by one thread at a time.
 
     ``interval_s``: minimum interval, at least the server's ``metrics_interval_s``; expensive collectors are
     called less often. ``timeout_s``: longer calls are abandoned.

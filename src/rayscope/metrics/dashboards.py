@@ -59,7 +59,7 @@ class Dashboards:
         self._lock = threading.Lock()
 
     def all(self) -> tuple[list[query_schemas.DashboardInShort], list[str]]:
-        """Summaries of all dashboards by name, and the files that cannot be read."""
+        """Summaries of all dashboards, sorted by name, and the names of files that cannot be read."""
         found, unreadable = [], []
         for name in self._names():
             try:
@@ -75,7 +75,7 @@ class Dashboards:
         return _info(name, self._read(name)[0])
 
     def put(self, name: str, dashboard: StoredDashboard) -> query_schemas.Dashboard:
-        """Store a dashboard, replacing its file atomically. Raises BadQuery, StoreError."""
+        """Store a dashboard, replacing its file atomically. Raises BadQuery or StoreError."""
         path = self._path(name)
         body = encode(dashboard)
         with self._lock:
@@ -89,7 +89,7 @@ class Dashboards:
         return _info(name, dashboard)
 
     def delete(self, name: str) -> None:
-        """Delete a dashboard. Raises NotFound."""
+        """Delete a dashboard. Raises NotFound or StoreError."""
         with self._lock:
             try:
                 self._path(name).unlink()
@@ -108,7 +108,7 @@ class Dashboards:
         }
 
     def _read(self, name: str) -> tuple[StoredDashboard, int]:
-        """A dashboard, and when its file was written (ns). Raises NotFound, StoreError."""
+        """A dashboard, and when its file was written (ns). Raises NotFound or StoreError."""
         path = self._path(name)
         try:
             about = path.stat()
@@ -127,7 +127,7 @@ class Dashboards:
         return sorted(stem for stem in stems if re.fullmatch(NAME, stem))
 
     def _path(self, name: str) -> Path:
-        """A dashboard's file, always inside the folder."""
+        """The path of a dashboard's file, which is always inside the folder."""
         if not re.fullmatch(NAME, name):
             raise BadQuery(
                 f"{name[:80]!r} is not a valid dashboard name.",

@@ -109,7 +109,7 @@ def _variable(variable: Variable) -> dict[str, Any]:
 
 
 def write(folder: Path) -> list[Path]:
-    """Write all dashboards into a folder. Returns the files."""
+    """Write all dashboards into a folder. Returns the paths of the files."""
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for page in PAGES:

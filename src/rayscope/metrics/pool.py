@@ -31,7 +31,7 @@ class CollectorPool:
         self._jobs: deque[_Job] = deque()
         self._threads: set[threading.Thread] = set()
         self._idle = 0
-        #: Running job -> its thread, without released ones.
+        #: Key of a running job -> its thread. Does not contain released jobs.
         self._running: dict[object, threading.Thread] = {}
         self._closed = False
 
@@ -43,9 +43,9 @@ class CollectorPool:
             self._changed.notify()
 
     def release(self, key: object) -> None:
-        """Free the place of a job that takes long, so that another thread can start.
+        """Free the slot of a job that takes long, so that another thread can start.
 
-        Its own ends after the job.
+        The job's own thread ends after the job.
         """
         with self._changed:
             thread = self._running.pop(key, None)

@@ -11,7 +11,7 @@ import msgspec
 from rayscope.errors import RayscopeError
 
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
-#: Time limit for the whole response, s, in case a server sends it slowly.
+#: Time limit for receiving a whole response, s. Some servers may send it slowly.
 _DEADLINE_S = 20.0
 _MAX_BYTES = 32 << 20
 

@@ -37,13 +37,13 @@ from rayscope.storage.sql.pages import encode_cursor
 
 _HOUR_NS = 3600 * 10**9
 _DAY_NS = 24 * _HOUR_NS
-#: Steps to choose from, s, so that a chart has about 300 points.
+#: Steps to choose from, s. The shortest one with which a chart has at most about 300 points is used.
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 _POINTS = 300
-#: Default number of series of an expression, and the maximum of any answer.
+#: Default number of series returned for an expression. ``_MAX_LIMIT`` is the maximum of any response.
 _LIMIT = 20
 _MAX_LIMIT = 500
-#: The sort order of a collector's series, for cursors.
+#: Name of the sort order of a collector's series, as stored in cursors.
 _ORDER = "series"
 
 Expr = Annotated[
@@ -72,7 +72,7 @@ def query(
 ) -> Json[query_schemas.QueryAnswer]:
     """The values of an expression over time, for the ``limit`` series with the highest average.
 
-    ``collector`` instead of ``expr``: all series of one collector, by name and labels, in pages.
+    With ``collector`` instead of ``expr``: all series of one collector, sorted by name and labels, in pages.
     """
     chosen = records.resolve(session)
     if (expr is None) == (collector is None):
@@ -150,7 +150,7 @@ def charts() -> Json[query_schemas.ChartsAnswer]:
 
 @router.get("/api/v1/dashboards")
 def list_dashboards(dashboards: CurrentDashboards) -> Json[query_schemas.DashboardsAnswer]:
-    """All dashboards, without their charts, by name."""
+    """All dashboards, without their charts, sorted by name."""
     items, unreadable = dashboards.all()
     return answer({"items": items, "unreadable": unreadable})
 
@@ -250,7 +250,7 @@ def _evaluate(
 def _collected(
     metrics: Metrics, session: str, collector: str, times: range, limit: int, after: tuple[str, Labels] | None
 ) -> Result:
-    """The raw values of a collector's series, ``limit`` of those that follow ``after`` by name and labels."""
+    """The raw values of a collector's first ``limit`` series that follow ``after``, by name and labels."""
     store = metrics.store(session)
     page = Result(list(times), [], 0, [])
     for name in sorted(collected(store, collector)):
@@ -270,14 +270,14 @@ def _collected(
 
 
 def _key(labels: Mapping[str, str]) -> tuple[str, Labels]:
-    """The place of a collector's series among the others: its name and all of its labels."""
+    """The sort key of a collector's series: its name and all of its labels."""
     return labels.get(METRIC, ""), tuple(sorted(labels.items()))
 
 
 def greatest(
     series: list[tuple[dict[str, str], list[float | None]]], limit: int
 ) -> tuple[list[tuple[dict[str, str], list[float | None]]], int]:
-    """The series with the greatest mean, in their original order, and the number of others."""
+    """The ``limit`` series with the greatest means, in original order, and the number of other series."""
     if len(series) <= limit:
         return series, 0
 

@@ -11,7 +11,7 @@ from rayscope.api.schemas import Body
 
 
 class QueriedSeries(TypedDict):
-    """One series of an expression: a value for each of the answer's times."""
+    """One series of an expression, with a value for each of the answer's times."""
 
     labels: dict[str, str]
     values: list[float | None]
@@ -23,8 +23,8 @@ Source = Literal["record", "prometheus"]
 class QueryAnswer(TypedDict):
     """Values from ``since_ns`` to ``until_ns``.
 
-    ``left_out``: number of series that are not in this answer; of a collector, those that follow it.
-    ``next``: cursor of the next page of a collector's series.
+    ``left_out``: number of series that are not in this answer, or that follow this page of a collector's
+    series. ``next``: cursor of the next page of a collector's series.
     """
 
     session: str
@@ -42,7 +42,10 @@ class QueryAnswer(TypedDict):
 
 
 class ChartQuery(TypedDict):
-    """PromQL and the names of its series, where `{{label}}` is the label's value. ``bold``: a thick line."""
+    """A PromQL expression, and the names of its series, in which `{{label}}` stands for a label's value.
+
+    ``bold``: draw a thick line.
+    """
 
     expr: str
     legend: str | None
@@ -83,13 +86,13 @@ class ListedPage(TypedDict):
 
 
 class ChartsAnswer(TypedDict):
-    """The charts of all pages, which Grafana's dashboards show, too."""
+    """The charts of all pages. The dashboards for Grafana show the same charts."""
 
     pages: list[ListedPage]
 
 
 class QueryGiven(Body, extra="forbid"):
-    """PromQL and the names of its series, as in `ChartQuery`."""
+    """A PromQL expression, and the names of its series, as in `ChartQuery`."""
 
     expr: str = Field(min_length=1, max_length=4000)
     legend: str | None = Field(None, max_length=200)
@@ -115,7 +118,7 @@ class DashboardGiven(Body):
 
 
 class Dashboard(TypedDict):
-    """A stored dashboard. Its name is that of its file."""
+    """A stored dashboard. Its name is the name of its file."""
 
     name: str
     title: str
@@ -132,7 +135,7 @@ class DashboardInShort(TypedDict):
 
 
 class DashboardsAnswer(TypedDict):
-    """All dashboards. ``unreadable``: files that are not dashboards."""
+    """All dashboards. ``unreadable``: names of files that are not valid dashboards."""
 
     items: list[DashboardInShort]
     unreadable: list[str]

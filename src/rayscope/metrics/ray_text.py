@@ -1,4 +1,4 @@
-"""Scrapes the nodes' Prometheus endpoints once per step, for all collectors that use parts of the texts."""
+"""Scrapes the nodes' Prometheus endpoints once per step for all collectors that use a part of the metrics."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rayscope.model.metric import Family, Sample
 from rayscope.ray.agents.scrape import Endpoint, Scraper, ScrapeResult
 from rayscope.ray.gcs.node_table import NodeAddress
 
-#: Share of one core that scraping may use.
+#: Maximum share of one core that scraping may use.
 LOAD = 0.1
-#: Share of a session's series available for the nodes' own.
+#: Share of a session's maximum number of series that is available for the nodes' series.
 _SHARE = 0.8
-#: Minimum number of series per node.
+#: Number of series that each node may have, however many nodes there are.
 _MIN_SERIES = 12
 #: Maximum number of series of the autoscaler and of the dashboard, each.
 _MAX_HEAD_SERIES = 500
-#: Interval between requests to two nodes, s. A burst of 1,000 responses would block everything else.
+#: Interval between the requests to two nodes, s. A burst of 1,000 responses would block everything else.
 _APART_S = 0.002
 #: Prefix of a name -> the collector that provides it. ``ray`` provides all others.
 _OWNERS = (
@@ -40,12 +40,12 @@ _OWNERS = (
 
 
 class Texts(NamedTuple):
-    """All texts of a step.
+    """The content of all endpoints at a step.
 
     Attributes:
         samples: by collector.
         families: by collector.
-        results: of each node.
+        results: the result of scraping each node.
         cpu_s: CPU time for scraping, s.
         head: results for the autoscaler and the dashboard on the head node.
     """
@@ -58,24 +58,24 @@ class Texts(NamedTuple):
 
 
 class TextsNotDue(Exception):
-    """With this many nodes, the texts are not read at every step."""
+    """The endpoints are not scraped at this step. With many nodes, steps are skipped to save CPU time."""
 
 
 def owner(name: str) -> str:
-    """The collector that provides a name of Ray's texts."""
+    """The collector that provides the metric of Ray's with this name."""
     return next((who for beginning, who in _OWNERS if name.startswith(beginning)), "ray")
 
 
 class RayText:
     """The endpoints of one cluster.
 
-    Thread-safe: the first caller scrapes them, others wait for the result.
+    Thread-safe: the first caller scrapes them, and others wait for the result.
     """
 
     def __init__(self, step_s: float, max_series: int, session: str) -> None:
         self._session = session
         self._scraper = Scraper()
-        # Scraping of the nodes waits for these two, so they get a short timeout.
+        # The nodes' results wait for these two endpoints, which therefore have a short timeout.
         self._head_scraper = Scraper(concurrency=2, timeout_s=1.0)
         self._step_ns = int(step_s * 1e9)
         self._max_series = max_series

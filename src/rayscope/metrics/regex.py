@@ -12,7 +12,7 @@ from rayscope.storage.errors import BadQuery
 
 
 def matches(pattern: str, texts: Sequence[str]) -> list[bool]:
-    """Whether the pattern matches a part of each text. Raises BadQuery."""
+    """For each string, whether the pattern matches a part of it. Raises BadQuery for an invalid pattern."""
     try:
         found: list[bool] = pc.match_substring_regex(pa.array(texts, pa.string()), pattern).to_pylist()
     except (pa.ArrowInvalid, OSError) as error:
@@ -21,7 +21,7 @@ def matches(pattern: str, texts: Sequence[str]) -> list[bool]:
 
 
 def replaced(pattern: str, replacement: str, texts: Sequence[str]) -> list[str]:
-    """Replace each match in the texts. ``$1`` and ``${name}`` refer to groups. Raises BadQuery."""
+    """Replace each match in the strings. ``$1`` and ``${name}`` refer to groups. Raises BadQuery."""
     rewritten = _rewritten(replacement, pattern)
     try:
         found: list[str] = pc.replace_substring_regex(
@@ -42,7 +42,7 @@ def _invalid(pattern: str, error: Exception) -> BadQuery:
 def _rewritten(replacement: str, pattern: str) -> str:
     r"""Convert Go's `$1` and `${name}` to RE2's `\1`.
 
-    Names extend as far as possible; unknown ones are empty.
+    Names extend as far as possible. A reference to an unknown group becomes empty.
     """
     names = _groups(pattern)
 
@@ -57,7 +57,7 @@ def _rewritten(replacement: str, pattern: str) -> str:
 
 
 def _groups(pattern: str) -> list[str]:
-    """Names of a pattern's groups, "" for unnamed ones. The first is the whole match."""
+    """Names of a pattern's groups, or "" for unnamed ones. The first is the whole match."""
     found = [""]
     for match in re.finditer(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?!\?)|\(\?P?<(\w+)>", pattern, re.DOTALL):
         if match[0].startswith("("):

@@ -1,4 +1,4 @@
-"""Runs the collectors of one session, so that none is blocked by another that hangs."""
+"""Runs the collectors of one session, so that a collector that hangs does not block the others."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from rayscope.storage.errors import StoreError
 
 log = logging.getLogger(__name__)
 
-#: Share of the time that a collector may use. Expensive collectors run less often.
+#: Maximum share of the time that a collector may use. Expensive collectors run less often.
 LOAD = 0.1
 _MAX_SAMPLES = 200_000
-#: After this time a running collector no longer occupies a thread of the pool, in seconds.
+#: Time after which a running collector no longer counts as occupying a thread of the pool, in seconds.
 _SLOW_S = 1.0
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{0,199}")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,99}")
 #: Maximum number of characters of a label's value.
 _MAX_VALUE = 1000
-#: Tolerance for running a collector early, in steps, because steps are not exact.
+#: A collector may run early by this fraction of a step, because the times of steps are not exact.
 _SLACK = 0.5
 
-#: Receives samples: (time in ns, samples, collector's name, families).
+#: A function that stores samples: (time in ns, samples, collector's name, families) -> number stored.
 Append = Callable[[int, list[Sample], str, list[Family]], int]
 
 
 class _Problem(NamedTuple):
-    """An error of a collector, the remedy, and for our own errors a code with parameters."""
+    """An error of a collector and its remedy. Our own errors also have a code with parameters."""
 
     error: str | None = None
     remedy: str | None = None
@@ -66,7 +66,7 @@ class _State:
 
 
 class Runner:
-    """The collectors of one session. Call :meth:`tick` at each step, :meth:`check` in between."""
+    """The collectors of one session. Call :meth:`tick` at each step, and :meth:`check` in between."""
 
     def __init__(
         self,
@@ -222,7 +222,7 @@ def _problem(error: Exception) -> _Problem:
 
 
 def _warned(warnings: Sequence[str | CollectorError]) -> _Problem:
-    """Partial failures. Several ones are joined into one text without a code."""
+    """Combine the warnings about partial failures. Several become one message without a code."""
     if len(warnings) == 1 and isinstance(warnings[0], CollectorError):
         return _problem(warnings[0])
     texts = [warning if isinstance(warning, str) else warning.message for warning in warnings]
@@ -240,7 +240,7 @@ class _Never:
 
 
 def _checked(item: Any, known: set[tuple[str, Labels]]) -> Sample:
-    """Validate a sample of a plug-in. Raises CollectorError."""
+    """Validate a sample from a plug-in. Raises CollectorError."""
     try:
         checked = Sample(*item)
         key = (checked.name, checked.labels)

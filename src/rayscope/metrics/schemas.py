@@ -55,7 +55,7 @@ class MetricsState(TypedDict):
 class LatestAnswer(MetricsState):
     """The newest values. ``total``: number of matching series; ``next``: cursor of the next page.
 
-    ``left_out``: series for which the session has no room.
+    ``left_out``: number of series for which the session has no room.
     """
 
     session: str
@@ -67,7 +67,7 @@ class LatestAnswer(MetricsState):
 
 
 class NameItem(TypedDict):
-    """A name with its description, its number of series, and the number of values of each label."""
+    """A metric's name with its description, its number of series, and the number of values of each label."""
 
     name: str
     type: str
@@ -78,7 +78,7 @@ class NameItem(TypedDict):
 
 
 class NamesAnswer(TypedDict):
-    """All matching names of a session's series."""
+    """The matching names of a session's metrics."""
 
     session: str
     items: list[NameItem]

@@ -36,13 +36,13 @@ from rayscope.storage.spool import Spool
 
 log = logging.getLogger("rayscope.server")
 
-#: Interval at which samples in memory are written to disk, s. A kill loses at most this much.
+#: Interval at which samples in memory are written to disk, s. A killed server loses at most this much.
 _WRITE_S = 10.0
 _CHECK_S = 1.0
-#: How long after its last sign of life a session's file is closed, s. It is opened again for reading.
+#: Time after a session's last sign of life at which its file is closed, s. It is opened again for reading.
 _IDLE_CLOSE_S = 60.0
 _OPEN_READERS = 4
-#: How long running collectors are awaited at shutdown, in seconds.
+#: How long a shutdown waits for running collectors, in seconds.
 _STOP_S = 3.0
 
 #: A collector: its name, ``module:Class``, and factory.
@@ -121,7 +121,7 @@ class _Live:
             return self._nodes[1]
 
     def addresses(self) -> list[NodeAddress]:
-        """The node table, as of the last reading."""
+        """The node table, at most 30 s old. Empty if the GCS cannot be read."""
         with contextlib.suppress(GcsError):
             return self._nodes_at(time.time_ns() - 30 * 10**9)
         return []
@@ -147,7 +147,7 @@ class _Live:
 
 
 class Metrics:
-    """The series of all sessions. Call :meth:`start` before use, :meth:`stop` at the end.
+    """The series of all sessions. Call :meth:`start` before use, and :meth:`stop` at the end.
 
     ``push_clients``: returns the number of open WebSockets of the live push.
     """
@@ -175,7 +175,7 @@ class Metrics:
         self._collectors: list[CollectorFactory] = []
         self._extra: list[CollectorFactory] = []
         self._running = False
-        #: Session -> lock held while its file is opened or closed. The other lock is not held meanwhile.
+        #: Session -> lock held while its file is opened or closed. ``_lock`` is not held during that time.
         self._opening: dict[str, threading.RLock] = {}
         self._process = psutil.Process()
         self._pool = CollectorPool()
@@ -242,7 +242,7 @@ class Metrics:
             store.close()
             raise store.problem
         if store.path is not None and not store.path.exists():
-            return store  # not cached: there are no data yet, but there may be some later
+            return store  # not cached: there is no data yet, but there may be some later
         with self._lock:
             self._read[session] = store
             gone = [self._read.popitem(last=False)[1] for _ in range(len(self._read) - _OPEN_READERS)]
@@ -255,7 +255,7 @@ class Metrics:
             return self._opening.setdefault(session, threading.RLock())
 
     def collectors(self, session: str) -> list[schemas.CollectorItem]:
-        """The state of a session's collectors, empty if its cluster is gone."""
+        """The state of a session's collectors, or an empty list if its cluster is gone."""
         with self._lock:
             live = self._live.get(session)
         return [] if live is None else live.runner.statuses()
@@ -271,7 +271,7 @@ class Metrics:
         }
 
     def problem(self, session: str) -> schemas.Problem | None:
-        """Why a session's metrics cannot be stored, None if they can."""
+        """Why a session's metrics cannot be stored, or None if they can."""
         with self._lock:
             live = self._live.get(session)
         if live is None or live.store.problem is None:
@@ -280,7 +280,7 @@ class Metrics:
         return {"code": problem.code, "message": problem.message, "remedy": problem.remedy}
 
     def damage(self, session: str) -> str | None:
-        """Damage to a session's metrics file, None if none is known."""
+        """Damage to a session's metrics file, or None if none is known."""
         if aside := [name for name in self._catalog.damaged_files(session) if name.startswith("metrics.")]:
             return f"The metrics were damaged and are kept as {aside[-1]}; a new file continues from there."
         if (problem := self.problem(session)) is not None:
@@ -295,13 +295,13 @@ class Metrics:
             return {name: live.store for name, live in self._live.items()}
 
     def addresses(self, session: str) -> list[NodeAddress]:
-        """The nodes of a session whose metrics are collected."""
+        """The nodes of a session, or an empty list if its metrics are not being collected."""
         with self._lock:
             live = self._live.get(session)
         return [] if live is None else live.addresses()
 
     def server_figures(self) -> Mapping[str, float]:
-        """Our own metrics that are equal for all sessions (see ``FIGURES``)."""
+        """Our own metrics that are the same for all sessions (see ``FIGURES``)."""
         writer, process = self._writer, self._process
         with process.oneshot():
             cpu, memory = process.cpu_times(), process.memory_info().rss
@@ -335,7 +335,7 @@ class Metrics:
         return store
 
     def _start_measuring(self, session: str) -> _Live | None:
-        """The collection for a live session, started if necessary. None if the session is not alive."""
+        """A live session's collection of metrics, started if necessary. None if the session is not live."""
         with self._lock:
             live = self._live.get(session)
         if live is not None or not self._running or not self._records.is_live(session):
@@ -399,7 +399,7 @@ class Metrics:
         self._end_some({*self._live, *self._read} - {session})
 
     def _end_some(self, names: set[str]) -> None:
-        """Close the files of sessions that ended or were deleted: open files would keep their disk space."""
+        """Close the files of sessions that ended or were deleted. Open files would still take disk space."""
         with self._lock:
             now = time.monotonic()
             gone = [

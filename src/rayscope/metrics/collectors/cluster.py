@@ -10,11 +10,11 @@ from rayscope.metrics.collectors.ends import class_restarts, function_ends, stop
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.storage.sql import sessions as sessions_sql
 
-#: Number of functions with series of their own.
+#: Maximum number of functions with series of their own.
 _FUNCTIONS = 50
-#: Classes of actors with series of their own.
+#: Maximum number of actor classes with series of their own.
 _CLASSES = 200
-#: Datasets with series of their own.
+#: Maximum number of datasets with series of their own.
 _DATASETS = 200
 
 
@@ -90,7 +90,7 @@ class ResourceUse:
     timeout_s = 10.0
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """``rayscope_resources_total`` and ``_available``, ``rayscope_pending_demands``."""
+        """Samples of ``rayscope_resources_total``, ``..._available``, and ``rayscope_pending_demands``."""
         resources = cluster.resources()
         if resources is None:
             raise CollectorError(
@@ -140,7 +140,7 @@ class Rayscope:
             yield sample(name, value)
 
 
-#: Our own metrics, of this session's recording and of the whole server.
+#: Our own metrics about the recording of a session, and about the whole server.
 FIGURES = {
     family.name: family
     for family in (

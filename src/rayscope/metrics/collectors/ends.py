@@ -47,7 +47,7 @@ class ClassRestarts(NamedTuple):
 
 
 def class_restarts(file: SessionFile, limit: int) -> tuple[list[ClassRestarts], int]:
-    """The classes with the most restarts, then others, and the number of classes beyond ``limit``."""
+    """The classes with the most restarts, and the number of classes beyond ``limit``."""
     with file.reader() as reader:
         found = reader.execute(
             f"""

@@ -1,4 +1,4 @@
-"""The collector for Serve's deployments. Ray's own series have their state only in newer versions."""
+"""The collector for Serve's deployments. Only newer versions of Ray have series with their state."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _UNHEALTHY = ("UNHEALTHY", "DEPLOY_FAILED")
 
 
 class Serve:
-    """Health, target number of replicas and running replicas of each deployment."""
+    """Health, target number of replicas, and number of running replicas of each deployment."""
 
     interval_s = 0.0
     timeout_s = 10.0
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """At most 500 existing deployments. ``left_out`` counts the others."""
+        """Samples of at most 500 existing deployments. ``left_out`` counts the others."""
         names = ("rayscope_serve_deployment_healthy", "rayscope_serve_target_replicas")
         healthy, target, running = (*names, "rayscope_serve_running_replicas")
         yield Family(

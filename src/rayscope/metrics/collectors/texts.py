@@ -14,7 +14,7 @@ from rayscope.ray.agents.scrape import ScrapeResult
 _FRESH_NS = 30 * 10**9
 #: Maximum number of processes with series of their own.
 _MAX_PROCESSES = 1000
-#: How long a failed node is reported, in ns.
+#: How long after its failure a node is still reported, in ns.
 _DEAD_NS = 600 * 10**9
 _NO_AGENT = (
     "They are served by Ray's dashboard agent on each node. Check that it is running "
@@ -23,7 +23,7 @@ _NO_AGENT = (
 
 
 def _texts(cluster: Cluster) -> Texts:
-    """The texts of this step. Raises NotDue, and CollectorError if no node responds."""
+    """The Prometheus texts of this step. Raises NotDue, or CollectorError if no node responds."""
     try:
         texts = cluster.text()
     except TextsNotDue as error:
@@ -53,14 +53,14 @@ def _fresh(cluster: Cluster) -> list[NodeStats]:
 
 
 class _Part:
-    """A collector for a part of the texts."""
+    """A collector for one part of the metrics in the nodes' Prometheus texts."""
 
     part = "ray"
     interval_s = 0.0
     timeout_s = 12.0
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """The samples of this part."""
+        """The samples of this part, and their descriptions."""
         texts = _texts(cluster)
         yield from texts.families.get(self.part, ())
         yield from texts.samples.get(self.part, ())
@@ -73,7 +73,7 @@ class Network(_Part):
 
 
 class Objects(_Part):
-    """Object store: used, free, pinned, spilled; transfers between nodes."""
+    """The object store's used, free, pinned and spilled memory, and transfers between nodes."""
 
     part = "objects"
 
@@ -82,7 +82,7 @@ class Ray(_Part):
     """All other metrics of Ray and the application, and the results of scraping."""
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """The other samples, ``rayscope_scrape_up`` and ``rayscope_scrape_duration_seconds``."""
+        """All other samples, and ``rayscope_scrape_up`` and ``rayscope_scrape_duration_seconds``."""
         texts = _texts(cluster)
         yield from super().collect(cluster)
         yield Family("rayscope_scrape_up", "gauge", "Whether a node's metrics could be read.")
@@ -107,7 +107,7 @@ class Ray(_Part):
             )
         cluster.left_out += sum(scraped.left_out for scraped in texts.head)
         for scraped in texts.head:
-            # If another cluster on the machine had the port when Ray started, Ray serves nothing.
+            # Refusal is no error: if another cluster on the machine had the port first, Ray serves nothing.
             if scraped.error is not None and not scraped.refused:
                 said = _describe_failure(scraped)
                 cluster.warnings.append(
@@ -166,7 +166,7 @@ class Gpu(_Part):
     part = "gpu"
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """``ray_node_gpus_*``, ``ray_node_gram_*`` and ``rayscope_gpu_process_memory_bytes``."""
+        """Samples of ``ray_node_gpus_*``, ``ray_node_gram_*`` and ``rayscope_gpu_process_memory_bytes``."""
         yield from super().collect(cluster)
         yield Family("rayscope_gpu_process_memory_bytes", "gauge", "GPU memory of a process.", "bytes")
         count = 0

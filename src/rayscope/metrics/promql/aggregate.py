@@ -1,4 +1,4 @@
-"""Aggregations: they combine the series of each group of labels, or select the greatest."""
+"""Aggregations: they combine the series of each group of labels, or select the largest or smallest."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _of_groups(
     groups: NDArray[np.intp],
     count: NDArray[np.int64],
 ) -> Floats:
-    """Aggregate each group. ``first``: the first row of each group."""
+    """Aggregate the rows of each group. ``first``: index of each group's first row."""
     if name == "count":
         return count.astype(np.float64)
     if name == "group":
@@ -78,7 +78,7 @@ def _of_groups(
 def _groups(
     labels: list[Labels], modifier: parser.AggModifier | None
 ) -> tuple[list[Labels], NDArray[np.intp]]:
-    """The labels of each group, and the group of each series."""
+    """The labels of each group, and for each series the number of its group."""
     number: dict[Labels, int] = {}
     groups = np.empty(len(labels), np.intp)
     for row, each in enumerate(labels):

@@ -68,7 +68,7 @@ def combined(
 
 
 def _computed(op: str, left: Floats, right: Floats) -> tuple[Floats, Bools]:
-    """The resulting values, and which to keep: a comparison keeps the left value where it is true."""
+    """The resulting values, and which to keep. A comparison keeps the left values for which it is true."""
     if op in _ARITHMETIC:
         values = _ARITHMETIC[op](left, right)
         return values, np.ones(values.shape, np.bool_)
@@ -126,7 +126,7 @@ def _sets(op: str, left: Vector, right: Vector, how: parser.BinModifier | None) 
 
 
 def _present(vector: Vector, signatures: list[Labels], other: list[Labels]) -> Bools:
-    """For each signature in ``other``: the steps at which the vector has it."""
+    """For each signature in ``other``, the steps at which the vector has a value with this signature."""
     nowhere = np.zeros(vector.there.shape[1], np.bool_)
     found = {signature: anywhere(vector.there[rows]) for signature, rows in _rows(signatures).items()}
     return np.array([found.get(each, nowhere) for each in other], np.bool_).reshape(len(other), len(nowhere))

@@ -2,8 +2,8 @@
 supported part).
 
 All steps of a range are evaluated at once: a vector is a matrix of series by steps. The rules are those of
-Prometheus 2.42 (the tests compare with its ``promtool``): ranges include both ends, and a sample is a series'
-value for five minutes, inclusive.
+Prometheus 2.42 (the tests compare with its ``promtool``): ranges include both ends, and a sample counts as
+its series' value for five minutes, inclusive.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rayscope.storage.errors import BadQuery
 
 MAX_EXPR_CHARS = 4000
 MAX_STEPS = 2000
-#: Nesting of an expression.
+#: Maximum depth of nested parentheses in an expression.
 _MAX_DEPTH = 50
 #: Maximum number of operators in an expression.
 _MAX_OPERATORS = 100
@@ -43,11 +43,12 @@ class Result:
 
     Attributes:
         times_ns: the steps.
-        series: labels, and a value per step: None if there is none, possibly NaN. Sorted by labels; for an
-            instant by value if the outermost function is ``sort``, ``topk`` or similar.
-        left_out: series that were not read (``warnings`` names the metrics).
-        others: series that were read but exceed the requested number.
-        names: the metrics used, None if a selector has no name.
+        series: the labels of each series, and its value at each step, which is None if there is none and may
+            be NaN. Sorted by labels, or by value for an instant whose outermost function is ``sort``,
+            ``topk`` or similar.
+        left_out: number of series that were not read (``warnings`` names the metrics).
+        others: number of series that were read but exceed the requested number.
+        names: the metrics used, or None if a selector has no name.
     """
 
     times_ns: list[int]
@@ -61,7 +62,7 @@ class Result:
 def evaluate(
     store: SeriesStore, expr: str, start_ns: int, end_ns: int, step_ns: int, limit: int | None = None
 ) -> Result:
-    """Evaluate an expression at start and at every step up to end. If both are equal, it is an instant.
+    """Evaluate an expression at start and at every step up to end, or once if both times are equal.
 
     ``limit``: return only this many series, those with the greatest mean.
 
@@ -107,7 +108,7 @@ def evaluate(
 
 
 def _greatest(vector: Vector, rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
-    """Those of the given rows whose finite values have the greatest mean, in their original order."""
+    """The given rows whose finite values have the greatest means, at most ``limit``, in original order."""
     if len(rows) <= limit:
         return rows
     values = vector.values[rows]
@@ -131,10 +132,10 @@ def parsed(expr: str) -> parser.Expr:
 
 
 def _check_bounds(expr: str) -> None:
-    """Raise BadQuery if an expression is nested too deep. Checked before parsing, because a deep tree is slow
-    to walk.
+    """Raise BadQuery if an expression is nested too deeply, or has too many operators.
 
-    Also rejects times before 1970, which the parser would change to 1970.
+    This is checked before parsing, because a deep tree is slow to walk. Also rejects times before 1970, which
+    the parser would change to 1970.
     """
     bare = re.sub(r"\{[^{}]*\}", "", re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`", "", expr))
     depth = deepest = 0
@@ -151,7 +152,7 @@ def _check_bounds(expr: str) -> None:
 
 
 def check(expr: str) -> None:
-    """Raise BadQuery if an expression cannot be evaluated, whatever the series."""
+    """Raise BadQuery if an expression cannot be evaluated, whatever series exist."""
     evaluate(SeriesStore(), expr, 0, 0, 0)
 
 
@@ -355,7 +356,7 @@ class _Evaluation:
 
 
 def _absent(node: parser.Expr, vector: Vector) -> Vector:
-    """1 where ``node`` has no series. Empty for series of Ray's that are not recorded."""
+    """1 at the steps where ``node`` has no value. Empty for series of Ray's that are never recorded."""
     selector = _bare(node)
     name = conditions(selector)[0] if isinstance(selector, parser.VectorSelector) else None
     missing = functions.absent(_equality_labels(node), vector.there)

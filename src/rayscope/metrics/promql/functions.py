@@ -24,7 +24,7 @@ from rayscope.storage.errors import BadQuery
 
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
-#: Functions of a single value.
+#: Functions that convert each value separately.
 PLAIN: dict[str, Callable[[Floats], Floats]] = {
     "abs": np.abs,
     "ceil": np.ceil,
@@ -65,19 +65,19 @@ def in_order(vector: Vector, *, descending: bool) -> Vector:
 
 
 def absent(labels: Labels, there: Bools) -> Vector:
-    """1 at the steps without a value, with the given labels."""
+    """A series with the given labels that is 1 at the steps without a value."""
     missing = ~anywhere(there)[None, :]
     return Vector([labels], np.ones(missing.shape), missing)
 
 
 def scalar(vector: Vector) -> Floats:
-    """The value of the only series, NaN if there are none or several."""
+    """The value of the only series, or NaN if there are none or several."""
     found: Floats = np.where(vector.there, vector.values, 0.0).sum(axis=0)
     return np.where(vector.there.sum(axis=0) == 1, found, np.nan)
 
 
 def label_replace(vector: Vector, target: str, replacement: str, source: str, pattern: str) -> Vector:
-    """Set ``target`` to the replacement if all of ``source`` matches the pattern (RE2)."""
+    """Set the label ``target`` to the replacement if the whole label ``source`` matches the pattern (RE2)."""
     _check_label(target)
     texts = sorted({dict(labels).get(source, "") for labels in vector.labels})
     anchored = f"^(?s:{pattern})$"
@@ -92,7 +92,7 @@ def label_replace(vector: Vector, target: str, replacement: str, source: str, pa
 
 
 def label_join(vector: Vector, target: str, separator: str, sources: list[str]) -> Vector:
-    """Set ``target`` to the values of other labels, joined by a separator."""
+    """Set the label ``target`` to the values of other labels, joined by a separator."""
     for name in (target, *sources):
         _check_label(name)
     labels = [

@@ -21,7 +21,7 @@ _CHUNK = 4_000_000
 
 @dataclass(slots=True)
 class Part:
-    """The windows of series with the same times, at each step. All arrays have the shape (steps,).
+    """The windows of series with the same times, at each step. The arrays below have the shape (steps,).
 
     Attributes:
         low: index of the first sample in a step's window.
@@ -58,14 +58,14 @@ class Part:
         return found
 
     def reduce(self, ufunc: np.ufunc) -> Floats:
-        """Apply a ufunc to each window, shape (series, steps). Arbitrary for empty windows."""
+        """Apply a ufunc to each window. The result (series, steps) is arbitrary for empty windows."""
         padded = np.concatenate([self.values, np.zeros((len(self.values), 1))], axis=1)
         bounds = np.stack([self.low, self.high], axis=1).ravel()
         found: Floats = ufunc.reduceat(padded, bounds, axis=1)[:, ::2]
         return found
 
     def between(self, marks: Floats | Bools) -> Floats:
-        """The sum within each window of marks between successive samples, shape (series, samples - 1)."""
+        """Sum marks within each window. ``marks`` (series, samples - 1) lie between successive samples."""
         total = np.zeros(self.values.shape)
         np.cumsum(marks, axis=1, out=total[:, 1:])
         last = np.clip(self.high - 1, 0, None)
@@ -77,7 +77,7 @@ Function = Callable[[Part, Floats], tuple[Floats, Bools]]
 
 
 def apply(name: str, windows: Windows, argument: Floats) -> Vector:
-    """Apply a function by its name in PromQL. ``argument``: its number at each step, if any."""
+    """Apply a function by its name in PromQL. ``argument``: its numeric argument at each step, if any."""
     looked_at = sum(len(group.labels) * int((high - low).sum()) for group, low, high in windows.groups)
     if looked_at > MAX_SAMPLES:
         raise BadQuery(
@@ -251,7 +251,7 @@ FUNCTIONS: dict[str, Function] = {
     "resets": _resets,
 }
 
-#: Function -> which value of a minute it needs, for times at which only minutes are stored.
+#: Function -> the value of a minute that it needs if only minutes are stored. The others use the default.
 TAKES = {
     **dict.fromkeys(
         ("rate", "increase", "delta", "irate", "idelta", "last_over_time", "changes", "resets"), "last"

@@ -20,15 +20,15 @@ from rayscope.model.metric import Labels, Matcher
 from rayscope.ray.agents.scrape import is_left_out
 from rayscope.storage.errors import BadQuery
 
-#: Maximum age of a sample to be a series' value, ns: Prometheus' default.
+#: Maximum age at which a sample counts as the value of its series, ns. This is Prometheus' default.
 LOOKBACK_NS = 300 * 10**9
 #: Maximum number of series per selector. Others are left out, with a warning.
 MAX_SERIES = 20_000
 _MAX_NAMES = 100
 _LONGEST = timedelta(days=20 * 365)
-#: The latest time after @, so that it stays valid with an offset and a range.
+#: The latest time allowed after @, s. It must stay valid if an offset and a range are added.
 _LAST_S = (2**63 - 1) / 1e9 - _LONGEST.total_seconds()
-#: Samples further apart than this are rolled up, ns. Windows are widened to contain two of them.
+#: Samples further apart than this (ns) count as rolled up. Windows are then widened to contain two samples.
 _ROLLED_NS = 15 * 10**9
 #: Default step of a subquery, ns, like Prometheus' default evaluation interval.
 _SUBQUERY_STEP_NS = 60 * 10**9
@@ -42,13 +42,13 @@ _OPS = (
 
 
 class Windows(NamedTuple):
-    """The windows of a range selector: at step i a group's samples from ``low[i]`` up to and excluding
-    ``high[i]``.
+    """The windows of a range selector. At step i, they hold the samples of a group from ``low[i]`` up to, but
+    not including, ``high[i]``.
 
     Attributes:
         ends_ns: end of each step's window.
         times_ns: times of the steps.
-        apart_ns: distance between rolled up samples, 0 if they are not rolled up.
+        apart_ns: interval between rolled up samples, or 0 if they are not rolled up.
     """
 
     groups: list[tuple[Block, NDArray[np.intp], NDArray[np.intp]]]
@@ -79,19 +79,19 @@ class Context:
 
     @property
     def names(self) -> frozenset[str] | None:
-        """The metrics used so far, None if a selector had no name."""
+        """The metrics used so far, or None if a selector had no name."""
         names = {key[0] for key in self._found}
         return None if None in names else frozenset(map(str, names))
 
     def warn(self, text: str) -> None:
-        """Add a warning, once."""
+        """Add a warning unless it has already been added."""
         if text not in self.warnings:
             self.warnings.append(text)
 
     def find(
         self, selector: parser.VectorSelector, start_ns: int, end_ns: int, take: str | None = None
     ) -> tuple[list[Block], int]:
-        """The series of a selector with their samples from start to end, and the distance of those, ns.
+        """The series of a selector with their samples from start to end, and the samples' interval, ns.
 
         ``take``: which value of a minute to use if only minutes are stored (see ``SeriesStore.select``).
         """
@@ -147,7 +147,7 @@ class Context:
 
 
 def conditions(selector: parser.VectorSelector) -> tuple[str | None, list[Matcher]]:
-    """A selector's metric, None if it is not fixed, and its other conditions."""
+    """A selector's metric, or None if it is not fixed, and its matchers."""
     if selector.matchers.or_matchers:
         raise unsupported("`or` between matchers")
     matchers = [
@@ -177,7 +177,7 @@ def _ends(context: Context, selector: parser.VectorSelector | parser.SubqueryExp
         elif selector.at.type == parser.AtModifierType.End:
             fixed = last
         else:
-            # Parse the text: reading the time as a datetime panics if it is out of range.
+            # Parse the string, because reading the time as a datetime panics if it is out of range.
             seconds = float(str(selector.at).removeprefix("@ "))
             if not seconds <= _LAST_S:
                 raise BadQuery("The time after @ is not between 1970 and 2242.", "Give seconds since 1970.")
@@ -203,7 +203,7 @@ def _length_ns(
 
 
 def instant(context: Context, selector: parser.VectorSelector, *, stamps: bool = False) -> Vector:
-    """Each series' newest sample that is at most five minutes old. ``stamps``: its time instead, s.
+    """Each series' newest sample that is at most five minutes old, or with ``stamps`` the sample's time, s.
 
     A NaN sample marks the end of a series. Samples stored at longer steps are valid for the length of a step.
     """
@@ -262,7 +262,7 @@ def subquery_windows(
     """The values of a subquery in the range before each step. ``evaluate``: evaluates its expression."""
     ends = _ends(context, node)
     range_ns, step_ns = _length_ns(node, "range"), _length_ns(node, "step") or _SUBQUERY_STEP_NS
-    # At multiples of the step, like Prometheus, so that all outer steps use the same times.
+    # The times are multiples of the step, as in Prometheus, so that all outer steps use the same ones.
     first = -(-(int(ends.min()) - range_ns) // step_ns) * step_ns
     times = np.arange(first, int(ends.max()) + 1, step_ns, dtype=np.int64)
     if len(times) > _MAX_SUBQUERY_STEPS:
@@ -288,7 +288,7 @@ def subquery_windows(
 
 
 def _bounded(block: Block, ends: Times, range_ns: int) -> tuple[Block, NDArray[np.intp], NDArray[np.intp]]:
-    """A block with the indices of the first sample of each step's window and of the first one after it."""
+    """A block, and the indices of the first sample in each step's window and of the first one after it."""
     low = np.searchsorted(block.times_ns, ends - range_ns, side="left")
     high = np.searchsorted(block.times_ns, ends, side="right")
     return block, low, high

@@ -29,7 +29,7 @@ def unit_of(expr: str, families: Mapping[str, Family]) -> str:
 
 
 def _unit(node: parser.Expr, families: Mapping[str, Family]) -> str | None:
-    """The unit of a node. None: a plain number, which is compatible with any unit."""
+    """The unit of a node. None means a plain number, which is compatible with any unit."""
     match node:
         case parser.NumberLiteral():
             return None

@@ -1,4 +1,4 @@
-"""Values during an evaluation: numbers, and vectors of series, at all steps at once."""
+"""The values of an evaluation: numbers and vectors of series, each for all steps at once."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Times = NDArray[np.int64]
 
 NAME = "__name__"
 DOCS = "See docs/reference/promql.md for what is supported."
-#: Maximum number of values of an expression in all its series.
+#: Maximum number of values in all series of an expression together.
 MAX_CELLS = 8_000_000
-#: Maximum number of samples in the windows of ranges.
+#: Maximum number of samples in all windows of a range together.
 MAX_SAMPLES = 300_000_000
 
 
@@ -67,7 +67,7 @@ def only(labels: Labels, names: Iterable[str]) -> Labels:
 
 
 def nameless(vector: Vector) -> Vector:
-    """Remove the metric's name, as the result of a computation is another metric."""
+    """Remove the metric's name, because the result of a computation is a different metric."""
     labels = [
         labels if not labels or labels[0][0] > NAME else without(labels, (NAME,)) for labels in vector.labels
     ]

@@ -1,4 +1,4 @@
-"""Combines samples of many series into matrices. Series with the same times share one."""
+"""Combines samples of many series into matrices. Series with the same times share a matrix."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from rayscope.metrics.tsdb.ring import Bools, Indices, Times, Values
 from rayscope.model.metric import Labels
 
-#: Cells of one matrix during this.
+#: Maximum number of cells of a matrix while samples are combined.
 _CELLS = 4_000_000
 
 
@@ -23,7 +23,7 @@ class Block(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Samples of the series with the numbers ``rows``, ascending, at ``times_ns``. All (samples,)."""
+    """Samples: for each its series' number in ``rows`` (ascending), its time, and its value."""
 
     rows: Indices
     times_ns: Times
@@ -31,7 +31,7 @@ class Part(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Series with the numbers ``rows`` at all given times, both ascending.
+    """The values of some series at some times: ``rows`` has the series' numbers. Both are ascending.
 
     ``there``: whether a value exists.
     """
@@ -45,7 +45,7 @@ class Grid(NamedTuple):
 def joined(
     labels: Sequence[Labels], grid: Grid, parts: Sequence[Part], limit: int
 ) -> tuple[list[Block], int]:
-    """The first ``limit`` series that have a value, and the number of others that do.
+    """The first ``limit`` series that have a value, and the number of other series that have one.
 
     NaN is a sample but not a value. If a part and the grid have a value for the same time, the part wins.
     """
@@ -62,7 +62,7 @@ def joined(
 def _slabs(
     labels: Sequence[Labels], grid: Grid, parts: Sequence[Part]
 ) -> Iterator[tuple[Sequence[Labels], Times, Values, Bools]]:
-    """Matrices of moderate size, for successive groups of series."""
+    """Matrices of limited size, one after the other, for successive groups of series."""
     parts = [part for part in parts if len(part.rows)]
     if not parts:
         if len(grid.rows):

@@ -1,9 +1,9 @@
-"""A session's series on disk: ``metrics.duckdb`` with a day of samples and a month of minutes.
+"""A session's series on disk: ``metrics.duckdb`` with a day of samples and a month of values per minute.
 
-``raw_<n>`` has a row per sample (NaN: the series ended) of six hours. ``minute_<n>`` has a row per series and
-minute of a day, with the average, minimum, maximum and last value, at the time of the last. ``series`` and
-``families`` describe the IDs and names. A series can have several IDs, one for each time that it came back.
-Old data is deleted as whole tables, because only that frees space in the file.
+A table ``raw_<n>`` covers six hours, with a row per sample (NaN: the series ended). A table ``minute_<n>``
+covers a day, with a row per series and minute: the average, minimum, maximum and last value, at the time of
+the last. ``series`` and ``families`` describe the IDs and names. A series that ended and came back has
+several IDs. Old data is deleted as whole tables, because only that frees space in the file.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from rayscope.storage.session_file import THREADS, explain
 
 FILE_NAME = "metrics.duckdb"
 MINUTE_NS = 60 * 10**9
-#: How long after its end a minute is summed up, ns, because late samples belong to it.
+#: How long after its end a minute is summarized, ns. Late samples of the minute can arrive until then.
 _GRACE_NS = 20 * 10**9
 _MEMORY = "192MB"
-#: Samples read at once, about 60 bytes each. This is a week of minutes of 1,000 series and more.
+#: Maximum number of samples read at once, about 60 bytes each. A week of minutes of 1,000 series fits.
 MAX_POINTS = 12_000_000
-#: If there are more, minutes are combined into longer steps, so that about this many remain. A month of 1,000
-#: series has steps of half an hour.
+#: Rows of too many minutes are combined into longer steps, so that about this many remain. A month of 1,000
+#: series then has steps of half an hour.
 _COARSE_POINTS = 2_000_000
-#: Longer steps, minutes. Each divides a day, which is the time range of a table.
+#: Lengths of these longer steps, in minutes. Each divides a day, which is the time range of a table.
 _COARSE = (5, 10, 15, 30, 60, 120, 240, 480, 1440)
-#: SQL that combines minutes, by the value that is selected.
+#: Value of a minute -> SQL that combines this value of several minutes.
 _TOGETHER = {"avg": "avg(value)", "min": "min(value)", "max": "max(value)", "last": "arg_max(value, time_ns)"}
 #: Maximum number of series whose labels are cached.
 _MAX_HELD = 200_000
@@ -65,7 +65,7 @@ _ROLL = """
 TAKES = ("avg", "min", "max", "last")
 
 
-#: Table in an archive -> the table, or kind of table, with its rows.
+#: Table in an archive -> the table, or kind of table, in a metrics file that has its rows.
 _SEALED = {
     "metric_series": "series",
     "metric_families": "families",
@@ -76,7 +76,7 @@ _SEALED = {
 
 
 def sealed_tables(db: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Tables that an archive stores of an open file -> the query for their rows."""
+    """Table in an archive -> the query that reads its rows from an open metrics file."""
     names = [name for (name,) in db.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()]
     queries = {}
     for sealed, kind in _SEALED.items():
@@ -104,7 +104,10 @@ def fill(db: duckdb.DuckDBPyConnection, queries: Mapping[str, str]) -> None:
 
 
 class Points(NamedTuple):
-    """Samples of several series, by series and time. ``step_ns``: the time that each sums up, 0 if none."""
+    """Samples of several series, by series and time.
+
+    ``step_ns``: the period that each sample summarizes, or 0 if it is a single value.
+    """
 
     series: NDArray[np.int64]
     times_ns: NDArray[np.int64]
@@ -132,7 +135,7 @@ class MetricsFile:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self._lock = threading.Lock()
-        #: Name -> its series, and a counter of changes.
+        #: Name of a metric -> its series. ``_changes`` counts changes, so that outdated lists are not cached.
         self._held: dict[str, list[tuple[int, Labels]]] = {}
         self._changes = 0
         self._bounds: tuple[int, int, int] | None = None
@@ -174,7 +177,7 @@ class MetricsFile:
             raise explain(path, error) from error
 
     def close(self) -> None:
-        """Move the log into the file, and close it."""
+        """Close the file. Its write-ahead log is moved into it."""
         with contextlib.suppress(duckdb.Error):
             self._connection.close()
 
@@ -199,7 +202,7 @@ class MetricsFile:
         ]
 
     def _table(self, cursor: duckdb.DuckDBPyConnection, kind: str, part: int) -> str:
-        """A table for writing, created if necessary."""
+        """The name of a table for writing, which is created if necessary."""
         name = f"{kind}_{int(part)}"
         if part not in self._parts[kind]:
             cursor.execute(f"CREATE TABLE IF NOT EXISTS {name} ({_COLUMNS[kind]})")
@@ -208,7 +211,7 @@ class MetricsFile:
     def _written(self, kind: str, parts: Iterable[int]) -> None:
         self._parts[kind] = sorted({*self._parts[kind], *parts})
 
-    # Called by one thread.
+    # The following methods must be called by one thread.
 
     def write(
         self,
@@ -216,7 +219,7 @@ class MetricsFile:
         families: Iterable[Family],
         points: Points | None,
     ) -> None:
-        """Add series, descriptions of names, and samples in one transaction."""
+        """Add series, descriptions of metrics, and samples in one transaction."""
         with self._cursor() as cursor:
             cursor.execute("BEGIN")
             if series:
@@ -256,7 +259,7 @@ class MetricsFile:
         self._changed({name for _, name, _ in series})
 
     def roll(self, now_ns: int, *, all_of_it: bool = False) -> None:
-        """Sum up minutes that have ended. ``all_of_it``: also the current one, before closing."""
+        """Summarize minutes that have ended. ``all_of_it`` includes the current one, before closing."""
         until_ns = now_ns + 1 if all_of_it else (now_ns - _GRACE_NS) // MINUTE_NS * MINUTE_NS
         if until_ns <= self.rolled_ns:
             return
@@ -275,7 +278,7 @@ class MetricsFile:
         self.rolled_ns = until_ns
 
     def trim(self, raw_before_ns: int, minute_before_ns: int) -> None:
-        """Delete old samples and minutes, and series without either. Deletes whole tables only."""
+        """Delete old samples and minutes, as whole tables, and series that have neither."""
         before_ns = {"raw": raw_before_ns, "minute": minute_before_ns}
         old = {
             kind: [part for part in self._parts[kind] if (part + 1) * _SPAN_NS[kind] <= before_ns[kind]]
@@ -297,7 +300,7 @@ class MetricsFile:
                 cursor.execute("CHECKPOINT")
         self._changed(None)
 
-    # Called by any thread.
+    # The following methods may be called by any thread.
 
     def newest_series(self, limit: int) -> list[tuple[int, str, Labels]]:
         """The most recently added series, newest first: (ID, name, labels)."""
@@ -308,7 +311,7 @@ class MetricsFile:
         return [(number, name, _labels(text)) for number, name, text in found]
 
     def series_of(self, name: str) -> list[tuple[int, Labels]]:
-        """All series of a name: (ID, labels).
+        """All series of a metric: (ID, labels).
 
         Do not modify the list. It stays the same object until it changes.
         """
@@ -328,7 +331,7 @@ class MetricsFile:
         return held
 
     def _changed(self, names: Iterable[str] | None) -> None:
-        """Drop caches after series of some names, or of all, and samples have changed."""
+        """Drop what is cached after samples and the series of ``names`` (None: all metrics) have changed."""
         with self._lock:
             self._changes += 1
             self._bounds = None
@@ -336,24 +339,24 @@ class MetricsFile:
                 del self._held[name]
 
     def counts(self) -> dict[str, int]:
-        """Name -> number of its distinct series."""
+        """Name of a metric -> number of its distinct series."""
         with self._cursor() as cursor:
             found = cursor.execute("SELECT name, count(DISTINCT labels) FROM series GROUP BY name").fetchall()
         return dict(found)
 
     def families(self) -> list[Family]:
-        """Descriptions of all names. Older files do not have the collectors."""
+        """Descriptions of all metrics. In older files, the names of the collectors are missing."""
         with self._cursor() as cursor:
             rows = cursor.execute("SELECT COLUMNS('name|type|help|unit|collector') FROM families").fetchall()
             return [Family(*(value or "" for value in row)) for row in rows]
 
     def bounds(self) -> tuple[int, int]:
-        """Times of the oldest and the newest sample, ns; (0, 0) if there are none."""
+        """Times of the oldest and the newest sample, ns, or (0, 0) if there are no samples."""
         return self._known_bounds()[:2]
 
     @property
     def oldest_ns(self) -> int:
-        """Time of the oldest sample or minute, ns; 0 if there is none."""
+        """Time of the oldest sample or minute, ns, or 0 if there is none."""
         return self._known_bounds()[2]
 
     def _known_bounds(self) -> tuple[int, int, int]:
@@ -416,7 +419,7 @@ class MetricsFile:
             return _by_series(cursor.sql(rows, params=values), count)._replace(step_ns=step_ns)
 
     def latest(self, since_ns: int) -> list[tuple[str, Labels, float, int]]:
-        """The last value since a time of each series that has not ended: (name, labels, value, ns)."""
+        """Each series that has a value since a time and has not ended: (name, labels, last value, ns)."""
         tables = self._tables("raw", since_ns, _EVER)
         if not tables:
             return []
@@ -432,7 +435,7 @@ class MetricsFile:
 
 
 def _by_series(result: duckdb.DuckDBPyRelation, count: int) -> Points:
-    """Sort rows (series, time_ns, value): DuckDB's memory limit is too low to sort a week of them."""
+    """Sort rows (series, time_ns, value) here: DuckDB's memory limit is too low to sort a week of them."""
     series, times_ns, values = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count)
     at = 0
     for batch in result.to_arrow_reader(_BATCH):

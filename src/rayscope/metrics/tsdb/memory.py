@@ -14,7 +14,7 @@ from rayscope.model.metric import Labels, Sample
 #: A numbered series: (number, name, labels).
 Numbered = tuple[int, str, Labels]
 _Waiting = tuple[int, NDArray[np.int64], Values]
-#: Maximum number of samples kept in memory while the disk cannot be written.
+#: Maximum number of unwritten samples kept in memory while the disk cannot be written to.
 _MAX_WAITING = 2_000_000
 _RECLAIM_NS = 600 * 10**9
 
@@ -27,7 +27,7 @@ class Memory:
 
     def __init__(self, times: int, step_ns: int, max_series: int, *, keeps: bool) -> None:
         self.ring = Ring(times)
-        #: Samples lost for lack of room while the disk could not be written to.
+        #: Number of samples dropped because memory was full while the disk could not be written to.
         self.lost = 0
         self._step_ns = step_ns
         self._max_series = max_series
@@ -47,7 +47,7 @@ class Memory:
     # Writing.
 
     def take(self, time_ns: int, samples: Iterable[Sample], source: str | None) -> int:
-        """Add the samples of one time, and mark series that ``source`` no longer provides.
+        """Add the samples of one time, and mark the series that ``source`` no longer provides as ended.
 
         Returns the number of samples added.
         """
@@ -121,7 +121,7 @@ class Memory:
     # Data for the disk.
 
     def follow(self, newest: list[Numbered]) -> None:
-        """Continue the numbering of a file, given its newest series, newest first."""
+        """Continue the series numbers of a file. ``newest``: its newest series, newest first."""
         first = newest[0][0] if newest else 0
         if first and self._next > 1:  # series were numbered before the file could be opened
             self._number += first
@@ -131,13 +131,13 @@ class Memory:
         self._known = {(name, labels): number for number, name, labels in reversed(newest)}
 
     def drain(self) -> tuple[list[Numbered], list[_Waiting]]:
-        """Take the data that is not on disk: new series, and samples."""
+        """Take out the data that is not on disk yet: new series, and samples."""
         drained = (self._new, self._waiting)
         self._new, self._waiting = [], []
         return drained
 
     def put_back(self, new: list[Numbered], waiting: list[_Waiting]) -> None:
-        """Return drained data that could not be written."""
+        """Put back drained data that could not be written."""
         self._new = new + self._new
         self._waiting = waiting + self._waiting
         held = sum(len(numbers) for _, numbers, _ in self._waiting)
@@ -148,7 +148,7 @@ class Memory:
     # Reading.
 
     def of_name(self, name: str) -> tuple[list[Labels], Indices]:
-        """The series of a name, sorted, and their indices in the ring. Do not modify them."""
+        """The series of a metric, sorted, and their indices in the ring. Do not modify them."""
         found = self._sorted.get(name)
         if found is None:
             of_name = self._index.get(name, {})
@@ -160,13 +160,13 @@ class Memory:
         return found
 
     def counts(self) -> dict[str, int]:
-        """Name -> number of its series."""
+        """Name of a metric -> number of its series."""
         return {name: len(of_name) for name, of_name in self._index.items()}
 
     def read(
         self, name: str, series: list[Labels], start_ns: int, end_ns: int
     ) -> tuple[Indices, Times, Values, Bools]:
-        """Samples of some series: which of them are in memory, and the result of ``Ring.read`` for those."""
+        """Read samples of some series. Returns which series are in memory, and ``Ring.read`` of those."""
         labels, places = self.of_name(name)
         if series is not labels:
             of_name = self._index.get(name, {})
@@ -175,12 +175,12 @@ class Memory:
         return here, *self.ring.read(places[here], start_ns, end_ns)
 
     def stamp(self, name: str) -> tuple[int, int]:
-        """A value that changes whenever a series of a name appears, disappears or gets a newer sample."""
+        """A value that changes whenever a series of a metric appears, disappears or gets a newer sample."""
         places = self.of_name(name)[1]
         return len(places), int(self.ring.last_ns[places].sum())
 
     def latest(self, name: str, since_ns: int) -> tuple[list[Labels], Values, Times]:
-        """The last value of each series of a name that has not ended, and its time, ns; sorted."""
+        """The series of a metric that have not ended, sorted, with their last values and times (ns)."""
         labels, places = self.of_name(name)
         last, last_ns = self.ring.last[places], self.ring.last_ns[places]
         there = np.flatnonzero((last_ns >= since_ns) & ~np.isnan(last))
@@ -193,7 +193,7 @@ class Memory:
 
     @property
     def left_out(self) -> int:
-        """Series without room when their sources last provided them."""
+        """Number of series for which there was no room when their sources last provided them."""
         return sum(self._refused.values())
 
 

@@ -1,7 +1,7 @@
 """The newest values of many series in memory: a matrix with a row per series and a column per time.
 
-The type is float64: counters and start times (1.7e9 s) need more than the 24 bits of float32. 3,000 series of
-an hour at 5 s take 17 MB.
+The type is float64: counters and start times (1.7e9 s) need more than the 24 bits of float32. An hour of
+3,000 series with a sample every 5 s takes 17 MB.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STALE = float(_STALE_BITS.view(np.float64))
 
 
 class Ring:
-    """The newest ``times`` points in time of any number of series. Not thread-safe."""
+    """The values of any number of series at the newest ``times`` points in time. Not thread-safe."""
 
     def __init__(self, times: int) -> None:
         self._size = times
@@ -32,7 +32,7 @@ class Ring:
         self._slots: Indices = np.empty(0, np.intp)
         self._blocks: list[Values] = []
         self._free: list[int] = []
-        #: For each series its last value and the time of that, ns, 0 for never.
+        #: The time of each series' last value, ns, or 0 if it never had one. ``last``: this value.
         self.last_ns: Times = np.zeros(0, np.int64)
         self.last: Values = np.zeros(0)
 
@@ -70,7 +70,7 @@ class Ring:
     def put(self, time_ns: int, indices: Indices, values: Values) -> None:
         """Set values of some series at a time, which may be new or already have values of other series.
 
-        A time older than all of a full ring is ignored.
+        If the ring is full, a time before the oldest stored one is ignored.
         """
         slot = self._slot(time_ns)
         if slot is None:

@@ -1,7 +1,8 @@
-"""The series of one session: the newest in memory, a day of samples and a month of minutes on disk.
+"""The series of one session: the newest samples in memory, a day of samples and a month of minutes on disk.
 
-Readers see a single store. Recent values come from memory, older ones from the file. A range longer than six
-hours, or before the last day, is returned in minutes (gauges: the average; counters: the last value).
+Readers see a single store. Recent values come from memory, older ones from the file. For a range that is
+longer than six hours, or older than a day, one value per minute is returned (gauges: the average; counters:
+the last).
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ log = logging.getLogger("rayscope.metrics")
 
 _HOUR_NS = 3600 * 10**9
 _RAW_NS = 24 * _HOUR_NS
-#: Longer ranges are returned in minutes, except for the part in memory, in ns.
+#: For ranges longer than this, in ns, one value per minute is returned, except for the part in memory.
 _FINE_NS = 6 * _HOUR_NS
-#: Maximum age of a "latest" value, ns. It is PromQL's look-back, too.
+#: Maximum age of a "latest" value, ns. The same as PromQL's look-back.
 LOOK_BACK_NS = 300 * 10**9
 _TRIM_NS = _HOUR_NS
 
@@ -49,7 +50,7 @@ class Series(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """Selected series. ``left_out``: further matching series; ``resolution_ns``: the coarsest step."""
+    """Selected series. ``left_out``: number of other matching ones; ``resolution_ns``: the coarsest step."""
 
     series: list[Series]
     left_out: int
@@ -74,17 +75,16 @@ class Latest(NamedTuple):
 
 
 class SeriesStore:
-    """All series of a session. Thread-safe, except that only one thread may call :meth:`flush` and
-    :meth:`close`.
+    """All series of a session. Thread-safe, but only one thread may call :meth:`flush` and :meth:`close`.
 
     Args:
-        path: the file, None to use only memory.
+        path: the file, or None to use only memory.
         step_s: interval of the samples, s.
         full_s: how long samples stay in memory, s.
-        keep_days: how long minutes are stored.
-        max_series: number of series with a value in memory. ``left_out`` counts the others.
+        keep_days: how long values per minute are stored.
+        max_series: maximum number of series with a value in memory. ``left_out`` counts the others.
         min_free_bytes: disk space to leave free.
-        read_only: for an ended session, of which nothing is in memory.
+        read_only: for an ended session, which has nothing in memory.
     """
 
     def __init__(
@@ -100,16 +100,16 @@ class SeriesStore:
     ) -> None:
         self.path = path
         self.max_series = max_series
-        #: Why the file cannot be read or written, None if it can. ``note``: what happened to it.
+        #: Why the file cannot be read or written, or None if it can. ``note``: how damage was handled.
         self.problem: StoreError | None = None
         self.note: str | None = None
-        #: Labels that are added to series for expressions.
+        #: Adds labels to the series of expressions that use them.
         self.target_labels: TargetLabels | None = None
         self._step_ns = int(step_s * 1e9)
         self._keep_ns = int(keep_days * 86400e9)
         self._min_free_bytes = min_free_bytes
         self._read_only = read_only
-        #: Name -> the number of values of its labels, and the lists of series that they were computed from.
+        #: Metric -> its series in memory, its series on disk, and the number of values of each label in both.
         self._distinct: dict[str, tuple[list[Labels], list[tuple[int, Labels]], dict[str, int]]] = {}
         self._lock = threading.RLock()
         self._file_lock = threading.Lock()
@@ -160,7 +160,7 @@ class SeriesStore:
         """Add samples of one time. Several calls may use the same time. Returns the number of samples added.
 
         ``source``: the collector, which always provides all of its series. A series that it provided the last
-        time but not now has ended. NaN is not a value. Samples older than all of memory are ignored.
+        time but not now has ended. NaN samples, and samples older than any in memory, are ignored.
         """
         with self._lock:
             samples = list(samples)
@@ -277,10 +277,10 @@ class SeriesStore:
         *,
         take: str | None = None,
     ) -> Blocks:
-        """The series of a name that match and have a sample in [start, end].
+        """The series of a metric that match and have a sample in [start, end].
 
-        ``take``: which value of a minute to return (``avg``, ``min``, ``max``, ``last``). Raises BadQuery for
-        an invalid pattern, StoreError if the file cannot be read.
+        ``take``: which value of a minute to return (``avg``, ``min``, ``max``, or ``last``). Raises BadQuery
+        for an invalid pattern, and StoreError if the file cannot be read.
         """
         with self._lock:
             known = self._memory.of_name(name)[0]
@@ -288,7 +288,7 @@ class SeriesStore:
         boundary_ns = end_ns + 1 if first_ns is None else min(first_ns, end_ns + 1)
         file = self._file if start_ns < boundary_ns else None
         if file is not None and first_ns is not None and file.oldest_ns >= first_ns:
-            file = None  # the session is younger than the range, so the file has no more than memory
+            file = None  # the session began within the range, and memory has everything that the file has
         on_disk: dict[Labels, list[int]] = defaultdict(list)
         for number, labels in [] if file is None else file.series_of(name):
             on_disk[labels].append(number)
@@ -301,7 +301,7 @@ class SeriesStore:
             counts = self._families.get(name, Family(name)).type in ("counter", "histogram")
             take = take or ("last" if counts else "avg")
             fine_ns = file.bounds()[0] if end_ns - start_ns <= _FINE_NS else file.rolled_ns
-            # A minute has the time of its last sample: read the one at the boundary of memory in full.
+            # A minute is stored at the time of its last sample. Read the one at memory's boundary as samples.
             fine_ns = max(start_ns, min(fine_ns, boundary_ns // MINUTE_NS * MINUTE_NS))
             parts.append(_part(file, rows, fine_ns, boundary_ns, None)[0])
             minutes, step_ns = _part(file, rows, start_ns, min(fine_ns, boundary_ns), take)
@@ -314,9 +314,10 @@ class SeriesStore:
         return Blocks(blocks, left_out, resolution_ns)
 
     def latest(self, names: Iterable[str] | None = None) -> list[Latest]:
-        """The newest value of each series that has not ended, of some or all names, by name and labels.
+        """The newest value of each series that has not ended, sorted by name and labels.
 
-        A value counts if it is at most five minutes older than the newest of all.
+        ``names``: the metrics, or None for all. Only values that are at most five minutes older than the
+        newest value of all are returned.
         """
         return self.newest(names)[0]
 
@@ -327,8 +328,10 @@ class SeriesStore:
         having: Sequence[tuple[str, str]] = (),
         after: tuple[str, Labels] | None = None,
     ) -> tuple[list[Latest], int]:
-        """Like :meth:`latest` for series with the labels ``having``: the first ``limit`` after the series
-        ``after``, and the total number. Rayscope's own names come first.
+        """Like :meth:`latest`, but only for series with the labels ``having``.
+
+        Returns the first ``limit`` series after the series ``after``, and the total number of series.
+        Rayscope's own names come first.
         """
         if not self._memory.series and self._file is not None:
             return self._newest_on_disk(
@@ -368,17 +371,17 @@ class SeriesStore:
         return page, len(newest)
 
     def stamp(self, names: Iterable[str]) -> tuple[tuple[int, int], ...]:
-        """A value that changes whenever a series of the names gets newer data in memory."""
+        """A value that changes whenever a series of the given metrics gets newer data in memory."""
         with self._lock:
             return tuple(self._memory.stamp(name) for name in sorted(names))
 
     def families(self) -> dict[str, Family]:
-        """Descriptions of all names."""
+        """Descriptions of all metrics, by name."""
         with self._lock:
             return dict(self._families)
 
     def counts(self) -> dict[str, int]:
-        """Name -> number of its series, including ended ones."""
+        """Name of a metric -> number of its series, including ended ones."""
         file = self._file
         counts = {} if file is None else file.counts()
         with self._lock:
@@ -387,19 +390,19 @@ class SeriesStore:
         return counts
 
     def names(self) -> list[str]:
-        """All names that have or had a series, sorted."""
+        """The sorted names of all metrics that have or had a series."""
         return sorted(self.counts())
 
     def labels(self, name: str) -> dict[str, int]:
-        """The labels of a name's series, with the number of their values."""
+        """The labels of a metric's series, with the number of values of each label."""
         return self._distinct_of(name)
 
     def all_labels(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
-        """Like :meth:`labels`, for several names."""
+        """Like :meth:`labels`, for several metrics."""
         return {name: self._distinct_of(name) for name in names}
 
     def label_values(self, label: str, names: Iterable[str]) -> list[str]:
-        """The values that a label has or had in the series of the names, sorted."""
+        """The sorted values that a label has or had in the series of the given metrics."""
         return sorted(
             {
                 value
@@ -435,17 +438,17 @@ class SeriesStore:
 
     @property
     def left_out(self) -> int:
-        """Series beyond ``max_series`` that the collectors last provided."""
+        """Number of series beyond ``max_series`` that the collectors last provided."""
         return self._memory.left_out
 
     @property
     def lost(self) -> int:
-        """Samples lost for lack of room while the disk could not be written."""
+        """Number of samples dropped because memory was full while the disk could not be written to."""
         return self._memory.lost
 
     @property
     def newest_ns(self) -> int:
-        """Time of the newest sample, ns, 0 if there is none."""
+        """Time of the newest sample, ns, or 0 if there is none."""
         newest_ns, file = self._memory.ring.newest_ns, self._file
         return newest_ns if newest_ns or file is None else file.bounds()[1]
 
@@ -453,7 +456,7 @@ class SeriesStore:
 def _part(
     file: MetricsFile, row_of: dict[int, int], begin: int, end: int, take: str | None
 ) -> tuple[Part, int]:
-    """The file's samples of some series (number -> row) in [begin, end), and their distance, ns."""
+    """The file's samples of some series (number -> row) in [begin, end), and their interval, ns."""
     if begin >= end:
         return Part(np.empty(0, np.intp), np.empty(0, np.int64), np.empty(0)), 0
     found = file.points(list(row_of), begin, end, take)
@@ -465,7 +468,7 @@ def _part(
 
 
 def _ours_first(name: str) -> tuple[bool, str]:
-    """Sort key of names: Rayscope's own first, because Ray has hundreds."""
+    """Sort key for metric names: Rayscope's own come first, because Ray has hundreds."""
     return not name.startswith("rayscope_"), name
 
 
@@ -474,7 +477,7 @@ def _is_after(name: str, labels: Labels, after: tuple[str, Labels] | None) -> bo
 
 
 def _has(labels: Labels, conditions: Iterable[tuple[str, str]]) -> bool:
-    """Whether labels have the given values. An absent label is empty."""
+    """Whether labels have the given values. A missing label counts as empty."""
     values = dict(labels)
     return all(values.get(name, "") == value for name, value in conditions)
 

@@ -1,6 +1,6 @@
 """Labels that Prometheus adds to the series of a node, and that are not stored: SessionName, instance, job.
 
-They are added to the series of expressions that use them.
+They are added to the series that an expression selects, if the expression uses them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rayscope.model.metric import Labels
 from rayscope.storage.session_file import SessionFile
 
-#: As set by Ray's own service discovery and configuration for Prometheus.
+#: The label ``job``, as set by Ray's own service discovery and configuration for Prometheus.
 _JOB = "ray"
 _NAMES = re.compile(r"\b(SessionName|instance|job)\b")
 
@@ -24,7 +24,7 @@ class TargetLabels(NamedTuple):
     ports: Callable[[], Mapping[str, int]]
 
     def add(self, series: list[Labels], names: frozenset[str]) -> list[Labels]:
-        """Add those labels in ``names`` that the series do not have yet."""
+        """Add the labels listed in ``names`` that the series do not have yet."""
         ports = self.ports() if "instance" in names else {}
         added = []
         for labels in series:
