@@ -16,9 +16,9 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-#: Maximum number of values per call; more are ignored.
+#: Maximum number of values per call. Further values are ignored.
 _MAX_VALUES = 100
-#: Maximum number of characters of a name or a text value.
+#: Maximum number of characters of a name or a string value.
 _MAX_TEXT = 1000
 
 
@@ -33,13 +33,13 @@ def _report(name: str, make: Callable[[], dict[str, Any]]) -> None:
     if hooks is not None:
         try:
             values = make()
-        except Exception:  # raised by a method of the user's values
+        except Exception:  # raised by a method of a user's object
             return
         hooks.report_from_user(name, values)
 
 
 def annotate(**values: str | float | bool) -> None:
-    """Attach ``values`` to the current task; in an actor's ``__init__`` to the actor.
+    """Attach ``values`` to the current task, or to the actor if called in its ``__init__``.
 
     Numbers stay numbers. Anything else becomes text of at most 1,000 characters. At most 100 values are kept.
     """
@@ -48,9 +48,9 @@ def annotate(**values: str | float | bool) -> None:
 
 
 def counter(name: str, value: float) -> None:
-    """Record the current value of a number.
+    """Record the current value of the counter ``name``.
 
-    If it is called more often than Ray can transport, the excess calls are counted but their values are lost.
+    If there are more calls than Ray can transport, the excess calls are counted but their values are lost.
     """
     _report("rayscope.counter", lambda: _counter(name, value))
 
@@ -58,7 +58,7 @@ def counter(name: str, value: float) -> None:
 class span:
     """A named span of time within the current task, as a context manager or a decorator.
 
-    ``values`` are attached to it. A span can be reused, and entered again while it is open.
+    ``values`` are attached to the span. A span can be reused, and can be entered again while it is open.
     """
 
     def __init__(self, name: str, **values: str | float | bool) -> None:
@@ -135,5 +135,5 @@ def _counter(name: str, value: Any) -> dict[str, Any]:
 def _text(value: Any) -> str:
     try:
         return str(value)[:_MAX_TEXT]
-    except Exception as error:  # a failing __str__ loses only this value
+    except Exception as error:  # if __str__ fails, only this value is lost
         return f"<{type(value).__name__}: {type(error).__name__}>"

@@ -1,14 +1,15 @@
-"""How long a call of an async method was suspended, not counting waits for object references."""
+"""Measures how long a call of an async method was suspended, excluding waits for object references."""
 
 from __future__ import annotations
 
 import time
 
 _time_ns = time.time_ns
-#: Shorter suspensions are added up instead of recorded one by one, ns. It is also the initial gap below which
-#: two longer ones are merged.
+#: Suspensions shorter than this are added up instead of recorded one by one, in ns. Longer suspensions are
+#: merged if the gap between them is shorter than this, or than a larger limit if there are too many of them.
 SHORT_NS = 1_000_000
-#: Stretches recorded per call. Beyond this, those with the shortest gaps between them are merged.
+#: Maximum number of stretches recorded per call. Beyond this, those with the shortest gaps between them are
+#: merged.
 MAX_STRETCHES = 32
 #: Sums of short suspensions below this are not reported, in ns.
 _NEGLIGIBLE_NS = 50_000
@@ -56,8 +57,8 @@ class Awaits:
         self.has_run = False
         self._began_ns = self._next_part_ns = 0
         self._suspended_at_ns = 0  # 0 while it runs or before it starts
-        self._open_since_ns = 0  # begin of a suspension that was reported before it ended
-        self._refs = 0  # references that it awaits now
+        self._open_since_ns = 0  # when a suspension began that was reported before it ended
+        self._refs = 0  # number of references that the call is awaiting
         self._refs_since_ns = self._refs_ns = 0
         self._blocked_before = 0  # the value of ``_blocked()`` when the suspension began
         self._short_since_ns = self._short_until_ns = self._short_ns = self._short_times = 0
@@ -65,33 +66,35 @@ class Awaits:
         self._stretches: list[Stretch] | None = None
 
     def ref_awaited(self, since_ns: int) -> None:
-        """The call starts to await an object reference. It can await several at once."""
+        """Called when the call starts to await an object reference. It can await several at once."""
         if not self._refs:
             self._refs_since_ns = since_ns
         self._refs += 1
 
     def ref_ready(self) -> None:
-        """One of the awaited references is ready."""
+        """Called when one of the awaited references is ready."""
         self._refs -= 1
         if not self._refs:
             self._refs_ns += _time_ns() - self._refs_since_ns
 
     def start(self, queued_ns: int, started_ns: int) -> None:
-        """The call reached its event loop at ``queued_ns`` and first ran at ``started_ns``."""
+        """Called once the call runs. It reached its event loop at ``queued_ns`` and first ran at
+        ``started_ns``.
+        """
         self.has_run = True
         self._began_ns, self._next_part_ns = queued_ns, queued_ns + _FIRST_PART_NS
         if started_ns - queued_ns >= SHORT_NS:
             self._add(queued_ns, started_ns)
 
     def suspend(self, cpu_ns: int) -> None:
-        """The call used ``cpu_ns`` of CPU time and is now suspended or has ended."""
+        """Called when the call is suspended or has ended, after it used ``cpu_ns`` of CPU time."""
         self.cpu_ns += cpu_ns
         self._suspended_at_ns = now = _time_ns()
         if self._refs or self._refs_ns:
             self._blocked_before = self._blocked(now)
 
     def resume(self) -> bool:
-        """The call continues. Returns whether :meth:`take_part` has something to report."""
+        """Called when the call continues. Returns whether :meth:`take_part` has something to report."""
         now, since = _time_ns(), self._suspended_at_ns
         self._suspended_at_ns = 0
         awaited = now - since
@@ -111,12 +114,12 @@ class Awaits:
         return now >= self._next_part_ns
 
     def take_part(self, now: int) -> list[Stretch]:
-        """Stretches not reported yet, of a call that is still running."""
+        """Take the stretches not reported yet, of a call that is still running."""
         self._next_part_ns = now + int((now - self._began_ns) * (_GROWTH - 1))
         return self.take()
 
     def take(self) -> list[Stretch]:
-        """Stretches not reported yet."""
+        """Take the stretches not reported yet."""
         stretches, self._stretches = self._stretches or [], None
         if self._short_ns >= _NEGLIGIBLE_NS:
             stretches.append([self._short_since_ns, self._short_until_ns, self._short_ns, self._short_times])
@@ -124,7 +127,7 @@ class Awaits:
         return stretches
 
     def open_since(self, before_ns: int) -> int:
-        """Begin of the current suspension if it has lasted since ``before_ns`` or longer, else 0.
+        """When the current suspension began, or 0 if that was after ``before_ns``.
 
         Also 0 if the call is running, awaits references, or its suspension is already marked as open.
         """
@@ -133,7 +136,7 @@ class Awaits:
         return 0 if since > before_ns or is_blocked or self._open_since_ns else since
 
     def mark_open(self, since_ns: int) -> bool:
-        """Mark the current suspension as reported before its end. False if the call already runs again."""
+        """Mark the current suspension as reported before its end. False if the call is running again."""
         self._open_since_ns = since_ns
         if self._suspended_at_ns == since_ns:
             return True

@@ -1,8 +1,8 @@
 """Runs the coroutines of async actor methods and measures when they run and when they are suspended.
 
 Ray submits each call of such a method to an event loop as a coroutine. :class:`Driver` wraps that coroutine
-and forwards every step to it. Its asyncio task, context and cancellation stay those of the user's code. Other
-tasks or threads that a method starts run while the method awaits them.
+and forwards every step to it. For the user's code, the asyncio task, the context and cancellation stay the
+same. Other asyncio tasks or threads that a method starts run while the method awaits them.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Driver:
         return repr(self._coroutine)
 
     def _start(self, value: Any) -> Any:
-        """Run the first step. Ray's coroutine sets its task ID in it, before it calls the user's method."""
+        """Run the first step, in which Ray's coroutine sets its task ID and then calls the user's method."""
         queued_ns, self._queued_ns = self._queued_ns, 0
         started_ns, cpu_ns = _time_ns(), _thread_time_ns()
         try:

@@ -12,14 +12,14 @@ from rayscope.tracer import emit, risks
 from rayscope.tracer.emit import state
 from rayscope.tracer.libraries import Guard, Hook, wrap_when_loaded
 
-#: Maximum number of operators of a plan that fits into one event. Longer plans are not reported.
+#: Maximum number of operators in a plan, so that it fits into one event. Longer plans are not reported.
 _MAX_OPERATORS = 200
-#: Total characters of the names in a plan. Longer plans are not reported.
+#: Maximum number of characters of all names in a plan together. Longer plans are not reported.
 _MAX_CHARS = 16_000
 
 
 def install(guard: Guard) -> None:
-    """Watch for the loading of Ray Data. ``guard`` makes a function of ours safe to call."""
+    """Trace Ray Data once it is loaded. ``guard`` wraps our functions so that they never raise."""
     for module, owner, name, note in (
         # The executor calls this every round, usually without an issue.
         (
@@ -37,7 +37,7 @@ def install(guard: Guard) -> None:
 
 
 def _before(note: Callable[..., Any]) -> Hook:
-    """A hook that calls ``note`` with a method's arguments before the method itself."""
+    """Return a hook that calls ``note`` with a method's arguments before it calls the method."""
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -61,7 +61,10 @@ def _note_issues(manager: Any, issues: Any) -> None:
 
 
 def _note_plan(*args: Any) -> None:
-    """``args`` contain the dataset's ID and its topology. Older versions of Ray pass a manager first."""
+    """Report a plan.
+
+    ``args`` contain the dataset's ID and its topology. Older versions of Ray pass a manager first.
+    """
     dataset = next((arg for arg in args if isinstance(arg, str)), None)
     operators = next((arg.operators for arg in args if hasattr(arg, "operators")), None)
     if dataset is None or not operators or len(operators) > _MAX_OPERATORS or not emit.ready():

@@ -1,4 +1,4 @@
-"""Wait for a driver's last events before its cluster stops.
+"""Waits for a driver's last events before its cluster stops.
 
 Workers send their task events once a second, and die as soon as their driver disconnects. A cluster started
 by ``ray.init()`` stops a moment later, and the events buffered by its node's agent are lost. So a driver
@@ -7,9 +7,9 @@ waits twice:
 - one report interval before it disconnects;
 - before it stops its own processes, until the recording server has received everything.
 
-Both take at most :data:`TOTAL_S` together, or longer while one server replaces another. Measured with Ray
-2.60, 1,000 short tasks and an immediate ``ray.shutdown()``: without the first wait the executor's reports
-(running, node, spans) were lost for all but 3 tasks, with it for none.
+Together, the two waits take at most :data:`TOTAL_S`, or longer while one server replaces another. Measured
+with Ray 2.60, 1,000 short tasks and an immediate ``ray.shutdown()``: without the first wait, the workers'
+reports (running, node, spans) were lost for all but 3 tasks. With it, none were lost.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from rayscope.tracer.settings import DEFAULT_REPORT_INTERVAL_MS, DRAIN_URL, REPO
 
 #: Timeout for the server's response, in seconds.
 DRAIN_S = 5.0
-#: Limit for both waits, s, unless the server is away.
+#: Time limit for both waits together, s, unless the server is away.
 TOTAL_S = 6.5
 #: How long to wait for a server that `rayscope run` is replacing, s. It takes about 2 s on an idle machine.
 _AWAY_S = 60.0
 #: Pause between two attempts, in seconds.
 _RETRY_S = 0.2
-#: Timeout for the response of a server that was away, s. Agents that could not reach one pause for up to 6 s.
+#: Timeout for the response of a server that was away, s. Agents that could not reach it pause for up to 6 s.
 _AFTER_AWAY_S = 9.0
-#: Added to the report interval for the worker's RPC to the agent of its node, in seconds.
+#: Time added to the report interval to allow for the worker's RPC to its node's agent, in seconds.
 _MARGIN_S = 0.15
 _MARK = "_rayscope_wrapped"
-#: The server refused the connection.
+#: Reason to retry: the server refused the connection.
 _AWAY = "away"
-#: The server is draining too many other programs.
+#: Reason to retry: the server is already draining too many other programs.
 _BUSY = "busy"
 
 
 def install() -> None:
-    """Wrap the two steps of Ray's shutdown in this process, once. No effect without ``DRAIN_URL``."""
+    """Wrap the two steps of Ray's shutdown in this process, once. Does nothing without ``DRAIN_URL``."""
     if not os.environ.get(DRAIN_URL):
         return
     from ray._private import node, worker
@@ -67,7 +67,7 @@ def install() -> None:
 
         @functools.wraps(kill)
         def patient_kill(self: Any, *args: Any, **kwargs: Any) -> Any:
-            # Killing a node ungracefully simulates a failure: do not wait then.
+            # An ungraceful kill of a node simulates a failure: do not wait in that case.
             if kwargs.get("allow_graceful", len(args) > 1 and args[1]):
                 run_safely(_drain, self)
             return kill(self, *args, **kwargs)
@@ -77,7 +77,7 @@ def install() -> None:
 
 
 def report_interval_s() -> float:
-    """Longest time a worker buffers its events, s."""
+    """The longest time for which a worker buffers its events, s."""
     try:
         interval_ms = float(os.environ.get(REPORT_INTERVAL_MS, DEFAULT_REPORT_INTERVAL_MS))
     except ValueError:
@@ -111,7 +111,10 @@ def _drain(node: Any) -> None:
 
 
 def _request_drain(url: str, session: str | None, timeout_s: float) -> str | None:
-    """None if the server responded, even if only at its time limit. Otherwise the reason to retry."""
+    """Request a drain from the server. Returns the reason to retry, or None if the server responded.
+
+    The server responds at its time limit even if it has not received everything.
+    """
     body = json.dumps({"session": session, "timeout_s": timeout_s}).encode()
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310
     # The server is on this machine, so ignore the user's proxy settings.

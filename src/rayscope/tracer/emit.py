@@ -1,8 +1,8 @@
-"""Sends the tracer's reports as profile events of Ray, so that user processes open no connection of ours.
+"""Sends the tracer's reports as profile events of Ray, so that user processes need no connection to Rayscope.
 
-A profile event has a name, a begin, an end and a text, which is JSON here. Ray's worker keeps a limited
-number of them per task and sends them once a second. So each process has a budget of events per second.
-Reports beyond it are summed up in one event per task and name, so no call goes uncounted.
+A profile event has a name, a begin time, an end time, and a text, which is JSON here. Ray's worker keeps a
+limited number of events per task and sends them once a second. So each process has a budget of events per
+second. Reports beyond it are summed up in one event per task and name, so no call goes uncounted.
 
 An event is created and handed to Ray in one step: none is held while user code runs, because Ray's worker may
 be gone afterwards. For the same reason we keep only the bytes of the user's object references, never the
@@ -32,21 +32,21 @@ MAX_CALLS = 128
 BLOCKED_S = 1.0
 #: Number of objects in an event that cost as much of the budget as one more event.
 _OBJECTS_AN_EVENT = 8
-#: Sums sent by one flush.
+#: Maximum number of sums sent by one flush.
 _SUMS_PER_FLUSH = 500
-#: Maximum number of sums kept per task. Beyond this, they are kept per process.
+#: Maximum number of sums that are kept for single tasks. Further sums are kept for the whole process.
 _MAX_SUMS = 2000
 #: Ray's default for ``MAX_SPANS``.
 _DEFAULT_MAX_SPANS = 1000
 #: How long a disconnecting process waits for the watcher to stop, in seconds.
 _WATCHER_STOP_S = 2.0
-#: Prefix of the ID of a driver's task, before the job's ID.
+#: Prefix of the ID of a driver's task. The job's ID follows it.
 _DRIVER = b"\xff" * 20
 #: Maximum number of references returned by ``PlacementGroup.ready`` that a process remembers.
 _MAX_GROUPS = 1000
 #: Length of an object's ID, bytes.
 _OBJECT_BYTES = 28
-#: Ray's SCRIPT_MODE and WORKER_MODE.
+#: Modes of Ray's worker in which a process is traced: SCRIPT_MODE and WORKER_MODE.
 _TRACED_MODES = (0, 1)
 _encode = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
 log = logging.getLogger("rayscope.tracer")
@@ -56,11 +56,12 @@ class Task:
     """A task that runs in this process.
 
     Attributes:
-        thread: the thread in which Ray runs it, 0 if Ray knows none.
+        thread: the thread in which Ray runs the task, 0 if Ray knows none.
         fetched: arguments received by reference that are not reported yet.
         shared: whether other tasks ran in this process at the same time.
-        awaits: the suspensions of a call of an async actor.
-        clock: the CPU clock it is measured with, and ``began_ns`` its value at the start.
+        awaits: the suspensions of a call of an async actor, None for other tasks.
+        clock: the CPU clock that measures the task.
+        began_ns: the clock's value at the start of the task.
     """
 
     __slots__ = ("attempt", "awaits", "began_ns", "clock", "fetched", "id", "shared", "thread")
@@ -73,7 +74,7 @@ class Task:
         self.clock, self.began_ns = time.process_time_ns, 0
 
     def begin(self) -> None:
-        """Start to measure the task in the current thread."""
+        """Start measuring the task in the current thread."""
         if state.tasks:
             state.shares = self.shared = True
             for other in list(state.tasks.values()):
@@ -87,7 +88,7 @@ class Task:
         """CPU time of the task so far, ns. None if it is unknown.
 
         It covers all threads of the process if tasks ran one at a time, only the task's own thread if they
-        ran concurrently, and only its own steps for a coroutine.
+        ran concurrently, and only the coroutine's own steps for a call of an async method.
         """
         if self.awaits is not None:
             return self.awaits.cpu_ns if self.awaits.has_run else None
@@ -106,7 +107,10 @@ class Fetched:
 
 
 class Returns:
-    """The values that a task has returned so far: sizes of the first, and number and total size in bytes."""
+    """The values that a task has returned so far: sizes of the first ones, and number and total size of all.
+
+    Sizes are in bytes.
+    """
 
     __slots__ = ("begin_ns", "number", "sizes", "sum")
 
@@ -156,11 +160,11 @@ class Call:
         objects: joined IDs of the first references passed to it.
         count: how many references were passed.
         refs_id: ``id()`` of the list passed to Ray, which outlives the call.
-        sizes: sizes of the objects in bytes, as far as known.
+        sizes: sizes of the objects in bytes, None if unknown.
         groups: joined IDs of the placement groups that it waits for.
         interrupted: whether a signal such as Ctrl-C ended it.
-        known: whether Ray attributes events of this thread to ``task`` on its own.
-        blocks_loop: whether it blocks the coroutines of its event loop.
+        known: whether Ray itself attributes events of this thread to ``task``.
+        blocks_loop: whether it blocks the other coroutines of its event loop.
         reported: whether it was reported while it blocked.
         outer: the call around it in the same thread.
     """
@@ -219,9 +223,9 @@ class _State:
     def connected(self) -> bool:
         """Whether this process is currently a driver or a task worker of a cluster.
 
-        Check this before any call of Ray's core worker, which aborts the process if it has no task. Workers
-        that spill and restore objects have none, nor do workers that preload modules before they belong to a
-        job.
+        Check this before any call of Ray's core worker, because such a call aborts a process that has no
+        task. Workers that spill and restore objects have no task, nor do workers that preload modules before
+        they belong to a job.
         """
         worker = self.worker.global_worker if self.on else None
         if worker is None or worker.mode not in _TRACED_MODES:
@@ -233,7 +237,7 @@ class _State:
 
 
 def budget() -> int:
-    """Events per second that always fit into Ray's limit, even if one of its seconds spans two of ours."""
+    """Events per second that always fit into Ray's limit, even if one of Ray's seconds spans two of ours."""
     try:
         limit = int(os.environ.get(MAX_SPANS, _DEFAULT_MAX_SPANS))
     except ValueError:
@@ -245,7 +249,7 @@ state = _State()
 
 
 def ready() -> bool:
-    """Whether to trace a call now. The first time, it announces this process to the server."""
+    """Whether to trace a call now. The first time, this announces the process to the server."""
     if not state.connected:
         return False
     if state.core is not state.announced:
@@ -254,7 +258,7 @@ def ready() -> bool:
 
 
 def switch_off(where: str, error: BaseException) -> None:
-    """Switch this process's tracer off after an error of ours. Reports it once."""
+    """Switch this process's tracer off after an error in our code. The error is reported once."""
     if not state.on:
         return
     connected, state.on = state.connected, False
@@ -269,12 +273,12 @@ def switch_off(where: str, error: BaseException) -> None:
 
 
 def close() -> None:
-    """Stop calling Ray's worker, which is about to go."""
+    """Stop calling Ray's worker, which is about to shut down."""
     if state.worker is not None:
         state.closed = getattr(state.worker.global_worker, "core_worker", None)
     state.open.clear()
     state.tasks.clear()
-    # The watcher must finish before the core worker goes.
+    # The watcher must finish before the core worker is destroyed.
     state.stop.set()
     watcher = state.watching
     if watcher is not None and watcher is not threading.current_thread():
@@ -282,9 +286,9 @@ def close() -> None:
 
 
 def reset_after_fork() -> None:
-    """Forget Ray's worker and the threads, which a reset_after_fork child does not have.
+    """Forget Ray's worker and the threads, which a forked child does not have.
 
-    The child may connect to a cluster on its own later, and is traced then.
+    The child may connect to a cluster on its own later. It is traced from then on.
     """
     state.lock = threading.RLock()
     state.stop, state.watching = threading.Event(), None
@@ -312,10 +316,10 @@ def _announce() -> None:
         state.driver = Task(_DRIVER + core.get_current_job_id().binary(), 0, 0)
         announce()
         return
-    # Ray drops events sent from the thread of a task whose events are disabled, as Serve's are.
+    # Ray drops events sent from the thread of a task whose events are disabled, as they are for Serve.
     try:
         threading.Thread(target=announce, name="rayscope-tracer-on", daemon=True).start()
-    except RuntimeError:  # no more threads
+    except RuntimeError:  # the process cannot start more threads
         announce()
 
 
@@ -329,14 +333,15 @@ def _send(name: bytes, payload: dict[str, Any], task: Task | None = None) -> Non
 def _send_encoded(name: bytes, text: bytes) -> None:
     """Create a profile event and drop it: Ray records it when its last reference is dropped.
 
-    The event points into Ray's core worker, and crashes the process if it outlives it. An exiting worker
-    destroys it while other threads run, so create an event only once its text is complete.
+    The event points into Ray's core worker, and crashes the process if it outlives the core worker. An
+    exiting worker destroys the core worker while other threads run, so create an event only once its text is
+    complete.
     """
     state.core.profile_event(name).set_extra_data(text)
 
 
 def spend(cost: int = 1) -> bool:
-    """Take ``cost`` events from the budget. Returns whether it had room for them.
+    """Take ``cost`` events from the budget. Returns whether the budget covers them.
 
     Ray's own events (``submit_task``) share the same limit, so they count too.
     """
@@ -350,9 +355,9 @@ def spend(cost: int = 1) -> bool:
 
 
 def _owner() -> tuple[Task, bool]:
-    """The task of the current call, and whether Ray attributes the call to it on its own.
+    """The task of the current call, and whether Ray itself attributes the call to that task.
 
-    Ray attributes an event to the task of its thread. Coroutines and threads of the user have none.
+    Ray attributes an event to the task of its thread. The user's coroutines and threads have no such task.
     """
     current = state.core.get_current_task_id().binary()
     task = state.tasks.get(current)
@@ -385,7 +390,7 @@ def objects(
 
 
 def report_arguments(callee: bytes, ids: bytes, count: int) -> None:
-    """Report the references passed to a call: at most ``MAX_OBJECTS``, and none inside containers."""
+    """Report the references passed to a call: at most ``MAX_OBJECTS``, none of them inside containers."""
     task, known = _owner()
     if not spend(1 + count // _OBJECTS_AN_EVENT):
         now = time.time_ns()
@@ -406,13 +411,13 @@ def remember_group(reference: bytes, group: bytes) -> None:
 
 
 def _groups_of(ids: bytes) -> bytes:
-    """The joined IDs of the placement groups behind the joined references."""
+    """The joined IDs of the placement groups whose ``ready`` returned the given joined references."""
     references = (ids[at : at + _OBJECT_BYTES] for at in range(0, len(ids), _OBJECT_BYTES))
     return b"".join(filter(None, map(state.groups.get, references)))
 
 
 def report_caller(caller: bytes, callee: bytes) -> None:
-    """Report that a task has another caller than Ray records. At high rates, calls are sent in batches."""
+    """Report that a task's caller differs from the one that Ray records. Many calls are sent in batches."""
     with state.lock:
         state.calls.append(caller + callee)
     if len(state.calls) >= MAX_CALLS or 2 * state.used < state.budget:
@@ -432,7 +437,7 @@ def send_callers() -> None:
 
 
 def add_fetched(task: Task, ids: bytes, sizes: list[int]) -> None:
-    """Record a task's arguments. If they are few and it ends soon, its end carries them, to save an event."""
+    """Record a task's arguments. A few arguments of a short task are sent with its end, to save an event."""
     if len(sizes) < _OBJECTS_AN_EVENT:
         task.fetched = Fetched(ids, sizes)
         if not state.watching:
@@ -442,7 +447,7 @@ def add_fetched(task: Task, ids: bytes, sizes: list[int]) -> None:
 
 
 def report_contents(large: Sequence[tuple[int, int]]) -> None:
-    """Report sizes (bytes) and checksums of large arguments, to recognize values that are passed again."""
+    """Report sizes (bytes) and checksums of large arguments, to detect values that are passed repeatedly."""
     task, known = _owner()
     if spend():
         payload = {"s": [size for size, _ in large], "sums": [check_sum for _, check_sum in large]}
@@ -453,9 +458,9 @@ def report_risk(kind: str, place: str, times: int, values: dict[str, str] | None
     """Report an action that may cause harm, at a place in the user's code.
 
     Args:
-        kind: what was done.
-        place: where in the code.
-        times: occurrences since the last report.
+        kind: the kind of action.
+        place: where it happened in the code.
+        times: number of occurrences since the last report.
         values: further details.
     """
     task, known = _owner()
@@ -467,13 +472,15 @@ def report_risk(kind: str, place: str, times: int, values: dict[str, str] | None
 
 
 def report_plan(dataset: str, operators: Sequence[str], inputs: Sequence[Sequence[int]]) -> None:
-    """Report the plan of a dataset. ``inputs``: per operator the indexes of its input operators."""
+    """Report the plan of a dataset. ``inputs``: for each operator, the indexes of its input operators."""
     spend()
     _send(b"rayscope.plan", {"name": dataset, "operators": operators, "inputs": inputs})
 
 
 def report_always(name: str, payload: dict[str, Any], task: Task | None = None) -> None:
-    """Send a rare event even if the budget is spent. ``task``: its subject, if not the current task."""
+    """Send a rare event even if the budget is spent. ``task``: the task that it concerns, by default the
+    current one.
+    """
     known = False
     if task is None:
         task, known = _owner()
@@ -482,7 +489,7 @@ def report_always(name: str, payload: dict[str, Any], task: Task | None = None) 
 
 
 def send_fetched(task: Task) -> None:
-    """Send the arguments of a task separately, because it runs long or ended without a return value."""
+    """Send the arguments of a task separately, because it runs for long or ended without a return value."""
     fetched, task.fetched = task.fetched, None
     if fetched is not None:
         spend()
@@ -498,7 +505,7 @@ def report_awaits(task: Task, stretches: Sequence[Stretch]) -> None:
 
 
 def _numbers(stretches: Sequence[Stretch]) -> list[int]:
-    """Encode stretches: begin, length, time awaited (all ns), and number of suspensions of each."""
+    """Encode each stretch as four numbers: begin, length, time awaited (all ns), number of suspensions."""
     numbers: list[int] = []
     for begin, end_ns, awaited, times in stretches:
         numbers += (begin, end_ns - begin, awaited, times)
@@ -520,7 +527,7 @@ def end(call: Call, payload: dict[str, Any]) -> None:
 
 
 def report(name: str, payload: dict[str, Any], count: int = 0, size: int = 0) -> None:
-    """Report something that has no duration. Beyond the budget only ``count`` and ``size`` are summed up."""
+    """Report something that has no duration. Beyond the budget, only ``count`` and ``size`` are summed up."""
     task, known = _owner()
     if spend(1 + count // _OBJECTS_AN_EVENT):
         _send(name.encode(), payload, None if known else task)
@@ -545,7 +552,7 @@ def _add_up(task: Task | None, name: str, count: int, size: int, begin_ns: int, 
 
 
 def flush(ended: Task | None = None) -> None:
-    """Send sums: those of a task that has ended, otherwise the oldest."""
+    """Send the sums of the task ``ended``, or the oldest sums if it is None."""
     with state.lock:
         keys = [key for key in state.sums if ended is None or key[0] is ended][:_SUMS_PER_FLUSH]
         sums = [(key, state.sums.pop(key)) for key in keys]
@@ -566,7 +573,7 @@ def watch_call(call: Call) -> None:
 
 
 def unwatch_call(call: Call) -> None:
-    """The call no longer blocks."""
+    """Stop watching a call, which no longer blocks."""
     state.open.pop(id(call), None)
 
 
@@ -595,7 +602,7 @@ def _run(stop: threading.Event) -> None:
 
 
 def _check() -> None:
-    """Report long blocked calls, arguments of long running tasks, callers and sums. Called every second."""
+    """Report long-blocked calls, arguments of long-running tasks, callers and sums. Called every second."""
     late = time.time_ns() - int(BLOCKED_S * 1e9)
     for task in list(state.tasks.values()):
         if task.fetched is not None and task.fetched.at_ns < late:

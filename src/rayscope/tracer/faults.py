@@ -1,5 +1,5 @@
-"""Tells the user's errors from ours: a signal handler of the user, such as a timeout, may raise inside our
-code.
+"""Distinguishes the user's errors from ours: a user's signal handler, such as one for a timeout, may raise an
+error inside our code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def is_users(error: Exception) -> bool:
 
 
 def run_safely(function: Callable[..., object], *args: Any) -> None:
-    """Call ``function``. Swallow our own errors, raise the user's."""
+    """Call ``function``. Swallow our own errors, but raise the user's."""
     try:
         function(*args)
     except Exception as error:

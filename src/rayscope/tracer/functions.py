@@ -1,4 +1,4 @@
-"""Descriptions of remote functions with ambiguous names in Ray: lambdas, closures, and wrappers."""
+"""Describes remote functions whose names in Ray are ambiguous: lambdas, closures, and wrappers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 import types
 from typing import Any
 
-#: Nested wrappers that are unwrapped.
+#: Maximum number of nested wrappers that are unwrapped.
 _MAX_WRAPPERS = 10
 _LOCAL = "<locals>"
 
 
 def describe(function: Any, module: str) -> dict[str, str] | None:
-    """Describe a function. None for a plain function of a module, which its name already identifies.
+    """Describe a function. Returns None for a plain function of a module, whose name already identifies it.
 
     Args:
         function: the remote function.
@@ -21,7 +21,7 @@ def describe(function: Any, module: str) -> dict[str, str] | None:
 
     Returns:
         ``name`` and ``module`` of the innermost wrapped function, or of the function itself. For a lambda or
-        closure also ``place`` (``train.py:12``) and ``column``, where it begins. For a wrapper also
+        closure also where it begins: ``place`` (``train.py:12``) and ``column``. For a wrapper also
         ``wrapper`` (``timed in tools.py``): the decorator's inner function and its file.
     """
     if not isinstance(function, types.FunctionType):
@@ -75,7 +75,7 @@ def _module(function: types.FunctionType) -> str:
 
 
 def _column(code: types.CodeType) -> int:
-    """Column of the code's first expression, to distinguish two lambdas in one line. 0 before Python 3.11."""
+    """Column of the code's first expression, to distinguish two lambdas on one line. 0 before Python 3.11."""
     if sys.version_info < (3, 11):
         return 0
     columns = [

@@ -1,7 +1,7 @@
-"""Wrappers around Ray's Python functions for each get, put, wait, submission and task.
+"""Wrappers around the Python functions of Ray that handle gets, puts, waits, submissions and tasks.
 
-Every wrapper calls the original function, whatever happens to the tracing. Our own code runs inside
-:func:`_safe`: an error in it switches the tracer of this process off.
+Every wrapper calls the original function, even if tracing fails. Our own code runs inside :func:`_safe`: an
+error in it switches the tracer of this process off.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from rayscope.tracer.limits import MAX_OBJECTS, MAX_WAITED
 
 _T = TypeVar("_T")
 _MARK = "_rayscope_traced"
-#: Depth at which containers are searched for references.
+#: Maximum depth to which nested containers are searched for references.
 _MAX_DEPTH = 3
 #: Maximum number of values of one call that are searched for references.
 _MAX_SEARCHED = 256
-#: Arguments above this size are passed through the object store, bytes.
+#: Arguments above this size, in bytes, are passed through the object store.
 _LARGE_BYTES = 100_000
-#: Number of bytes of a large argument that go into its checksum.
+#: Approximate number of bytes of a large argument that go into its checksum.
 _SAMPLES = 512
-#: Index of the first object created by a put, or by Ray for an argument passed by value. Lower ones are
-#: returns.
+#: Index of the first object created by a put, or by Ray for an argument passed by value. Lower indexes belong
+#: to return values.
 _FIRST_PUT = 100_000_001
 #: Prefix of the ID of an actor's creation task.
 _CREATION = b"\xff" * 8
 #: The actor's part of the ID of a task without an actor.
 _NO_ACTOR = b"\xff" * 12
-#: Names of GPU resources, without those of a bundle, which name the same GPUs again.
+#: Names of GPU resources. Those of a single bundle are left out, because they name the same GPUs again.
 _GPU = re.compile(r"GPU(_group_[0-9A-Za-z]+)?")
 #: Raised inside a wait by Ctrl-C, SIGTERM, and ray.cancel.
 _SIGNALS = (KeyboardInterrupt, SystemExit)
@@ -54,7 +54,7 @@ class _Thread(threading.local):
 
     Attributes:
         call: the innermost open call.
-        calls: calls so far.
+        calls: number of calls so far.
         returns: return values of the task that is about to end.
     """
 
@@ -68,7 +68,7 @@ _ray: Any = None  # Ray's classes used by the wrappers
 
 
 def _safe(function: Callable[..., _T]) -> Callable[..., _T | None]:
-    """Wrap ``function`` so that an error of ours switches the tracer off instead of being raised."""
+    """Wrap ``function`` so that an error in our code switches the tracer off instead of being raised."""
 
     @functools.wraps(function)
     def guarded(*args: Any) -> _T | None:
@@ -84,7 +84,7 @@ def _safe(function: Callable[..., _T]) -> Callable[..., _T | None]:
 
 
 def install() -> None:
-    """Wrap Ray's functions in this process, once. Functions missing in this version are reported."""
+    """Wrap Ray's functions in this process, once. Functions that this version of Ray lacks are reported."""
     if hasattr(install, _MARK):
         return
     setattr(install, _MARK, True)
@@ -148,7 +148,7 @@ def install() -> None:
     state.on = True
 
 
-# Each of the following returns the wrapper of an original function.
+# Each of the following functions returns the wrapper of an original function of Ray.
 
 
 def _get_objects(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -216,7 +216,7 @@ def _record_sizes(serialized: Any, refs: Any) -> None:
         task = state.tasks.get(state.core.get_current_task_id().binary())
         if task is None:
             return
-        # Arguments by value have nil references.
+        # Arguments passed by value have nil references.
         fetched = [
             (ref, item) for ref, item in zip(refs, serialized, strict=True) if ref and not ref.is_nil()
         ]
@@ -233,7 +233,7 @@ def _record_sizes(serialized: Any, refs: Any) -> None:
 
 
 def _size(item: Any) -> int:
-    """Bytes of a serialised object as Ray counts them: data and metadata."""
+    """Size of a serialized object in bytes, as Ray counts it: data and metadata."""
     data, metadata = item[0], item[1]
     return (0 if data is None else len(data)) + len(metadata or b"")
 
@@ -287,7 +287,10 @@ def _serialize(original: Callable[..., Any]) -> Callable[..., Any]:
 
 @_safe
 def _record_serialized(value: Any, serialized: Any) -> None:
-    """Record the size of a put or a task's return value. Ray also serializes a task's arguments here."""
+    """Record the size of a put or of a task's return value.
+
+    Arguments are skipped: Ray serializes them here, too.
+    """
     call = _thread.call
     if call is not None:
         if call.name == "ray.put" and call.sizes is None:
@@ -305,14 +308,14 @@ def _record_serialized(value: Any, serialized: Any) -> None:
     # coroutine's values are stored in one go before it ends. Ray's current task is wrong where coroutines
     # interleave.
     if _thread.returns is None or type(value).__name__ == _DYNAMIC:
-        # The objects listed by a dynamic generator were stored before it, and have other IDs.
+        # The objects that a dynamic generator lists were stored before it and have other IDs, so start over.
         _thread.returns = Returns()
     _thread.returns.add(serialized.total_bytes + len(serialized.metadata))
 
 
 def _report_canceled(task_id: Any) -> None:
-    """Report that a task of this process was canceled while it ran. Ray's events call it FINISHED."""
-    # A task that fails because it waited for a canceled one stores the error of that one.
+    """Report that a task of this process was canceled while it ran. Ray's events report it as FINISHED."""
+    # A task that fails because it waited for a canceled task stores the canceled task's error.
     if task_id is None or not emit.ready() or task_id != state.core.get_current_task_id():
         return
     # Ray itself reports a canceled coroutine as failed.
@@ -322,12 +325,15 @@ def _report_canceled(task_id: Any) -> None:
 
 
 def _add_contained_object_ref(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Ray calls this when it pickles a reference. Objects of references pickled elsewhere are never freed."""
+    """Report references pickled outside of Ray's serialization, because their objects are never freed.
+
+    Ray calls the wrapped method whenever a reference is pickled.
+    """
 
     @functools.wraps(original)
     def add_contained_object_ref(self: Any, ref: Any, **options: Any) -> Any:
         result = original(self, ref, **options)
-        # Actor handles have no call site.
+        # Ray passes no call site for actor handles.
         if state.on and "call_site" in options and not self.is_in_band_serialization():
             _note(risks.PICKLED_REFERENCE)
         return result
@@ -372,7 +378,7 @@ class _TaskContext:
 
 @_safe
 def _begin_task() -> Task | None:
-    # Clear what was left when a task was interrupted inside our own code.
+    # Clear what a task left behind if it was interrupted inside our own code.
     _thread.call = _thread.returns = None
     if not emit.ready():
         return None
@@ -410,7 +416,7 @@ def _report_gpus(task: Task) -> None:
 
 @_safe
 def _end_task(task: Task, is_interrupted: bool) -> None:
-    """Report the end of a task. Ray catches the task's errors itself, so only signals interrupt one."""
+    """Report the end of a task. Ray catches the task's errors itself, so only signals can interrupt it."""
     state.tasks.pop(task.id, None)
     returns, _thread.returns = _thread.returns, None
     if is_interrupted:
@@ -428,7 +434,10 @@ def _end_task(task: Task, is_interrupted: bool) -> None:
 
 
 def _worker_exits(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Ray calls this in every worker that exits on its own, while its core worker still exists."""
+    """Close the tracer before the worker exits.
+
+    Ray calls the wrapped function in every worker that exits on its own, while its core worker still exists.
+    """
 
     @functools.wraps(original)
     def _call_actor_shutdown() -> Any:
@@ -455,7 +464,7 @@ def _remote(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def _remote(self: Any, args: Any = None, kwargs: Any = None, *rest: Any, **options: Any) -> Any:
         result = original(self, args, kwargs, *rest, **options)
-        # With get_if_exists, Ray calls this function again, or creates no actor.
+        # With get_if_exists, Ray either calls this function again or creates no actor.
         if state.on and not options.get("get_if_exists"):
             _report_submission(result, args, kwargs)
         return result
@@ -483,7 +492,7 @@ def _begin_export() -> Call | None:
 
 @_safe
 def _end_export(call: Call, args: Any) -> None:
-    """Report the size of a function or actor class that was sent to the GCS, where workers load it."""
+    """Report the size of a function or actor class that was sent to the GCS, from which workers load it."""
     _thread.call = call.outer
     if len(args) == 1 and emit.ready():  # a function, not a class
         _describe(args[0])
@@ -520,7 +529,7 @@ def _report_submission(result: Any, args: Any, kwargs: Any) -> None:
     if not emit.ready():
         return
     emit.spend()
-    # A process that runs one task at a time does so in its main thread, and Ray records its calls.
+    # A process that runs one task at a time runs it in its main thread, where Ray records the right caller.
     if threading.get_ident() != threading.main_thread().ident:
         _report_caller(result)
     values = (*args, *kwargs.values()) if args and kwargs else args or (kwargs and kwargs.values()) or ()
@@ -551,7 +560,7 @@ def _report_submission(result: Any, args: Any, kwargs: Any) -> None:
 
 
 def _report_caller(result: Any) -> None:
-    """Report the caller if it is a coroutine or a thread of an actor: Ray records the creation task instead.
+    """Report the caller if it is a coroutine or thread of an actor, because Ray records the creation task.
 
     Ray keeps the task's ID for coroutines and for its own threads. Other threads have unrelated IDs, and the
     task that started them is unknown.
@@ -567,7 +576,7 @@ class _References:
     """The references among a call's arguments: ``top`` are arguments themselves, ``inside`` are in
     containers.
 
-    ``left``: values that may still be searched, negative if some were not.
+    ``left``: number of values that may still be searched, negative if some were skipped.
     """
 
     __slots__ = ("inside", "left", "top")
@@ -578,7 +587,7 @@ class _References:
         self.left = _MAX_SEARCHED
 
     def collect(self, value: Any, depth: int = 0) -> None:
-        """Add the references in an argument."""
+        """Add the references contained in an argument."""
         kind = type(value)
         if kind is _ray.ObjectRef:
             (self.inside if depth else self.top).append(value.binary())
@@ -727,7 +736,7 @@ def _profile(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Profiled:
-    """Replaces Ray's own span of a call. Reported only if we report no call inside or around it.
+    """Replaces Ray's own span of a call. It is reported only if we report no call inside or around it.
 
     Generators and compiled graphs, for example, wait through other functions.
     """
@@ -767,7 +776,8 @@ def _disconnect(original: Callable[..., Any]) -> Callable[..., Any]:
 def flush_sums() -> None:
     """Send all remaining sums of a driver before it leaves its cluster.
 
-    Workers send the sums of each task when it ends. When a worker disconnects, its core worker is gone.
+    Workers send the sums of each task when it ends. When a worker disconnects, its core worker no longer
+    exists.
     """
     if state.connected and state.worker.global_worker.mode == 0:
         while state.sums:
@@ -776,7 +786,7 @@ def flush_sums() -> None:
 
 @_safe
 def report_from_user(name: str, values: dict[str, Any]) -> None:
-    """Report a value or an annotation from user code."""
+    """Report an annotation or a counter's value from user code."""
     if emit.ready():
         emit.report(name, values)
 
@@ -795,7 +805,7 @@ def end_span(call: Call, values: dict[str, Any]) -> None:
 
 
 def _wrap_future(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Trace waits for references: ``await ref`` starts with this call, as does a use of ``ref.future()``."""
+    """Trace waits for references: ``await ref`` starts with this call, as does awaiting ``ref.future()``."""
 
     @functools.wraps(original)
     def wrap_future(future: Any, *args: Any, **kwargs: Any) -> Any:
@@ -809,7 +819,7 @@ def _wrap_future(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _asyncio(original: Any) -> Any:
-    """A copy of ``asyncio`` for Ray, to wrap the async method calls that it submits to event loops."""
+    """A copy of ``asyncio`` for Ray that wraps the async method calls that Ray submits to event loops."""
     stand_in = types.ModuleType(original.__name__)
     stand_in.__dict__.update(original.__dict__)
 

@@ -15,12 +15,12 @@ Hook = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def wrap_when_loaded(guard: Guard, module: str, owner: str, hooks: Mapping[str, Hook]) -> None:
-    """Wrap methods of the class ``owner`` once ``module`` has been loaded. ``hooks``: by method name."""
+    """Wrap methods of the class ``owner`` once ``module`` is loaded. ``hooks`` maps method names to hooks."""
     after_import(module, guard(wrap_methods(owner, hooks)))
 
 
 def wrap_methods(owner_name: str, hooks: Mapping[str, Hook]) -> Callable[[Any], None]:
-    """A function that wraps a class's methods in a module. Missing methods are reported."""
+    """Return a function that wraps methods of a class in a module. Missing methods are reported."""
 
     def wrap(module: Any) -> None:
         owner: Any = getattr(module, owner_name, None)

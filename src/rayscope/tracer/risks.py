@@ -16,11 +16,13 @@ from rayscope.tracer import emit
 FORK = "fork"
 PICKLED_REFERENCE = "pickled_reference"
 DATA_ISSUE = "data_issue"
-#: Ray's libraries know what they do. All other modules of Ray act on behalf of the user's code.
+#: Actions of these libraries of Ray are intended and not reported. All other modules of Ray act on behalf of
+#: the user's code.
 _LIBRARIES = frozenset({"air", "data", "llm", "rllib", "serve", "train", "tune"})
-#: These fork only to start another program at once, or (torch's data loader) a process that does not use Ray.
+#: Modules that fork only to start another program at once, or (torch's data loader) a process that does not
+#: use Ray.
 _RUN_PROGRAMS = frozenset({"pty", "subprocess", "torch"})
-#: Occurrences at one place that trigger a report: 1, 10, 100, ...
+#: Numbers of occurrences at one place that trigger a report: 1, 10, 100, ...
 _REPORTED_TIMES = frozenset(10**digits for digits in range(10))
 #: Maximum number of places reported per process.
 _MAX_PLACES = 100
@@ -55,7 +57,10 @@ def note_issue(dataset: str, operator: str, issue: str, message: str) -> None:
 
 
 def _place() -> str:
-    """The innermost frame outside of Ray and the standard library, as text. "" if it need not be reported."""
+    """The innermost frame outside of Ray and the standard library, as ``train.py:12 (function)``.
+
+    "" if the action need not be reported.
+    """
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         code = frame.f_code

@@ -5,8 +5,8 @@ A request passes through a proxy and one or more replicas. Each of these process
 the first failed hops of each interval and the slowest by duration, so a proxy and a replica that serve the
 same requests choose the same ones. All other hops are only counted.
 
-Ray drops profile events from threads whose task has its events disabled, as Serve's tasks do. So the tracer's
-watcher thread sends everything, in one event per interval.
+Ray drops profile events from a thread if events are disabled for its task, as they are for Serve's tasks. So
+the tracer's watcher thread sends everything, in one event per interval.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from rayscope.tracer.libraries import Guard, Hook, wrap_methods, wrap_when_loade
 INTERVAL_S = 5.0
 #: Hops that take at least this long are slow, in ns.
 SLOW_NS = 100 * 10**6
-#: Slow hops reported per interval.
+#: Maximum number of slow hops reported per interval.
 MAX_HOPS = 20
-#: Hops reported per interval even if they are not slow.
+#: Number of the slowest hops that are reported per interval even if they take less than ``SLOW_NS``.
 SLOWEST = 3
-#: Failed hops reported per interval, however short they were: the first ones.
+#: Maximum number of failed hops reported per interval, however short they were. The first ones are kept.
 MAX_FAILED = 20
 #: Maximum number of calls of one hop whose times are recorded. Further ones are only counted.
 _MAX_RECORDED_CALLS = 256
-#: Maximum number of calls reported per hop, the longest ones.
+#: Maximum number of calls reported per hop. The longest ones are kept.
 _MAX_REPORTED_CALLS = 16
 #: Maximum number of pairs of deployments counted per process.
 _MAX_EDGES = 200
@@ -61,7 +61,7 @@ class _Call:
         caller: the calling deployment, "" for a proxy.
         end_ns: 0 while the call runs.
         queue_ns: time until a replica accepted the call, excluding ``resolve_ns``. -1 before that.
-        resolve_ns: time spent on resolving the call's arguments.
+        resolve_ns: time spent resolving the call's arguments.
     """
 
     __slots__ = ("begin_ns", "callee", "caller", "end_ns", "failed", "queue_ns", "resolve_ns")
@@ -100,7 +100,7 @@ class _Edge:
 
 
 class _Process:
-    """Data since the last report of this process. ``deployment``: this replica's, "" in other processes."""
+    """Data since the last report of this process. ``deployment`` is "" if the process is not a replica."""
 
     def __init__(self) -> None:
         self.deployment = self.application = self.name = ""
@@ -242,7 +242,7 @@ def _begin_proxy() -> _Hop:
 
 
 def _end_proxy(hop: _Hop, status: Any, request: Any) -> None:
-    """``status`` is the last message, None if the request ended before one."""
+    """End the hop of a proxy. ``status`` is the last message, or None if the request ended without one."""
     hop.end_ns = time.time_ns()
     context, before = _serve_context(), hop.context
     hop.context = None
@@ -386,7 +386,8 @@ def _note_error(result: Any, error: BaseException) -> None:
     call = getattr(result, "_rayscope_call", None)
     if call is None or not state.on or isinstance(error, _NO_FAILURES):
         return
-        # The caller stopped waiting or canceled the call. A TimeoutError of the callee has another class.
+    # These errors mean that the caller stopped waiting or canceled the call. A TimeoutError that the callee
+    # raised has another class.
     name = type(error).__name__
     if name not in ("GetTimeoutError", "RequestCancelledError") and type(error) is not TimeoutError:
         _fail(call)
@@ -409,7 +410,10 @@ def _watch() -> None:
 
 
 def _is_kept(hop: _Hop) -> bool:
-    """Whether an ended hop is one of the first that failed, or one of the slowest so far; keeps it if so."""
+    """Keep an ended hop if it is one of the first that failed or one of the slowest so far.
+
+    Returns whether it is kept.
+    """
     took, slowest = hop.end_ns - hop.begin_ns, _process.slowest
     with state.lock:
         _process.notable += _is_notable(hop)
@@ -429,7 +433,7 @@ def _is_notable(hop: _Hop) -> bool:
 
 
 def _report() -> None:
-    """Send the report of an interval that has passed."""
+    """Send a report if the interval has passed."""
     now = time.monotonic()
     if now - _process.reported_s < INTERVAL_S:
         return

@@ -1,14 +1,15 @@
 """Names of the environment variables that configure the tracer in drivers and workers."""
 
-#: Ray's variable: ``module.function`` that ``ray.init()`` calls in every driver with the runtime environment.
+#: Ray's variable: the ``module.function`` that ``ray.init()`` calls in every driver with the runtime
+#: environment.
 RUNTIME_ENV_HOOK = "RAY_RUNTIME_ENV_HOOK"
 #: The hook that was configured before ours, restored once ours has run.
 CHAINED_HOOK = "RAYSCOPE_CHAINED_RUNTIME_ENV_HOOK"
-#: URL for POST ``{"session": ..., "timeout_s": ...}`` before a local cluster is stopped.
+#: URL to which a driver posts ``{"session": ..., "timeout_s": ...}`` before it stops its local cluster.
 DRAIN_URL = "RAYSCOPE_DRAIN_URL"
-#: Process ID of the `rayscope run` that started the program and replaces its server when that ends.
+#: Process ID of the `rayscope run` that started the program and starts a new server if the current one ends.
 RUN_PID = "RAYSCOPE_RUN_PID"
-#: Ray's variable: interval at which a worker sends its task events, in ms.
+#: Ray's variable: the interval at which a worker sends its task events, in ms.
 REPORT_INTERVAL_MS = "RAY_task_events_report_interval_ms"
 DEFAULT_REPORT_INTERVAL_MS = 1000
 
@@ -17,5 +18,5 @@ HOOK = "rayscope.tracer.hook.runtime_env_hook"
 
 #: "1" enables tracing in drivers and workers. Otherwise ``rayscope.pth`` does nothing in them.
 TRACE = "RAYSCOPE_TRACE"
-#: Ray's variable: profile events of one task that a worker may send per interval.
+#: Ray's variable: the maximum number of profile events that a worker sends per task and interval.
 MAX_SPANS = "RAY_task_events_max_num_profile_events_per_task"

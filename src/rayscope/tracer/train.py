@@ -1,4 +1,4 @@
-"""Traces the reports of a Ray Train worker, how long each blocks it, and how long it waited for data before.
+"""Traces the reports of a Ray Train worker: how long each blocks the worker, and how long it waited for data.
 
 Ray Train runs the user's function in a thread of the worker's actor that belongs to no task. So everything is
 attributed to the actor's creation task.
@@ -40,7 +40,7 @@ class _Worker:
 
     Attributes:
         context: identity of Ray's context object.
-        reports: reports so far.
+        reports: number of reports so far.
         ended_ns: when the last report ended, 0 before the first.
         has_data: whether it reads a dataset shard.
         actor: the creation task of the worker's actor.
@@ -140,7 +140,7 @@ def _report(guard: Guard) -> Callable[..., Any]:
 
 
 def _begin_report(context: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Start a report. Returns the call, its payload, and the checkpoint; None outside of Ray Train."""
+    """Start a report. Returns the call, its payload, and the checkpoint, or None outside of Ray Train."""
     rank = context.get_world_rank() if hasattr(context, "get_world_rank") else context.world_rank
     # Functions of Ray Tune use the same session but have no rank.
     if not isinstance(rank, int) or not emit.ready():
@@ -169,7 +169,7 @@ def _actor() -> Task:
 
 
 def _report_failed(call: Call) -> None:
-    """End a report that raised, if its wait has already been sent."""
+    """End a report that raised an error, if it was already reported while it blocked."""
     emit.unwatch_call(call)
     if call.reported and emit.ready():
         call.name = "rayscope.span"
@@ -183,7 +183,7 @@ def _end_report(context: Any, call: Call, payload: dict[str, Any], checkpoint: A
     if not emit.ready():
         return
     if checkpoint is not None:
-        # The path where it was stored, if known by now. The user's may be a temporary folder.
+        # Where the checkpoint was stored, if known by now. The path that the user passed may be temporary.
         stored = getattr(context, "checkpoint", None) or getattr(context, "loaded_checkpoint", None)
         payload["text"] = str(getattr(stored or checkpoint, "path", ""))[:_MAX_PATH]
         payload["x"] = 1
@@ -191,7 +191,7 @@ def _end_report(context: Any, call: Call, payload: dict[str, Any], checkpoint: A
 
 
 def _numbers(metrics: Any) -> dict[str, float | str]:
-    """The numeric metrics by name. NaN and infinities are "nan", "inf" and "-inf", as JSON has none."""
+    """The numeric metrics by name. NaN and infinities, which JSON lacks, become "nan", "inf" and "-inf"."""
     values: dict[str, float | str] = {}
     try:
         for name, value in metrics.items():
@@ -200,6 +200,6 @@ def _numbers(metrics: Any) -> dict[str, float | str]:
                 values[str(name)[:_MAX_NAME]] = number if math.isfinite(number) else str(number)
                 if len(values) == _MAX_METRICS:
                     break
-    except Exception:  # raised by a method of the user's values
+    except Exception:  # raised by a method of a user's object
         return values
     return values

@@ -1,7 +1,7 @@
 """Reports Ray Tune's experiments, trials and results from the process that runs ``TuneController``.
 
-Ray has no API for them. Each change of a trial's status sends a snapshot of the trial, and each result is
-sent too.
+Ray has no API for them. Whenever a trial's status changes, a snapshot of the trial is sent. Each result is
+sent as well.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from rayscope.tracer.libraries import Guard, Hook, wrap_when_loaded
 _MAX_METRICS = 32
 #: Maximum number of parameters per trial.
 _MAX_PARAMETERS = 64
-#: Maximum number of actors per trial, the last ones.
+#: Maximum number of actors reported per trial. The last ones are kept.
 _MAX_ACTORS = 20
-#: Maximum number of trials per event.
+#: Maximum number of trials reported in one event.
 _MAX_TRIALS = 10
-#: Maximum number of characters of a name.
+#: Maximum number of characters of an ID, a class name, or the name of a metric or a parameter.
 _MAX_NAME = 100
-#: Maximum number of characters of a text.
+#: Maximum number of characters of a string parameter, or of an experiment's or a trial's name.
 _MAX_TEXT = 200
 #: Maximum number of characters of a path.
 _MAX_PATH = 1_000
-#: Maximum number of characters of an error, the last ones.
+#: Maximum number of characters of an error. The last ones are kept.
 _MAX_ERROR = 4_000
 #: Maximum number of characters of all parameters of a trial together.
 _MAX_PARAMETER_CHARS = 4_000
-#: Maximum number of items of a list that is a parameter's value. Longer lists are reported by type.
+#: Maximum number of items in a list that is a parameter's value. A longer list is reported as its type.
 _MAX_ITEMS = 16
 #: Maximum number of values examined in a result or a configuration.
 _MAX_VALUES = 2_000
@@ -72,9 +72,10 @@ _BUILTIN_KEYS = frozenset(
 
 
 class _Trial:
-    """State of a trial that Ray's object for it does not hold.
+    """State of a trial that Ray's own object for the trial lacks.
 
-    ``end_reason``: ``finished`` on its own, reached a ``criterion``, or stopped ``early``. "" until it ends.
+    ``end_reason``: ``finished`` if it ended on its own, ``criterion`` if it reached one, ``early`` if it was
+    stopped early, "" until it ends.
     """
 
     __slots__ = ("actors", "end_ns", "end_reason", "error", "start_ns", "status")
@@ -86,7 +87,7 @@ class _Trial:
 
 
 class _Experiment:
-    """State of an experiment that Ray's controller does not hold. ``is_reported``: since it was set up."""
+    """State of an experiment that Ray's controller lacks. ``is_reported``: False until it has been set up."""
 
     def __init__(self) -> None:
         self.id, self.start_ns = uuid.uuid4().hex, time.time_ns()
@@ -96,7 +97,7 @@ class _Experiment:
         self.is_reported = self.has_ended = False
 
     def trial(self, trial_id: str) -> _Trial:
-        """The state of one of its trials."""
+        """The state of one of the experiment's trials."""
         return self.trials.setdefault(trial_id, _Trial())
 
 
@@ -124,8 +125,8 @@ def hooks(guard: Guard) -> dict[str, Hook]:
 def _around(
     guard: Guard, before: Callable[..., Any] | None = None, after: Callable[..., Any] | None = None
 ) -> Hook:
-    """A hook that calls ``before`` and ``after`` with a method's arguments. ``after`` gets the result of
-    ``before`` first.
+    """Return a hook that calls ``before`` with a method's arguments, and ``after`` with the result of
+    ``before`` and the method's arguments.
     """
     safe_before = None if before is None else guard(before)
     safe_after = None if after is None else guard(after)
@@ -153,7 +154,7 @@ def _experiment(controller: Any) -> _Experiment:
 
 
 def _note_experiment(_: Any, controller: Any, experiments: Any = None, samples: Any = None) -> None:
-    """Called when the experiment is set up. A restored one already has trials."""
+    """Called when the experiment is set up. A restored experiment already has trials."""
     if not emit.ready():
         return
     experiment = _experiment(controller)
@@ -183,7 +184,7 @@ def _note_status(_: Any, controller: Any, trial: Any, status: str) -> None:
         known.start_ns = known.start_ns or now
         known.end_ns, known.end_reason = 0, ""
         actor = getattr(trial.temporary_state.ray_actor, "_actor_id", None)
-        # If a trial moves back to an earlier actor, that one becomes the last.
+        # If a trial moves back to an earlier actor, that actor becomes the last.
         if actor is not None:
             others = [other for other in known.actors if other != actor.hex()]
             known.actors = [*others[1 - _MAX_ACTORS :], actor.hex()]
@@ -247,7 +248,7 @@ def _is_at_limit(controller: Any, trial: Any, result: Any) -> bool:
 
 
 def _is_unfinished(controller: Any) -> bool:
-    """Whether trials are still running when their experiment ends."""
+    """Whether some trials have not ended when their experiment ends."""
     return any(trial.status not in (_TERMINATED, _ERROR) for trial in controller.get_trials())
 
 
@@ -317,7 +318,7 @@ def _snapshot(experiment: _Experiment, trial: Any, metric: str) -> dict[str, Any
 
 
 def _mode_of_run() -> str:
-    """``mode`` of ``ray.tune.run``, which Ray does not store with the metric; "" if there is none."""
+    """``mode`` of ``ray.tune.run``, "" if there is none. Ray does not store it with the metric."""
     frame = sys._getframe()
     for _ in range(10):
         if frame is None:
@@ -330,7 +331,7 @@ def _mode_of_run() -> str:
 
 
 def _metric(controller: Any) -> str:
-    """The metric of an experiment, its scheduler, or its search algorithm; "" if there is none."""
+    """The metric of an experiment, its scheduler, or its search algorithm, or "" if there is none."""
     return _setting(controller, "_metric")
 
 
@@ -344,8 +345,8 @@ def _setting(controller: Any, name: str) -> str:
 
 
 def _metrics(result: Any, first: str) -> dict[str, float | str]:
-    """The user's numeric metrics by name, that of the experiment first. NaN and infinities are "nan", "inf"
-    and "-inf", as JSON has none. Nested names are joined with "/", as in Ray Tune.
+    """The user's numeric metrics by name, the experiment's metric first. NaN and infinities, which JSON
+    lacks, become "nan", "inf" and "-inf". Nested names are joined with "/", as in Ray Tune.
     """
     metrics: dict[str, float | str] = {}
     own: dict[str, float | str] = {}
