@@ -16,7 +16,8 @@ from rayscope.storage.rows import Tables
 from rayscope.storage.sql.merge import merge
 from rayscope.warehouse import rows_sql
 
-#: Rows held in memory. Beyond that, the session with the most rows is dropped and later published as a whole.
+#: Maximum number of rows held in memory. Beyond that, the changes of the session with the most rows are
+#: dropped, and that session is later published as a whole.
 _MAX_ROWS = 500_000
 _DROPS = pa.schema(
     [
@@ -38,7 +39,7 @@ class Change:
     size: int = 0
 
     def rows(self, session: str, cluster: str | None) -> Iterator[tuple[str, pa.Table]]:
-        """Names of the warehouse's tables, with rows for them."""
+        """The rows for the warehouse, as pairs of a table's name and rows for it."""
         parameters = {"session": session, "cluster": cluster}
         with duckdb.connect(config={"threads": 1}) as db:
             for name, parts in self.tables.items():
@@ -71,7 +72,7 @@ class Changes:
         self._changes: dict[str, Change] = defaultdict(Change)
         #: Number of rows that are not published.
         self.waiting = 0
-        #: Sessions with changes that are not held here, so they must be published as a whole.
+        #: Sessions whose changes are not all held here, so they must be published as a whole.
         self._behind: set[str] = set()
 
     def note(self, about: About, batch: RecordBatch, tables: Tables) -> bool:
@@ -120,7 +121,7 @@ class Changes:
             self._mark_behind(session)
 
     def mark_published(self, about: About) -> None:
-        """The changes taken of a session are published. Updates whether it has unpublished ones."""
+        """Note that the changes taken from a session are published. Updates ``about.has_unpublished``."""
         with self._lock:
             about.has_unpublished = about.session in self._changes or about.session in self._behind
 

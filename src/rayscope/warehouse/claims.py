@@ -1,9 +1,10 @@
-"""Claims: values of an entity as texts, ordered by the merge rule, so that minMap keeps the right one.
+"""Claims: values of an entity as strings that sort by the merge rule, so that minMap keeps the right one.
 
-Numbers sort before texts, by value.
+Numbers sort by value, and before strings.
 
-A claim of a number is ``0``, hex digits that sort like the number, and the value as text. A claim of a text
-is ``1`` and the text. The view of the entity's kind converts it back to the column's value.
+The claim of a number consists of ``0``, hex digits that sort like the number, and the value as a string. The
+claim of a string is ``1`` and the string. The view of the entity's kind converts a claim back to the column's
+value.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from rayscope.model import Kind
 from rayscope.model.entity import Value
 from rayscope.storage.schema import ENTITY_COLUMNS
 
-#: Hex digits of the whole part of a number, after it was shifted to be positive.
+#: Number of hex digits for the whole part of a number, after the number was shifted to be positive.
 _WHOLE = 20
-#: Hex digits of its fraction.
+#: Number of hex digits for the fraction of a number.
 _FRACTION = 16
 _OFFSET = 16**_WHOLE // 2
 _SCALE = 16**_FRACTION
@@ -28,7 +29,7 @@ _TYPES: dict[Kind, dict[str, str]] = {kind: dict(columns) for kind, columns in E
 
 
 def encode_claims(kind: Kind, values: Mapping[str, Value]) -> dict[str, str]:
-    """Encode the values of an entity: name -> claim."""
+    """Encode the values of an entity. Returns name -> claim."""
     types = _TYPES[kind]
     return {
         name: _claim(value, types.get(name, "VARCHAR")) for name, value in values.items() if value is not None
@@ -62,7 +63,7 @@ def _claim(value: Value, duck: str) -> str:
 
 
 def _shown(value: Value, duck: str) -> str:
-    """A value as text for its column, '' if the column cannot hold it."""
+    """A value as a string for its column, or '' if the column cannot hold it."""
     if duck == "VARCHAR":
         return str(value)
     try:
@@ -75,7 +76,7 @@ def _shown(value: Value, duck: str) -> str:
 
 
 def _place(value: float) -> str:
-    """Hex digits that sort like the numbers. Numbers out of range are clamped."""
+    """The hex digits of a number, which sort like the numbers. Numbers out of range are clamped."""
     try:
         # Fractions are slow, and nearly all numbers are integers.
         scaled = value * _SCALE if isinstance(value, int) else int(Fraction(value) * _SCALE)

@@ -30,11 +30,11 @@ _FORMS = (
     "Give a URL such as clickhouse://user:password@host:8123/database, clickhouses://… or chdb:///folder."
 )
 _CONNECT_TIMEOUT_S = 10
-#: Time limit for a statement, longer than any of ours takes, in seconds.
+#: Time limit for a statement, in seconds. No statement of ours takes as long.
 TIMEOUT_S = 600
 _MAX_MESSAGE_CHARS = 1000
 
-#: An insert must return only when its rows are stored, not when a node has queued them.
+#: With these settings, an insert returns only when its rows are stored, not when a node has queued them.
 _STORED = {"distributed_foreground_insert": 1, "async_insert": 0}
 
 # ClickHouse's error codes (``ErrorCodes.cpp``), grouped by remedy.
@@ -44,7 +44,7 @@ _FULL = (243, 528)
 _REFUSED = (164, 497)
 _TIMEOUT = 159
 _MEMORY = 241
-#: Codes of errors that affect all sessions.
+#: Codes of the errors that affect all sessions, not just one.
 SHARED_ERRORS = frozenset({"unreachable", "login", "locked", "no_warehouse", "older", "newer"})
 
 
@@ -88,7 +88,7 @@ def parse_url(url: str) -> Address:
 
 
 class Warehouse:
-    """An open warehouse. Not thread-safe. All methods raise StoreError."""
+    """An open warehouse. Not thread-safe. All methods may raise StoreError."""
 
     def __init__(self, address: Address, client: Client) -> None:
         self.address = address
@@ -111,7 +111,7 @@ class Warehouse:
             return self._client.query(query, parameters=dict(parameters) if parameters else None)
 
     def arrow(self, query: str, parameters: Mapping[str, Any]) -> Iterator[pa.Table]:
-        """The rows of a query in several tables."""
+        """The rows of a query, as a sequence of Arrow tables."""
         with (
             _explaining_errors(self.address),
             self._client.query_arrow_stream(query, parameters=dict(parameters)) as stream,
@@ -128,12 +128,12 @@ class Warehouse:
         return [(column["name"], column["type"]) for column in meta]
 
     def insert(self, table: str, rows: pa.Table) -> None:
-        """Insert rows, matching columns by name. Returns when they are stored, on a cluster too."""
+        """Insert rows, matching columns by name. Returns once they are stored, also on a cluster."""
         with _explaining_errors(self.address):
             self._client.insert_arrow(table, rows, settings=_STORED)
 
     def set(self, settings: Mapping[str, int | str], *, freeze: bool = False) -> None:
-        """Change settings for all later statements. ``freeze``: statements can no longer change any setting.
+        """Change settings for all later statements. With ``freeze``, these can no longer change any setting.
 
         A user who may not change settings keeps those of the server.
         """
@@ -145,7 +145,8 @@ class Warehouse:
                 if freeze and not self._is_read_only():
                     self._client.set_client_setting("readonly", 1)
             else:
-                # clickhouse-connect would append them to each statement, where a comment could hide them.
+                # clickhouse-connect would append the settings to each statement, where a comment could hide
+                # them.
                 for name, value in settings.items():
                     self._client.command(f"SET {name} = {value if isinstance(value, int) else text(value)}")
                 if freeze:
@@ -178,7 +179,7 @@ def connect(
     Args:
         url: see :func:`parse_url`.
         create: create the database (on all nodes of ``cluster``), and chDB's folder, if they do not exist.
-        cluster: ClickHouse's name of the cluster.
+        cluster: the cluster's name in ClickHouse.
         timeout_s: timeout for the server's responses, s.
     """
     address = parse_url(url)
@@ -213,7 +214,7 @@ def _open(address: Address, create: bool, timeout_s: float) -> Client:
         import clickhouse_connect
     except ImportError as error:
         raise _not_installed() from error
-    # Our error message has what the library logs, without the data that was sent.
+    # Silence the library: our error message has the same content, but without the data that was sent.
     logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
     with _explaining_errors(address):
         if address.folder is None:

@@ -30,7 +30,10 @@ _SINCE = (
 
 
 class _Position(msgspec.Struct):
-    """How far the deletions of a warehouse were read, and the pending ones: session -> time (ns)."""
+    """How far the requests of a warehouse were read, and the sessions still to be deleted.
+
+    ``waiting``: session -> time of the request (ns).
+    """
 
     warehouse: str
     until_ns: int
@@ -41,15 +44,15 @@ _decode_position = msgspec.json.Decoder(_Position).decode
 
 
 class Deletions:
-    """Follows requests for deletion. :meth:`request` may be called by any thread, :meth:`follow` by the
-    service's.
+    """Publishes and executes requests for deletion. Any thread may call :meth:`request`, only the service's
+    thread may call :meth:`follow`.
 
     Args:
         sessions: the sessions of this server.
         publisher: publishes requests.
         watermark_ns: returns the time up to which everything published by any server is stored.
         delete: deletes this server's part of a session. Returns whether it was deleted.
-        position: file with the progress, for the warehouse at ``url``.
+        position: file that stores how far the requests of the warehouse at ``url`` were read.
         url: the warehouse's URL, without secrets.
     """
 
@@ -71,7 +74,7 @@ class Deletions:
         self._url = url
         #: Time up to which requests were read, None before the file was read.
         self._read_ns: int | None = None
-        #: Sessions whose deletion is done on this disk but not in the warehouse.
+        #: Sessions that are deleted from this disk, but not yet from the warehouse.
         self._gone_here: set[str] = set()
         #: Session -> when its deletion may be retried (monotonic, s).
         self._not_before: dict[str, float] = {}
@@ -94,7 +97,7 @@ class Deletions:
         for session, deleted_ns in list(self._sessions.deleted.items()):
             if time.monotonic() < self._not_before.get(session, 0.0):
                 continue
-            began, pause_s = time.monotonic(), 0.0  # no pause if it only waits for a reader
+            began, pause_s = time.monotonic(), 0.0  # no pause if the record is only in use by a reader
             try:
                 is_done = self._delete_one(warehouse, session, deleted_ns)
             except (StoreError, OSError) as error:
@@ -123,7 +126,7 @@ class Deletions:
             self._read_ns = found.until_ns
             self._sessions.deleted.update(found.waiting)
             self._save_position()
-        if until_ns <= self._read_ns:  # it can decrease when a server whose clock is behind appears
+        if until_ns <= self._read_ns:  # until_ns decreases if a server appears whose clock is behind
             return
         asked = warehouse.rows(_SINCE, {"since_ns": self._read_ns, "until_ns": until_ns})
         for session, deleted_ns in asked:
@@ -140,7 +143,7 @@ class Deletions:
                 return False
             self._gone_here.add(session)
         # Rows that this server published after the request but before reading it belong to the old record,
-        # too. Labels are deleted as well: a server with a later one publishes it again.
+        # too. Labels are deleted as well: a server that has a later label publishes it again.
         layout, me, now_ns = (
             migrate.check(warehouse),
             text(self._publisher.server),

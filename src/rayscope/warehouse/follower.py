@@ -21,15 +21,15 @@ from rayscope.warehouse.sessions import Known, Sessions
 
 log = logging.getLogger("rayscope.server")
 
-#: Time limit for merging the data of others, after which it is read again, in seconds.
+#: Time limit for merging other servers' data, in seconds. After that, the data is read again.
 _FLUSH_S = 30.0
-#: Number of batches of at most 65,000 rows held in memory.
+#: Maximum number of batches held in memory. Each has at most 65,000 rows.
 _BATCHES = 4
 #: Pause before a failed session is retried, in seconds.
 _RETRY_S = 60.0
-#: Interval for listing all sessions, not only changed ones, because some may have been deleted, in seconds.
+#: Interval at which all sessions are listed, not only changed ones, to notice deleted sessions, in seconds.
 _LIST_ALL_S = 300.0
-#: How long all sessions are listed each time after a deletion, in seconds.
+#: For how long after a deletion every listing covers all sessions, in seconds.
 _LIST_AFTER_DELETION_S = 60.0
 #: How long a deleted session is ignored, in seconds.
 _UNLISTED_S = 10.0
@@ -51,7 +51,7 @@ class Merger(Protocol):
         """Write everything submitted so far. Returns whether that finished in time."""
 
     def end_session(self, session: str, end_ns: int | None) -> None:
-        """Mark a session as ended, or with None as alive."""
+        """Mark a session as ended, or as alive if ``end_ns`` is None."""
 
 
 class Follower:
@@ -68,7 +68,7 @@ class Follower:
         #: Time up to which sessions were listed (ns), and when all are listed again (monotonic, s).
         self._listed_ns, self._next_listing = 0, 0.0
         self._not_listed_before: dict[str, float] = {}
-        #: Until when all are listed each time (monotonic, s).
+        #: Until when every listing covers all sessions (monotonic, s).
         self._all_until = 0.0
         #: Session -> when it may be followed again (monotonic, s).
         self._not_before: dict[str, float] = {}
@@ -97,7 +97,7 @@ class Follower:
             of_session.pop(session, None)
 
     def list(self, warehouse: Warehouse) -> None:
-        """Read the sessions of the warehouse, and add those that are not here. Raises StoreError."""
+        """Read the list of the warehouse's sessions, and add those missing here. Raises StoreError."""
         known_of = self._sessions.known
         until_ns = self._watermark_ns()
         now = time.monotonic()
@@ -154,7 +154,7 @@ class Follower:
             return
         remote = known.about
         last_ns = min(max(remote.last_ns, known.last_ns), time.time_ns())
-        # Its address is for the other server to poll.
+        # Leave out the cluster's address, because the other server polls the cluster.
         copy = msgspec.structs.replace(
             remote,
             gcs_address=None,
@@ -170,7 +170,7 @@ class Follower:
         self._catalog.set_label(session, known.label)
 
     def _learn_end(self, about: About, known: Known) -> None:
-        """Apply an end that others noticed, unless the session is polled here; or that it is alive."""
+        """Mark a session as ended or alive if others noticed that, unless this server polls it itself."""
         session, ended_ns = about.session, known.about.ended_ns
         if session in self._sessions.polled():
             return
@@ -203,12 +203,12 @@ class Follower:
             self._catalog.save_about(session)
 
     def _merge_news(self, warehouse: Warehouse, session: str, since_ns: int, server: str) -> bool:
-        """Returns whether everything was written. Otherwise it must be read again."""
+        """Merge what others published. Returns whether all was written. Otherwise it must be read again."""
         waiting = 0
         for batch, tables in read_news(warehouse, session, since_ns, server):
             self._writer.submit_from_peer(batch, tables)
             waiting += 1
-            if waiting == _BATCHES:  # limit their memory
+            if waiting == _BATCHES:  # limit the memory that the batches use
                 if not self._writer.flush(_FLUSH_S):
                     return False
                 waiting = 0

@@ -1,6 +1,7 @@
 """Loads the records of a data directory into a warehouse.
 
-Loading may be repeated, interrupted, or run on several machines at once: rows that exist already are merged.
+Loading may be repeated, interrupted, or run on several machines at once, because rows that already exist are
+merged.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from rayscope.warehouse.servers import Publisher
 
 #: Number of rows per insert. Each insert creates a part, and ClickHouse works best with few large parts.
 _ROWS = 200_000
-#: Entities per insert.
+#: Number of entities per insert.
 _ENTITIES = 20_000
 _MEMORY = "1GB"
 
 
 class LoadResult(NamedTuple):
-    """The result of a load. ``rows``: in all tables."""
+    """The result of a load. ``rows``: number of rows in all tables together."""
 
     rows: int
     attempts: int
@@ -59,10 +60,10 @@ def load(
         warehouse: where to load it.
         publisher: inserts the rows.
         record: the record's file.
-        about: what is known of the session.
+        about: what is known about the session.
         again: load the record even if the warehouse has it in its current state.
         complete_ns: the record contains everything that any server had published by then. 0 if unknown.
-        as_of_ns: older accounts of the session are replaced.
+        as_of_ns: accounts of the session up to this time are replaced.
         work: folder for a copy of the record, None for a temporary folder.
 
     Returns:
@@ -92,12 +93,12 @@ def load(
 
 
 def cluster_name(about: About) -> str | None:
-    """The cluster of a session, None while it is unknown."""
+    """The cluster of a session, or None while it is unknown."""
     return cluster_of(about) if about.host else None
 
 
 def _stamp(about: About) -> str:
-    """A text that changes with the record, and with this server's knowledge of the session."""
+    """A string that changes with the record, and with what this server knows about the session."""
     return f"{stamp_of(about)}-{about.attempts}-{about.events}"
 
 
@@ -108,7 +109,7 @@ def _has(warehouse: Warehouse, session: str, stamp: str) -> bool:
 
 @contextlib.contextmanager
 def _opened(record: Path, work: Path | None) -> Iterator[tuple[duckdb.DuckDBPyConnection, int]]:
-    """A read-only copy of a record, and when the record was last written (ns)."""
+    """Open a copy of a record. Also returns when the record was last written (ns)."""
     with tempfile.TemporaryDirectory(dir=work, prefix="rayscope-warehouse-") as folder:
         copy = Path(folder) / record.name
         try:
@@ -125,7 +126,7 @@ def _opened(record: Path, work: Path | None) -> Iterator[tuple[duckdb.DuckDBPyCo
                 "threads": 2,
                 "temp_directory": f"{folder}/spill",
             }
-            with duckdb.connect(str(copy), config=config) as db:  # writable, to replay its log
+            with duckdb.connect(str(copy), config=config) as db:  # writable, so that its log can be replayed
                 last = db.execute("SELECT value::BIGINT FROM meta WHERE key = 'last_ns'").fetchall()
                 yield db, int(last[0][0]) if last else 0
         except duckdb.Error as error:
@@ -167,14 +168,14 @@ def session_row(
     """A row of ``raw_sessions``.
 
     Args:
-        about: what is known of the session.
+        about: what is known about the session.
         last_ns: when the publishing server last heard from the session.
-        stamp: state of the session when it was loaded, '' if it was not.
+        stamp: state of the session when it was loaded, '' if it was not loaded.
         complete_ns: see :func:`load`.
         as_of_ns: see :func:`load`.
     """
     account = {
-        # The server that heard from it last is the most reliable, also about its end.
+        # The server that heard from the session last is the most reliable one, also about the session's end.
         "as_of_ns": max(last_ns, about.ended_ns or 0, as_of_ns),
         "loaded_ns": time.time_ns(),
         "ended_ns": UNKNOWN_NS if about.ended_ns is None else about.ended_ns,

@@ -12,7 +12,8 @@ from rayscope.warehouse.client import Warehouse, no_warehouse
 from rayscope.warehouse.schema import TABLES, VERSIONS, Layout, on_cluster, stored_name, text
 from rayscope.warehouse.views_sql import create_views
 
-#: Version -> statements that migrate from the previous version. New columns are added automatically.
+#: Version -> function that returns the statements that migrate from the previous version. New columns are
+#: added automatically.
 MIGRATIONS: Mapping[int, Callable[[Layout], list[str]]] = MappingProxyType(
     {
         1: schema.create_tables,
@@ -30,10 +31,10 @@ def create_statements(layout: Layout) -> list[str]:
 
 
 def init(warehouse: Warehouse, layout: Layout) -> tuple[int, int]:
-    """Create or migrate the tables and views. Returns the versions before (0: none) and after.
+    """Create or migrate the tables and views. Returns the version before (0 if there was none) and after.
 
-    Raises StoreError if the warehouse is newer, or was created on another cluster. May be repeated and run
-    concurrently, because each statement is idempotent.
+    Raises StoreError if the warehouse is newer, or was created on another cluster. This may be repeated and
+    run concurrently, because each statement is idempotent.
     """
     current, cluster = read_version(warehouse)
     if current and cluster != (layout.cluster or ""):
@@ -57,7 +58,7 @@ def init(warehouse: Warehouse, layout: Layout) -> tuple[int, int]:
 
 
 def check(warehouse: Warehouse) -> Layout:
-    """The layout of the warehouse. Raises StoreError if there is none, or it has another version."""
+    """The layout of the warehouse. Raises StoreError if there is no warehouse or it has another version."""
     current, cluster = read_version(warehouse)
     if not current:
         raise no_warehouse(warehouse.address)
@@ -72,9 +73,9 @@ def check(warehouse: Warehouse) -> Layout:
 
 
 def read_version(warehouse: Warehouse) -> tuple[int, str]:
-    """The version (0: no warehouse) and the cluster ('': none).
+    """The warehouse's version (0 if there is no warehouse) and its cluster ('' if there is none).
 
-    Raises StoreError if it is newer than supported.
+    Raises StoreError if the version is newer than supported.
     """
     there = warehouse.rows(
         "SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = {name:String}",
@@ -97,7 +98,7 @@ def _described(cluster: str) -> str:
 
 
 def _add_columns(warehouse: Warehouse, layout: Layout) -> None:
-    """Add columns that the record has and the tables lack. Keys cannot change this way."""
+    """Add columns that the record has and the tables lack. Columns of a key cannot be added this way."""
     there = set(warehouse.rows("SELECT table, name FROM system.columns WHERE database = currentDatabase()"))
     for table in TABLES:
         local = stored_name(table, layout)
@@ -110,7 +111,7 @@ def _add_columns(warehouse: Warehouse, layout: Layout) -> None:
 
 
 def _set_retention(warehouse: Warehouse, layout: Layout) -> None:
-    """Add the rule for deleting old sessions to tables that lack it."""
+    """Set or remove the rule for deleting old sessions in tables whose rule differs from the layout's."""
     wanted = schema.ttl(layout)
     for table in TABLES:
         name = stored_name(table, layout)

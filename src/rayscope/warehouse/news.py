@@ -1,4 +1,4 @@
-"""Reads data of a session that a warehouse has and this server lacks, in the form that the writer accepts."""
+"""Reads session data that a warehouse has and this server lacks, in the form that the writer accepts."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _COLUMNS: Mapping[str, Sequence[tuple[str, str]]] = {
     "edge_rows": EDGE_COLUMNS,
     "annotation_rows": ANNOTATION_COLUMNS,
 }
-#: Rows of a session published after a time by others than one server. They are not merged: the record does
-#: that.
+#: SQL clauses that select the rows of a session that servers other than a given one published after a given
+#: time. The rows are not merged, because the record does that.
 _NEWS = (
     "WHERE session = {session:String} AND told_ns > {since_ns:Int64} AND told_by != [{server:String}] "
     "SETTINGS optimize_move_to_prewhere = 1"
@@ -59,15 +59,15 @@ _DROPS = (
 )
 
 
-#: Number of rows in memory at which a new record is written.
+#: Number of rows held in memory at which they are written to the new record.
 _FLUSH_AT = 150_000
 
 
 def make_record(warehouse: Warehouse, about: About, path: Path, work: Path, memory_limit: str) -> int:
     """Create the record of a session from the warehouse, using a folder in ``work``, and count its contents.
 
-    Returns the time up to which everything published is included. Raises StoreError, and OSError:
-    FileExistsError if a record exists by now.
+    Returns the time up to which everything published is included. Raises StoreError or OSError, including
+    FileExistsError if the session has a record by now.
     """
     work.mkdir(parents=True, exist_ok=True)
     until_ns = watermark_ns(read_members(warehouse))
@@ -86,7 +86,7 @@ def make_record(warehouse: Warehouse, about: About, path: Path, work: Path, memo
         writer.open().checkpoint()
         writer.close()
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.link(draft, path)  # never replaces a record that was created meanwhile
+        os.link(draft, path)  # does not replace a record that was created in the meantime
     return until_ns
 
 

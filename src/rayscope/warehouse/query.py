@@ -17,7 +17,7 @@ from rayscope.warehouse.client import Warehouse
 
 HELP = "SHOW TABLES lists the tables; DESCRIBE tasks lists the columns of one."
 _ALLOWED = re.compile(r"\(*\s*(SELECT|WITH|EXPLAIN|SHOW|DESCRIBE|DESC|EXISTS|FROM)\b", re.IGNORECASE)
-#: Texts and quoted names in a query printed by the engine.
+#: String literals and quoted names in a query printed by the engine.
 _QUOTED = re.compile(r"""'(?:\\.|''|[^'\\])*'|`(?:\\.|``|[^`\\])*`|"(?:\\.|""|[^"\\])*\"""", re.DOTALL)
 _CLAUSES = re.compile(
     r"\b(INTO\s+OUTFILE|PARALLEL\s+WITH|FORMAT\s+\w+\s*$|SETTINGS\s+\w+\s*=)", re.IGNORECASE
@@ -29,7 +29,7 @@ _HARMLESS = {
     *("numbers", "numbers_mt", "zeros", "zeros_mt", "generateseries", "generate_series", "primes", "null"),
     *("values", "view", "format", "merge", "sqlstandardvalues", "generaterandom", "fuzzjson"),
 }
-#: Functions that access files and other machines, write, or only wait. (Those named ``ai...`` do, too.)
+#: Functions that access files or other machines, write, or only wait. (So do functions named ``ai...``.)
 _ACTING = {
     *("file", "catboostevaluate", "hascolumnintable", "showcertificate", "generateserialid"),
     *("sleep", "sleepeachrow"),
@@ -37,9 +37,10 @@ _ACTING = {
 
 
 class Answer(NamedTuple):
-    """A result.
+    """The result of a query.
 
-    ``columns``: (name, ClickHouse type); ``rows``: JSON types; ``truncated``: whether the limit was exceeded.
+    ``columns``: pairs of name and ClickHouse type. ``rows``: their values have JSON types. ``truncated``:
+    whether there are more rows than the limit.
     """
 
     columns: list[tuple[str, str]]
@@ -61,9 +62,9 @@ def run_sql(warehouse: Warehouse, sql: str, *, limit: int, timeout_s: float) -> 
             "result_overflow_mode": "throw",
             "allow_introspection_functions": 0,
             "allow_ddl": 0,
-            # All rows of a session are on one shard,
+            # Correct because all rows of a session are on one shard.
             "distributed_product_mode": "local",
-            # and all rows of a key in one partition.
+            # Correct because all rows of a key are in one partition.
             "do_not_merge_across_partitions_select_final": 1,
         }
     )
@@ -106,7 +107,7 @@ def _calls(text: str) -> set[str]:
 
 
 def _reaching_functions(warehouse: Warehouse) -> set[str]:
-    """Functions of this engine that access files and other servers, or execute something."""
+    """Functions of this engine that access files or other servers, or that execute something."""
     result = warehouse.rows(
         "SELECT lower(name) FROM system.table_functions "
         "UNION ALL SELECT lower(name) FROM system.functions WHERE match(name, '^(AI|ai[A-Z])')"

@@ -1,6 +1,7 @@
 """Publishes a server's records to a warehouse: changes as they arrive, and whole records after sessions end.
 
-Whole records are also published if some changes could not be, or if the server was killed before.
+Whole records are also published if some changes could not be published, or if the server was killed before it
+published them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ log = logging.getLogger("rayscope.server")
 
 #: An ended session is published as a whole once nothing has arrived for this long, in ns.
 _QUIET_NS = 60 * 10**9
-#: Time limit for writing what was submitted, in seconds.
+#: Time limit for writing submitted data to the records, in seconds.
 _FLUSH_S = 30.0
 #: Minimum interval between publications of a whole session, in seconds.
 _RETRY_S = 60.0
@@ -36,7 +37,7 @@ _ALIVE_S = 10.0
 
 
 class Reporter:
-    """Publishes data. :meth:`note` is called by the writer's thread, everything else by one other thread.
+    """Publishes a server's data. The writer's thread calls :meth:`note`, one other thread everything else.
 
     Args:
         sessions: the sessions of this server.
@@ -64,7 +65,7 @@ class Reporter:
         self._changes = Changes()
         #: Session -> its summary when it was last published, and the time (monotonic, s).
         self._summaries: dict[str, tuple[object, float]] = {}
-        #: Session -> entity -> hash of what was last published, because clusters repeat themselves.
+        #: Session -> entity -> hash of what was last published, because clusters repeat the same reports.
         self._entities: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
         #: Session -> when it may be published as a whole again (monotonic, s).
         self._not_before: dict[str, float] = {}
@@ -78,11 +79,12 @@ class Reporter:
     def note(self, about: About, batch: RecordBatch, tables: Tables) -> None:
         """Called when data that came to this server was merged."""
         if self._changes.note(about, batch, tables):
-            # Save it before the batch leaves the spool: a killed server publishes the rest after its restart.
+            # Save that there is unpublished data before the batch leaves the spool, so that a server that is
+            # killed publishes it after its restart.
             self._catalog.save_about(about.session)
 
     def forget(self, session: str) -> None:
-        """Forget what was published of a deleted session. Later data of it is published as a whole."""
+        """Forget what was published about a deleted session. A later record of it is published as a whole."""
         self._changes.mark_behind(session)
         for of_session in (self._summaries, self._entities, self._not_before):
             of_session.pop(session, None)
@@ -129,7 +131,7 @@ class Reporter:
         self._changes.mark_published(about)
 
     def _publish_summaries(self, warehouse: Warehouse) -> None:
-        """Publish that sessions have ended, or are alive although they are quiet, and new labels."""
+        """Publish which sessions have ended, which are alive although they are quiet, and new labels."""
         polled = self._sessions.polled()
         for session in list(self._summaries):
             about = self._sessions.about(session)
@@ -142,7 +144,7 @@ class Reporter:
         for session, known in list(self._sessions.known.items()):
             about = self._sessions.about(session)
             if about is not None and about.label > known.label:
-                # Without this server's name, because it may have nothing of the session.
+                # Publish it without this server's name, because this server may have no data of the session.
                 self._publisher.insert(
                     warehouse, "raw_sessions", label_row(session, about.label), publishers=()
                 )
@@ -156,7 +158,7 @@ class Reporter:
         self._summaries[about.session] = (summary, time.monotonic())
 
     def publish_whole(self, warehouse: Warehouse, is_stopping: Callable[[], bool]) -> None:
-        """Publish ended sessions as a whole, and those with changes that are not published.
+        """Publish sessions as a whole that have ended, or some of whose changes could not be published.
 
         Failures of single sessions are logged and retried a minute later. Raises StoreError.
         """
@@ -217,7 +219,7 @@ class Reporter:
             about,
             again=True,
             complete_ns=complete_ns,
-            # If several servers have everything, the last one takes precedence.
+            # If several servers have the complete record, the last one takes precedence.
             as_of_ns=max(known.last_ns, known.about.ended_ns or 0) if known is not None else 0,
             work=self._work,
         )
@@ -234,5 +236,5 @@ class Reporter:
 
 
 def _summary(about: About) -> object:
-    """A value that changes whenever more is known than that the session is alive."""
+    """A value that changes whenever there is news of a session other than that it is alive."""
     return about.ended_ns, about.attempts, about.states

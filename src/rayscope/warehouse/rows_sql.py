@@ -1,4 +1,4 @@
-"""Converts a record to rows for the tables of a warehouse, with DuckDB's SQL and as Arrow tables.
+"""Converts a record to rows for the tables of a warehouse, using DuckDB's SQL and Arrow tables.
 
 Parameters of all queries: ``$session``, ``$cluster`` (NULL if unknown). Queries for accounts also have
 ``$as_of_ns``, the time of the record's last change: the newest account takes precedence.
@@ -32,7 +32,7 @@ _NO_PATH = f"struct_pack(as_of_ns := {UNKNOWN_NS}::BIGINT, path_id := 0::BIGINT)
 
 
 def _group(known: str, columns: Sequence[str]) -> str:
-    """A group of :data:`rayscope.storage.sql.merge.TOGETHER` as a tuple of the warehouse."""
+    """SQL for a group of :data:`rayscope.storage.sql.merge.TOGETHER` as a tuple of the warehouse."""
     types = dict(PART_COLUMNS)
     members = [
         f"unknown := ({known} IS NULL)::UTINYINT",
@@ -54,7 +54,7 @@ _PARTS = ", ".join(
 
 
 def of_parts(parts: str) -> str:
-    """Rows of ``raw_attempts`` from a table of parts, which may lack columns without values."""
+    """Query for the rows of ``raw_attempts`` from a table of parts, which may lack columns without values."""
     nothing = ", ".join(f"NULL::{kind} AS {name}" for name, kind in PART_COLUMNS)
     return (
         f"SELECT {_WHOSE}, {_PARTS}, {_NO_NAME}, {_NOTHING_INFERRED}, {_NO_PATH} "
@@ -70,7 +70,7 @@ _MADE_BY_RECORD = f"""
         failed_ns := coalesce(failed_ns, {UNKNOWN_NS})) AS inferred,
     struct_pack(as_of_ns := CASE WHEN path_id IS NULL THEN {UNKNOWN_NS} ELSE $as_of_ns END,
         path_id := coalesce(path_id, 0)) AS path"""
-#: Number of rows of ``raw_attempts`` from those of a record.
+#: Query for the rows of ``raw_attempts`` from the attempts of a record.
 ATTEMPTS = (
     f"SELECT {_WHOSE}, {_PARTS}, creation_name, inferred, path "
     f"FROM (SELECT {AS_PARTS}, {_MADE_BY_RECORD} FROM attempts)"

@@ -1,9 +1,9 @@
 """The tables of a warehouse, derived from the record's, and their DDL for one node or a cluster.
 
 Every value column is an aggregate that applies the record's merge rule when ClickHouse merges the rows of a
-key: the least known value wins, and of accounts (tuples) the least or the newest. So rows may be inserted
-repeatedly, in any order, and by several servers. The views of :mod:`rayscope.warehouse.views_sql` read merged
-rows.
+key: the smallest known value wins, or for accounts (tuples) the smallest or the newest one. So rows may be
+inserted repeatedly, in any order, and by several servers. The views of :mod:`rayscope.warehouse.views_sql`
+read merged rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TYPES = {
 #: The day of a session, from its name, so that all servers agree. Sessions without a date in their name get
 #: the first possible day, which no retention deletes.
 DAY = "toDateOrZero(extract(session, '^session_([0-9]{4}-[0-9]{2}-[0-9]{2})_'))"
-#: An unknown time, inside tuples.
+#: Stands for an unknown time inside a tuple.
 UNKNOWN_NS = -1
 
 
@@ -70,8 +70,8 @@ class Table(NamedTuple):
 class Layout(NamedTuple):
     """Where and how long data is stored.
 
-    ``cluster``: ClickHouse's name of the cluster, None for a single node. ``max_age_days``: sessions that
-    began earlier are deleted, None for never.
+    ``cluster``: the cluster's name in ClickHouse, None for a single node. ``max_age_days``: sessions that
+    began longer ago are deleted. None means never.
     """
 
     cluster: str | None = None
@@ -79,9 +79,9 @@ class Layout(NamedTuple):
 
 
 _SESSION = Column("session", "String")
-#: The machine of the head node. It is in no key, because it may become known later.
+#: The machine of the head node. It is not part of any key, because it may become known later.
 _CLUSTER = Column("cluster", "LowCardinality(Nullable(String))", "min")
-#: When a row was last published, and by which servers. Other servers find new rows by it.
+#: When a row was last published, and by which servers. Other servers use this to find new rows.
 _PUBLISHED = (
     Column("told_ns", "Int64", "max"),
     Column("told_by", "Array(String)", "groupUniqArrayArray"),
@@ -89,7 +89,7 @@ _PUBLISHED = (
 
 
 def group_name(known: str) -> str:
-    """The column for a group of :data:`rayscope.storage.sql.merge.TOGETHER`."""
+    """Name of the column for a group of :data:`rayscope.storage.sql.merge.TOGETHER`."""
     return f"{known.removesuffix('_ns')}_account"
 
 
@@ -99,7 +99,10 @@ def _scalar(name: str, duck: str) -> Column:
 
 
 def _group(known: str, columns: Sequence[str]) -> Column:
-    """Values that belong together. Flags precede values that may be NULL, which sorts last, as in DuckDB."""
+    """A column for values that belong together.
+
+    Before each value there is a flag for NULL, so that NULL sorts last, as in DuckDB.
+    """
     types = dict(PART_COLUMNS)
     members = [f"{name}_unknown UInt8, {name} {TYPES[types[name]]}" for name in columns]
     return Column(group_name(known), f"Tuple(unknown UInt8, late UInt8, {', '.join(members)})", "min")
@@ -119,9 +122,10 @@ ATTEMPTS = Table(
         _CLUSTER,
         *(_scalar(name, duck) for name, duck in SCALAR_COLUMNS),
         *(_group(known, columns) for known, columns in TOGETHER.items()),
-        # Name for the creation of an actor without a name.
+        # Name of an actor's creation task, for tasks without another name.
         Column("creation_name", "LowCardinality(Nullable(String))", "min"),
-        # The end as inferred by the newest record, and from which ``failed_ns``. ``known_by`` '' means none.
+        # The end as inferred by the newest record, and the ``failed_ns`` that it was inferred from. An empty
+        # ``known_by`` means that no end was inferred.
         Column(
             "inferred",
             "Tuple(as_of_ns Int64, known_by String, state String, end_ns Int64, failed_ns Int64)",
@@ -132,7 +136,7 @@ ATTEMPTS = Table(
     ),
     1 + len(KEY),
 )
-#: A row for the constant properties of an entity (``source`` 0), and one for each transition (1).
+#: A row for the constant properties of an entity (``source`` 0), and one for each transition (``source`` 1).
 ENTITIES = Table(
     "raw_entities",
     (
@@ -145,7 +149,7 @@ ENTITIES = Table(
         _CLUSTER,
         # Name -> claim, see :mod:`rayscope.warehouse.claims`.
         Column("said", "Map(String, String)", "minMap"),
-        # The newest snapshot by the rank of :mod:`rayscope.model.entity`. ``said`` is JSON of such a map.
+        # The newest snapshot by the rank of :mod:`rayscope.model.entity`. Its ``said`` is such a map as JSON.
         Column(
             "observed",
             "Tuple(known UInt8, is_final UInt8, has_exit UInt8, time_ns Int64, state String, "
@@ -165,7 +169,7 @@ TABLES: tuple[Table, ...] = (
     _set("raw_edges", EDGE_COLUMNS),
     _set("raw_annotations", ANNOTATION_COLUMNS),
     ENTITIES,
-    # The ID of a path is a hash of its names, so all servers use the same.
+    # The ID of a path is a hash of its names, so it is the same on all servers.
     Table(
         "raw_paths",
         (
@@ -180,7 +184,7 @@ TABLES: tuple[Table, ...] = (
         2,
     ),
     DELETIONS,
-    # The larger of two accounts of a loss wins.
+    # If there are two accounts of lost data, the larger one wins.
     Table(
         "raw_drops",
         (
@@ -193,7 +197,8 @@ TABLES: tuple[Table, ...] = (
         4,
     ),
     # Written last. ``complete_ns``: everything published about the session by then was loaded as a whole,
-    # with what its record infers; 0: it was not. ``about``: JSON of :class:`rayscope.storage.about.About`.
+    # including what its record infers. 0 means that it was not loaded as a whole. ``about``: JSON of
+    # :class:`rayscope.storage.about.About`.
     Table(
         "raw_sessions",
         (
@@ -219,8 +224,9 @@ TABLES: tuple[Table, ...] = (
 BY_NAME = {table.name: table for table in TABLES}
 #: Version of the tables and views, and the cluster on which they were created.
 VERSIONS = "schema_version"
-#: The servers that share the warehouse. Each sends heartbeats, timed by the warehouse's clock. ``stored_ns``:
-#: everything it published before is stored; ``watches``: the sessions it currently records.
+#: The servers that share the warehouse. Each sends heartbeats, timestamped by the warehouse's clock.
+#: ``stored_ns``: everything that the server published up to then is stored. ``watches``: the sessions that it
+#: currently records.
 SERVERS = "servers"
 _SERVERS_KEPT_DAYS = 7
 
@@ -231,7 +237,7 @@ def quote(name: str) -> str:
 
 
 def text(value: str) -> str:
-    """Quote a text for ClickHouse's SQL."""
+    """Quote a string literal for ClickHouse's SQL."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
@@ -241,12 +247,12 @@ def on_cluster(layout: Layout) -> str:
 
 
 def stored_name(table: Table, layout: Layout) -> str:
-    """The table that holds the rows. On a cluster, each shard has its own."""
+    """Name of the table that holds the rows. On a cluster, each shard has its own table."""
     return f"{table.name}_local" if layout.cluster else table.name
 
 
 def ttl(layout: Layout) -> str:
-    """The rule for deleting old sessions, '' for none. It drops whole parts, as a part belongs to one day."""
+    """The rule for deleting old sessions, '' for none. It drops whole parts, as each belongs to one day."""
     if layout.max_age_days is None:
         return ""
     return f"day + toIntervalDay({int(layout.max_age_days)}) WHERE day > toDate(0)"
@@ -274,7 +280,10 @@ def create_table(table: Table, layout: Layout) -> Iterator[str]:
 
 
 def _distribute(table: Table, layout: Layout) -> str:
-    """The table over all shards. All rows of a session are on one, so each shard merges its own rows."""
+    """The statement that creates the table over all shards.
+
+    All rows of a session are on one shard, so each shard merges its own rows.
+    """
     local = stored_name(table, layout)
     return (
         f"CREATE TABLE IF NOT EXISTS {table.name}{on_cluster(layout)} AS {local}\n"
@@ -283,7 +292,7 @@ def _distribute(table: Table, layout: Layout) -> str:
 
 
 def create_versions(layout: Layout) -> str:
-    """The table of versions. On a cluster, every node has a full copy."""
+    """The statement that creates the table of versions. On a cluster, every node has a full copy."""
     engine = "ReplacingMergeTree"
     if layout.cluster:
         engine = "ReplicatedReplacingMergeTree('/clickhouse/tables/{database}/{table}', '{shard}-{replica}')"
@@ -294,7 +303,7 @@ def create_versions(layout: Layout) -> str:
 
 
 def create_servers(layout: Layout) -> str:
-    """The table of servers. On a cluster, every node has a full copy."""
+    """The statement that creates the table of servers. On a cluster, every node has a full copy."""
     engine = "ReplacingMergeTree(seen)"
     if layout.cluster:
         place = "'/clickhouse/tables/{database}/{table}', '{shard}-{replica}'"

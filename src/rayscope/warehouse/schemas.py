@@ -1,4 +1,4 @@
-"""Schemas of the warehouse's part of the health."""
+"""Schemas of the warehouse's part of ``/api/health``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 
 class FleetServer(TypedDict):
-    """A server that shares the warehouse, last seen ``age_s`` ago, with the ``sessions`` that it records."""
+    """A server that shares the warehouse, last seen ``age_s`` ago. ``sessions``: how many it records."""
 
     server: str
     url: str
@@ -16,7 +16,7 @@ class FleetServer(TypedDict):
 
 
 class WarehouseStatus(TypedDict):
-    """The warehouse, this server's name, its number of unpublished rows, and the other servers."""
+    """The warehouse, this server's name, its number of unpublished rows, and all servers that share it."""
 
     url: str
     server: str

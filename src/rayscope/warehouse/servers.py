@@ -1,9 +1,9 @@
-"""The servers that share a warehouse: which are alive, what each has published, and which one runs unique
-jobs.
+"""The servers that share a warehouse: which are alive, what each has published, and which one runs the jobs
+that must run only once.
 
-Each server sends a heartbeat every two seconds. Its age is measured with the warehouse's clock, so the
-servers' clocks need not agree. Publications are timed with a logical clock that all servers advance together:
-none is behind what it has seen of the others.
+Each server sends a heartbeat every two seconds. The age of a heartbeat is measured by the warehouse's clock,
+so the servers' clocks need not agree. Publications are timestamped by a logical clock that all servers
+advance together: no server's clock is behind a time that the server has seen from another.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from rayscope.warehouse.schema import SERVERS
 
 log = logging.getLogger("rayscope.server")
 
-#: A server without a heartbeat for longer is considered gone, in seconds.
+#: A server that sends no heartbeat for longer than this is considered gone, in seconds.
 PEER_TIMEOUT_S = 30.0
-#: After a heartbeat, a server can be sure for this long that no other considers it gone, in seconds.
+#: For how long after a heartbeat a server can be sure that no other considers it gone, in seconds.
 LEASE_S = 15.0
 #: Interval between heartbeats, in seconds.
 HEARTBEAT_S = 2.0
@@ -36,7 +36,8 @@ HEARTBEAT_S = 2.0
 _BEGIN_S = 10.0
 #: ``stored_ns`` of a server that has ended and will publish nothing more.
 _FAREWELL_NS = (1 << 63) - 1
-#: Time of the latest publication. A session's row is published after its data.
+#: Query for the time of the latest publication. The tables of data are not needed, because the row of a
+#: session is published after its data.
 _LATEST = (
     "SELECT max(told_ns) FROM "
     "(SELECT max(told_ns) AS told_ns FROM raw_sessions UNION ALL SELECT max(told_ns) FROM raw_deletions)"
@@ -44,7 +45,7 @@ _LATEST = (
 
 
 class Member(NamedTuple):
-    """A server, as of its last heartbeat ``age_s`` ago. ``watches``: the sessions that it records."""
+    """A server as of its last heartbeat, ``age_s`` ago. ``watches``: the sessions that the server records."""
 
     server: str
     url: str
@@ -55,7 +56,7 @@ class Member(NamedTuple):
 
     @property
     def is_alive(self) -> bool:
-        """Whether its last heartbeat is recent and was not its farewell."""
+        """Whether the server's last heartbeat is recent and was not a farewell."""
         return self.age_s <= PEER_TIMEOUT_S and self.stored_ns != _FAREWELL_NS
 
 
@@ -63,7 +64,7 @@ class Publisher:
     """Publishes rows in the name of one server, and sends its heartbeats. Thread-safe: each thread uses its
     own connection.
 
-    ``url``: address of the server for people, '' for a command, which takes no jobs.
+    ``url``: the address at which users reach the server, '' for a command, which never runs shared jobs.
     """
 
     def __init__(self, server: str, url: str = "") -> None:
@@ -75,23 +76,23 @@ class Publisher:
         self.published_ns = 0
         self._storing: set[int] = set()
         self._heartbeat_s = float("-inf")
-        #: How often others may have considered this server gone.
+        #: Number of times that others may have considered this server gone.
         self._lapses = 0
 
     @property
     def has_lease(self) -> bool:
-        """Whether no other server considers this one gone."""
+        """Whether it is certain that no other server considers this one gone."""
         return time.monotonic() - self._heartbeat_s < LEASE_S
 
     def insert(
         self, warehouse: Warehouse, table: str, rows: pa.Table, *, publishers: Sequence[str] | None = None
     ) -> int:
-        """Insert rows. Returns the time of publication by the servers' logical clock.
+        """Insert rows. Returns the time of publication by the servers' logical clock. Raises StoreError.
 
-        ``publishers``: names of the servers that have the underlying data, by default this one. If it raises
-        StoreError, the rows may be stored nevertheless.
+        ``publishers``: names of the servers that have the underlying data, by default this one. The rows may
+        be stored even if StoreError is raised.
         """
-        # Readers wait only for servers that they know.
+        # Readers wait only for servers that they consider alive.
         self.check_lease()
         lapses = self._lapses
         with self._lock:
@@ -126,8 +127,8 @@ class Publisher:
     ) -> list[Member]:
         """Send a heartbeat with the time up to which publications are stored. Returns all servers.
 
-        ``watches``: the sessions that this server records; ``is_last``: it is about to end. Raises
-        StoreError.
+        ``watches``: the sessions that this server records. ``is_last``: whether the server is about to end.
+        Raises StoreError.
         """
         began = time.monotonic()
         if not self.published_ns:  # the clock may have been set back since this server last published
@@ -238,8 +239,9 @@ def watermark_ns(members: Sequence[Member]) -> int:
 
 
 def keeper(members: Sequence[Member], among: Collection[str] | None = None) -> str | None:
-    """The server that runs a job which must run only once: the longest running one that is alive and, unless
-    None, ``among`` the given ones. None if there is none.
+    """The server that runs a job that must run only once, or None if there is none.
+
+    It is the longest running server that is alive and, unless ``among`` is None, is one of the servers in it.
     """
     for member in members:
         if member.is_alive and member.url and (among is None or member.server in among):

@@ -52,10 +52,10 @@ class WarehouseService:
         server: name of this server.
         catalog: the sessions on this disk.
         writer: writes the records.
-        is_live: see :class:`rayscope.warehouse.sessions.Sessions`, like ``polled`` and ``max_age_days``.
-        delete: see :class:`rayscope.warehouse.deletions.Deletions`, like ``position``.
+        is_live: see :class:`rayscope.warehouse.sessions.Sessions`, also for ``polled`` and ``max_age_days``.
+        delete: see :class:`rayscope.warehouse.deletions.Deletions`, also for ``position``.
         work: folder for temporary files.
-        memory_limit: for DuckDB, while a record is created.
+        memory_limit: DuckDB's memory limit while it creates a record.
 
     Raises:
         StoreError: the URL is invalid.
@@ -144,9 +144,9 @@ class WarehouseService:
     # Jobs that only one server may run.
 
     def is_keeper(self, session: str | None = None) -> bool:
-        """Whether this server runs the jobs that must run only once: for a session, or with None for all.
+        """Whether this server runs the jobs that must run only once: for a session, or if None for all.
 
-        Alerts must not stop if the warehouse fails: without it, each server runs them.
+        Alerts must not stop if the warehouse fails: without it, each server runs them for its own sessions.
         """
         server, members, has_lease = (
             self._publisher.server,
@@ -182,7 +182,7 @@ class WarehouseService:
             with connect(self._url) as warehouse:
                 path = self._catalog.path_of(session)
                 until_ns = make_record(warehouse, about, path, self._work, self._memory_limit)
-        except FileExistsError:  # data of it has arrived here meanwhile, so the follower adds the rest
+        except FileExistsError:  # its data has begun to arrive here, so the follower adds the rest
             return
         except OSError as error:
             raise StoreError(
@@ -192,7 +192,7 @@ class WarehouseService:
             ) from error
         try:
             self._catalog.about(session).followed_ns = until_ns
-        except NotFound:  # it was deleted meanwhile
+        except NotFound:  # it was deleted in the meantime
             shutil.rmtree(path.parent, ignore_errors=True)
             raise
         self._catalog.save_about(session)
@@ -201,7 +201,7 @@ class WarehouseService:
     def remove(self, session: str) -> bool:
         """Delete a session from all servers and the warehouse. Raises StoreError.
 
-        Returns whether this server has finished within some seconds. Otherwise the deletion continues.
+        Returns whether this server has finished within a few seconds. Otherwise the deletion continues.
         """
         with connect(self._url) as warehouse:
             migrate.check(warehouse)

@@ -1,4 +1,4 @@
-"""The data that a server and its warehouse have of each session."""
+"""The data that a server and its warehouse have about each session."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _DAY_NS = 86400 * 10**9
 
 
 class Known(msgspec.Struct):
-    """The warehouse's data of a session.
+    """The data that the warehouse has about a session.
 
     Attributes:
-        published_ns: when it was last published.
+        published_ns: when data of the session was last published.
         publishers: names of the servers that published it.
-        complete_ns: everything published by then was loaded as a whole, 0 if it was not.
+        complete_ns: everything published by then was loaded as a whole. 0 if it was not loaded as a whole.
         last_ns: when any of the servers last heard from the session.
     """
 
@@ -57,9 +57,10 @@ class Sessions:
         self.is_live = is_live
         self.polled = polled
         self._max_age_days = max_age_days
-        #: Session -> what the warehouse has of it. Written by the service's thread.
+        #: Session -> what the warehouse has about it. Written by the service's thread.
         self.known: dict[str, Known] = {}
-        #: Session -> when it was deleted, until all servers have done so. Nothing is published about these.
+        #: Session -> when its deletion was requested, until this server has completed it. Nothing is
+        #: published about these sessions.
         self.deleted: dict[str, int] = {}
 
     def about(self, session: str) -> About | None:
@@ -72,7 +73,7 @@ class Sessions:
             return None
 
     def is_here(self, session: str) -> bool:
-        """Whether its record is on this disk."""
+        """Whether a session's record is on this disk."""
         return self.catalog.path_of(session).exists()
 
     def is_own(self, session: str) -> bool:
@@ -80,7 +81,7 @@ class Sessions:
         about = self.about(session)
         if about is None:
             return False
-        # Records of Rayscope versions without multiple servers lack all of these times.
+        # Records from versions of Rayscope that supported only one server lack both of these times.
         is_old = not about.followed_ns and self.is_here(session)
         return bool(about.heard_ns) or is_old
 

@@ -37,12 +37,12 @@ _NOT_DRIVER = "ifNull(type != 'DRIVER_TASK', true)"
 
 
 def _hex_id(prefix: str) -> str:
-    """A task's hex ID from its two parts. NULL stays NULL."""
+    """SQL for a task's hex ID from its two parts. NULL stays NULL."""
     return f"lower(concat(leftPad(hex({prefix}_hi), 16, '0'), {prefix}_lo))"
 
 
 def _high(task_id: str) -> str:
-    """The first part of a hex ID, NULL if it is not one."""
+    """SQL for the first part of a hex ID, NULL if it is not hexadecimal."""
     digits = f"leftPad(ifNull(substring({task_id}, 1, 16), ''), 16, '0')"
     return (
         f"if(match(ifNull(substring({task_id}, 1, 16), ''), '^[0-9a-fA-F]+$'), "
@@ -51,7 +51,7 @@ def _high(task_id: str) -> str:
 
 
 def members(known: str, columns: Sequence[str]) -> Iterator[str]:
-    """The columns of a group, see :func:`rayscope.warehouse.schema.group_name`."""
+    """SQL for the columns of a group, see :func:`rayscope.warehouse.schema.group_name`."""
     group = group_name(known)
     for name in columns:
         unknown = f"{group}.unknown = 1 OR {group}.{name}_unknown = 1"
@@ -76,7 +76,7 @@ _PARTS = ", ".join(
         "creation_name, inferred, path",
     ]
 )
-#: The state by Ray's own rule: the last one with a time.
+#: The state by Ray's own rule: the last state that has a time.
 _REPORTED = "multiIf(" + ", ".join(
     f"{column} IS NOT NULL, '{state}'"
     for state, column in zip(STATES[::-1], STATE_COLUMNS[::-1], strict=True)
@@ -108,7 +108,7 @@ _DERIVED = {
     "parent_lo": "substring(submitter, 17)",
     "named_parent": "if(caller_task_id IS NOT NULL, ifNull(parent_task_id, ''), NULL)",
 }
-#: All but the distinct name, which depends on the other functions of a session.
+#: All columns of attempts but the distinct name, which depends on the session's other functions.
 _ATTEMPT_NAMES = [name for name, _ in (*ATTEMPT_COLUMNS, *DERIVED_COLUMNS) if name != "distinct_name"]
 _ALL_ATTEMPTS = ", ".join(
     f"{_DERIVED[name]} AS {name}" if name in _DERIVED else name for name in (*_ATTEMPT_NAMES, "creation_name")
@@ -154,7 +154,10 @@ _TASK_COLUMNS: dict[str, str | None] = {
 
 
 def _renamed(columns: dict[str, str | None], rows: str) -> str:
-    """Select expressions whose names equal other columns. In one query, the alias would hide the column."""
+    """Select expressions that are named like other columns.
+
+    This takes a subquery, because in a single query the alias would hide the column.
+    """
     made = ", ".join(f"{sql} AS made_{name}" for name, sql in columns.items() if sql is not None)
     shown = ", ".join(name if sql is None else f"made_{name} AS {name}" for name, sql in columns.items())
     return f"SELECT {_WHOSE}, {shown} FROM (SELECT *, {made} FROM ({rows}))"
@@ -230,7 +233,7 @@ def _accounts(kind: Kind) -> str:
 
 
 def _value(name: str, duck: str) -> str:
-    """A column's value: from the claim of the highest ranked account that has it."""
+    """SQL for a column's value: from the claim of the highest ranked account that has one."""
     claim = f"argMaxIf(said['{name}'], rank, mapContains(said, '{name}'))"
     shown = f"if(startsWith({claim}, '0'), substring({claim}, {NUMBER_AT}), substring({claim}, 2))"
     if duck == "VARCHAR":
@@ -264,7 +267,7 @@ def _entity_rows(kind: Kind) -> str:
 
 
 _NAMESPACE = f"ifNull({is_rays_namespace('startsWith')}, false)"
-#: Like :mod:`rayscope.storage.sql.internal`, for all sessions.
+#: The internal jobs of all sessions, by the same rules as in :mod:`rayscope.storage.sql.internal`.
 _INTERNAL_JOBS = (
     "SELECT session, id FROM job_rows WHERE is_internal "
     "UNION ALL SELECT session, assumeNotNull(job_id) FROM actor_rows "
