@@ -27,7 +27,9 @@ _COUNTED = (
 def crashes(
     records: CurrentRecords, logs: CurrentLogs, session: Session = None, limit: Limit = 20
 ) -> Json[schemas.CrashesAnswer]:
-    """Workers that crashed, newest first: what each did, the harm of the crash, and its last log lines."""
+    """Workers that crashed, newest first: what each did, the harm of the crash, and the worker's last log
+    lines.
+    """
     chosen = records.resolve(session)
     logged = logged_crashes(logs, chosen)
     (rows, workers), _ = records.read_with_age(

@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple
 class Facts:
     """The recorded facts about a crashed worker.
 
-    ``exit_type``: Ray's, None until Ray reports the end. ``lost_attempts``: attempts on the worker that
-    failed or were cut off by its death. ``lost_calls``: tasks that it had submitted and that were lost.
+    ``exit_type``: Ray's exit type, None until Ray reports the end. ``lost_attempts``: attempts on the worker
+    that failed or were cut off by its death. ``lost_calls``: tasks that it had submitted and that were lost.
     ``failed_elsewhere``: attempts on other workers whose error names this one. ``lost_with_driver``: attempts
     of a job that were cut off when its driver died. ``actors``: the states of the actors that it ran.
-    ``owned``: objects that it put and tasks that it submitted, None if the worker was not traced and none are
-    recorded.
+    ``owned``: number of objects that it put and of tasks that it submitted, None if the worker was not traced
+    and none are recorded.
     """
 
     worker_type: str | None = None
@@ -40,7 +40,7 @@ class Harm(NamedTuple):
 
 
 def harm_of(facts: Facts) -> Harm:
-    """The harm of a crash: known losses come first, then whatever is uncertain."""
+    """The harm of a crash. Known losses take precedence over possible ones."""
     return _lost(facts) or _unknown(facts) or _harmless(facts)
 
 

@@ -20,7 +20,8 @@ _LINES_BEFORE = 4
 #: Number of bytes that are read before and after the position of interest.
 _LOOKED_BYTES = 4_000
 _LINE_CHARS = min(400, MAX_LETTERS)
-#: C++ frames, and lines that Ray writes twice. The Python stack is more informative.
+#: Lines of a report that are left out: C++ frames, because the Python stack is more informative, and lines
+#: that Ray writes twice.
 _NOISE = re.compile(r"\s+@ |.* logging\.cc:\d+: ")
 
 
@@ -33,7 +34,7 @@ class LoggedCrash(NamedTuple):
 
 
 def logged_crashes(logs: Logs, session: str) -> dict[str, LoggedCrash]:
-    """The crash reports of workers whose log is kept and contains one, by worker ID."""
+    """The crash reports in the kept logs of workers, by worker ID."""
     store = _store(logs, session)
     if store is None:
         return {}
@@ -44,9 +45,10 @@ def logged_crashes(logs: Logs, session: str) -> dict[str, LoggedCrash]:
 
 
 def last_lines(logs: Logs, session: str, row: Row, crash: LoggedCrash | None) -> list[str]:
-    """The kept lines before a crash report, and the report without C++ frames.
+    """The last kept lines before a crash report, and the report without C++ frames.
 
-    Without a report, the last lines of the worker in ``row``, errors before output.
+    Without a report, the last lines of the log of the worker in ``row``: of its stderr, or else of its
+    stdout.
     """
     store = _store(logs, session)
     if store is None:

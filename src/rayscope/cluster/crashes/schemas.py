@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 class CrashHarm(TypedDict):
     """Whether a crash did harm. ``code``: explained in docs/reference/faults.md. ``number``: the count that
-    it refers to.
+    the code refers to.
     """
 
     harm: Literal["none", "harmed", "unknown"]
@@ -22,8 +22,9 @@ class CrashedWorker(TypedDict):
     """A worker or driver that crashed: what it did, how it ended according to Ray, and its log.
 
     ``function``: the last one that it ran. ``script``: its job's script. ``signal``, ``reason``, ``file``,
-    ``offset``: of the crash report in its log, None without one. ``is_race``: the crash is a known race of
-    Ray's processes at their end. ``lines``: the last lines of its log, or those around the report.
+    ``offset``: from the crash report in its log, None if there is no report. ``is_race``: the crash is a
+    known race condition of Ray's processes when they end. ``lines``: the last lines of its log, or those
+    around the report.
     """
 
     worker_id: str
@@ -49,7 +50,9 @@ class CrashedWorker(TypedDict):
 
 
 class CrashesAnswer(TypedDict):
-    """Crashed workers, newest first. ``workers``: how many the session had. ``left_out``: not listed."""
+    """Crashed workers, newest first. ``workers``: how many workers the session had. ``left_out``: how many
+    crashed workers are not listed.
+    """
 
     session: str
     workers: int

@@ -10,7 +10,7 @@ from rayscope.storage.sql.lanes import NAME
 from rayscope.storage.sql.library_stops import LET_GO
 from rayscope.storage.sql.pages import Row, rows_of
 
-#: Crashed workers that one answer evaluates: the newest.
+#: Maximum number of crashed workers that one answer evaluates. The newest are kept.
 MAX_WORKERS = 1_000
 #: Number of characters at the end of an error's text that are searched for worker IDs.
 _TEXT_CHARS = 8_000
@@ -91,9 +91,10 @@ ORDER BY c.end_ns DESC NULLS FIRST, c.worker_id
 
 
 def crashed_workers(file: SessionFile, reported: Collection[str]) -> tuple[list[Row], int]:
-    """A row for each crashed worker or driver, newest first, and their number in the session.
+    """A row for each crashed worker or driver, newest first, and the number of all workers in the session.
 
-    ``reported``: the workers whose log has a crash report. Each row has ``crashes``, the total number.
+    ``reported``: the workers whose log has a crash report. Each row has ``crashes``, the total number of
+    crashed workers.
     """
     with file.reader() as reader:
         workers = reader.execute("SELECT count(*) FROM worker_rows").fetchone()

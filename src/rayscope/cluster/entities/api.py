@@ -53,7 +53,7 @@ def _add_tasks(records: SessionReader, session: str, rows: list[Job]) -> None:
 
 
 def _add_names(records: SessionReader, session: str, rows: list[Worker]) -> None:
-    """Add what identifies workers to people (an actor, functions, a script), and their current activity."""
+    """Add what users know workers by (an actor, functions, a script), and the workers' current activity."""
     ids = [row["worker_id"] for row in rows]
     names, scripts = records.read(session, lambda file: logs_sql.names_of_writers(file, ids))
     at_ns = records.last_ns(session)
@@ -92,7 +92,7 @@ def _add_gpus(records: SessionReader, session: str, rows: list[Actor]) -> None:
 def _complete(
     kind: Kind, catalog: Catalog, records: SessionReader, usages: NodeUsage, session: str, rows: list[Any]
 ) -> None:
-    """Add to entities of a list what is not in their table."""
+    """Add to listed entities the fields that are not in their table."""
     if kind == "node":
         usage = usages.usage(session)
         for row in rows:
@@ -109,7 +109,7 @@ def _complete(
 def _complete_one(
     kind: Kind, catalog: Catalog, records: SessionReader, usages: NodeUsage, session: str, row: Any
 ) -> None:
-    """Add to an entity's details what is not in its table."""
+    """Add to an entity's details the fields that are not in its table."""
     if kind == "node":
         _add_lane(catalog, session, row)
         row.update(node_detail(records, usages, session, row))

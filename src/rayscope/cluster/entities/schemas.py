@@ -1,6 +1,7 @@
 """Schemas of actors, nodes, workers, jobs and placement groups: rows and pages of lists, and details.
 
-Texts such as ``labels``, ``resources_total``, ``runtime_env``, ``bundles`` and ``stats`` are Ray's, as JSON.
+Strings such as ``labels``, ``resources_total``, ``runtime_env``, ``bundles`` and ``stats`` contain Ray's
+values as JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class EntityPage(TypedDict):
 
 
 class Detail(TypedDict):
-    """``history``: every reported state in the order of time: ``time_ns``, ``state`` and its details."""
+    """``history``: every reported state in order of time, with ``time_ns``, ``state`` and details."""
 
     history: list[dict[str, Any]]
 
@@ -86,9 +87,10 @@ class RecordedNode(TypedDict):
 
 
 class Node(RecordedNode, NodeUsage):
-    """A node, and the number of its living workers and drivers, without Ray's own.
+    """A node. ``workers``: the number of its living workers and drivers, without Ray's own.
 
-    ``running``: attempts that have begun and not ended, also blocked ones; null once the session has ended.
+    ``running``: the number of attempts that have begun and not ended, including blocked ones. It is null once
+    the session has ended.
     """
 
     workers: int | None
@@ -116,7 +118,7 @@ class RecordedWorker(TypedDict):
 
 
 class WorkerName(TypedDict):
-    """The names of a worker for people: its actor, its first ``functions``, its job's ``script``."""
+    """The names that users know a worker by: its actor, its first ``functions``, or its job's ``script``."""
 
     actor_class: str | None
     actor_name: str | None
@@ -126,13 +128,14 @@ class WorkerName(TypedDict):
 
 
 class Worker(RecordedWorker, WorkerName, ProcessFigures, Activity):
-    """A worker process: what identifies it, its current activity, and its measurements."""
+    """A worker process: what users know it by, its current activity, and its measurements."""
 
 
 class Job(TypedDict):
-    """A driver or submitted job. ``tasks``: its attempts by state.
+    """A driver or submitted job. ``tasks``: the numbers of its attempts by state.
 
-    ``stopped_by_libraries``: failed attempts that a library stopped on purpose, which are not failures.
+    ``stopped_by_libraries``: the number of failed attempts that a library stopped on purpose. They are not
+    failures.
     """
 
     job_id: str

@@ -10,7 +10,7 @@ from rayscope.records.schemas import Dropped
 
 
 class Event(TypedDict):
-    """An event, or ``count`` similar ones until ``last_ns``. Times in ns."""
+    """An event, or ``count`` similar events, the last of them at ``last_ns``. Times are in ns."""
 
     time_ns: int
     severity: Literal["ERROR", "WARNING", "INFO"]

@@ -1,8 +1,9 @@
 """Derives the events of a session from its record: nodes, workers, actors, jobs and placement groups that
-came, changed and ended, failed tasks (failures of a function with the same error within a minute are one
-event), warnings of Ray Data, and losses.
+started, changed or ended, failed tasks (failures of a function with the same error within a minute are one
+event), warnings of Ray Data, and lost events.
 
-Everything is derived from the recorded entities, so the list is complete after any replay and needs no table.
+Everything is derived from the recorded entities, so the list needs no table, and is complete even after the
+spool is replayed.
 """
 
 from __future__ import annotations
@@ -42,17 +43,18 @@ _NEVER_NS = 2**63 - 1
 _ACTOR = "coalesce(name, repr_name, class_name)"
 _GROUP = "coalesce(nullif(name, ''), concat(left(id, 8), ' (', strategy, ')'))"
 _FUNCTION = called_name("attempts")
-#: How a worker ended. If the end was intended, Ray's own sentence about it suffices.
+#: How a worker ended. If the end was intended, Ray's own description of it suffices.
 _EXIT = """
 CASE WHEN starts_with(exit_type, 'INTENDED') AND exit_detail != '' THEN exit_detail
     ELSE concat_ws(': ', exit_type, exit_detail) END"""
-#: Condition: another attempt followed.
+#: Condition: another attempt of the task followed.
 _IS_RETRIED = """
 ((task_hi, task_lo, attempt + 1) IN (SELECT task_hi, task_lo, attempt FROM attempts WHERE attempt > 0))"""
-#: For groups known only from the GCS: how long placing the group took, us. The GCS gives no times of other
-#: changes.
+#: For placement groups known only from the GCS: how long placing the group took, us. The GCS reports no times
+#: of other changes.
 _GROUP_TOOK_US = "(stats->>'$.end_to_end_creation_latency_us')::BIGINT"
-#: Condition: the worker outlived its job. Ray then ends it, and may kill it while it runs a task.
+#: Condition: the worker outlived its job. In that case Ray ends the worker, and may kill it while it runs a
+#: task.
 _JOB_HAD_ENDED = (
     "EXISTS (FROM job_rows j WHERE j.id = worker_rows.job_id AND j.end_ns <= worker_rows.end_ns "
     "AND j.end_known_by IS DISTINCT FROM 'session')"
@@ -154,8 +156,8 @@ def list_events(
     if cursor:
         _, *last = decode_cursor(cursor, "-time_ns", [int, str, str, str])
     with file.reader() as reader:
-        # This query also finds the newest times of each severity, so that older events need not be read
-        # again.
+        # This query also returns the newest times of each severity, so that the next one need not read older
+        # events.
         counted = reader.execute(
             f"SELECT severity, count(*), max(time_ns, {limit + 1}) FILTER (time_ns < ?) FROM ({_EVENTS})"
             f"{where.sql} GROUP BY 1",

@@ -1,1 +1,1 @@
-"""Searches a session by name or by the first characters of an ID."""
+"""Searches a session for a name or for the beginning of an ID."""

@@ -1,4 +1,4 @@
-"""The route for searching a session, used by the palette of the UI."""
+"""The route for searching a session, which the command palette of the UI uses."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def find(
     session: Session = None,
     limit: Annotated[int, Query(ge=1, le=50, description="Hits of each kind.")] = 5,
 ) -> Json[schemas.FindAnswer]:
-    """Functions, tasks, actors, nodes, jobs, log files, metrics by name, or by the first letters of an ID."""
+    """Functions, tasks, actors, nodes, jobs, log files and metrics by name, or by the beginning of an ID."""
     chosen = records.resolve(session)
     text = q.strip()
     found: list[schemas.FoundGroup] = []
     if text:
         found = records.read(chosen, lambda file: sql.find_in_record(file, text, limit))
         found += [_log_files(records, logs, chosen, text, limit), _metrics(metrics, chosen, text, limit)]
-    # An exact name is most likely meant: an actor's class comes before functions that begin with its name.
+    # Groups with an exact match come first: an actor's class comes before functions that begin with its name.
     found.sort(key=lambda each: all((item["name"] or "").lower() != text.lower() for item in each["items"]))
     return answer({"session": chosen, "groups": [each for each in found if each["total"] > 0]})
 
 
 def _log_files(records: SessionReader, logs: Logs, session: str, text: str, limit: int) -> schemas.FoundGroup:
-    """Log files; in large clusters only those of nodes opened before, to avoid asking every node."""
+    """Matching log files. In large clusters, none are searched, to avoid querying every node."""
     _, files = list_files(records, logs, session, None, every=False)
     found = matching_files(records, session, [one for one in files if not one.is_empty], text.lower())
     found.sort(key=lambda each: each[0].order)
@@ -60,7 +60,7 @@ def _log_files(records: SessionReader, logs: Logs, session: str, text: str, limi
 
 
 def _describe_file(about: LogName) -> str:
-    """The role of a writer's file: stdout, stderr or another kind, and the process."""
+    """The contents of a log file (stdout, stderr or another kind), and the process that wrote it."""
     kind = {"worker_out": "stdout", "worker_err": "stderr"}.get(about.kind, about.kind)
     return f"{kind} · PID {about.pid}" if about.pid is not None else kind
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-#: Entities that can be found.
+#: Kinds of entities that can be found.
 FoundEntity = Literal[
     "actor",
     "node",
@@ -23,9 +23,10 @@ FoundKind = Literal["function", "task", FoundEntity, "log_file", "metric"]
 
 
 class FoundItem(TypedDict):
-    """A hit. ``id``: its ID, or its name if it is a function, a log file or a metric.
+    """A hit. ``id``: its ID, or its name in the case of a function, a log file or a metric.
 
-    ``detail``: distinguishes it from others of the same name: class, address, entrypoint, help text.
+    ``detail``: what distinguishes it from others of the same name, such as a class, an address, or a help
+    text.
     """
 
     id: str
@@ -45,7 +46,7 @@ class FoundGroup(TypedDict):
 
 
 class FindAnswer(TypedDict):
-    """Hits by kind, without kinds that have none."""
+    """Hits by kind. Kinds without hits are left out."""
 
     session: str
     groups: list[FoundGroup]

@@ -12,7 +12,7 @@ from rayscope.storage.sql.execution import CREATED, NOT_DRIVER, TASK_ID, functio
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Row, like, rows_of
 
-#: The kinds in their order, and for each the columns of its name and of its description.
+#: The kinds in the order of the answer. For each kind: the columns of its name, and those of its description.
 _ENTITIES: dict[FoundEntity, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "actor": (("name", "class_name"), ("class_name",)),
     "node": (("node_name", "hostname", "node_ip"), ("node_ip",)),
@@ -36,7 +36,7 @@ def hit(
     attempt: int | None = None,
     node_id: str | None = None,
 ) -> FoundItem:
-    """A hit, whose fields are None unless they apply to its kind."""
+    """A hit. Fields that do not apply to its kind are None."""
     return {
         "id": id,
         "name": name,
@@ -57,7 +57,9 @@ def find_in_record(file: SessionFile, text: str, limit: int) -> list[FoundGroup]
 
 
 def _functions(file: SessionFile, text: str, limit: int) -> FoundGroup:
-    """Functions: those whose name begins with the text first, then those with the most attempts."""
+    """Matching functions. Those whose name begins with the text come first, then those with the most
+    attempts.
+    """
     with file.reader() as reader:
         rows = rows_of(
             reader.execute(
@@ -72,7 +74,7 @@ def _functions(file: SessionFile, text: str, limit: int) -> FoundGroup:
 
 
 def _attempts(file: SessionFile, text: str, limit: int) -> FoundGroup:
-    """Attempts of tasks: failed ones first, then the newest."""
+    """Matching attempts of tasks: failed ones first, then the newest."""
     where = attempt_filters(TaskFilters(q=text))
     with file.reader() as reader:
         rows = rows_of(
@@ -97,7 +99,7 @@ def _attempts(file: SessionFile, text: str, limit: int) -> FoundGroup:
 
 
 def _entities(file: SessionFile, kind: FoundEntity, text: str, limit: int) -> FoundGroup:
-    """Actors, nodes and other entities, newest first, without Ray's own, as in their lists."""
+    """Matching actors, nodes or other entities, newest first. As in their lists, Ray's own are left out."""
     names, details = _ENTITIES[kind]
     page = list_entities(file, kind, EntityFilters(q=text), limit=limit)
     items = []

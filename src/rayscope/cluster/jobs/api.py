@@ -1,4 +1,4 @@
-"""Routes for jobs: their progress, and actions of the operator by Ray's job API."""
+"""Routes for jobs: their progress, and the operator's actions through Ray's job API."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ router = Router()
 
 @router.get("/api/v1/jobs/{job_id}/progress")
 def job_progress(records: CurrentRecords, job_id: str, session: Session = None) -> Json[schemas.Progress]:
-    """All attempts of a job by state, and by function: the top 100, and the total of the rest."""
+    """All attempts of a job by state, and by function: the 100 with the most attempts, and the total of the
+    rest.
+    """
     return answer(progress_of(records, records.resolve(session), "job", job_id))
 
 
@@ -74,7 +76,9 @@ async def upload_folder(
     request: Request,
     session: Session = None,
 ) -> Json[schemas.FolderAnswer]:
-    """Send a folder (a ZIP, up to 100 MiB) to a live session's cluster; its URI is for `working_dir`."""
+    """Send a folder (a ZIP of up to 100 MiB) to a live session's cluster. Use the returned URI as
+    `working_dir`.
+    """
     api, _ = clusters.job_api(records.resolve(session))
     try:
         async with bodies.read(request) as package:
@@ -104,7 +108,7 @@ def stop(
 def delete(
     records: CurrentRecords, clusters: CurrentClusters, job_id: str, session: Session = None
 ) -> Json[schemas.Deleted]:
-    """Delete a submitted job that has ended from Ray. Rayscope's record is kept."""
+    """Delete a submitted job from Ray after it has ended. Rayscope's record is kept."""
     return answer({"deleted": _run_job_action(records, clusters, session, job_id, JobApi.delete)})
 
 
@@ -115,7 +119,9 @@ def _run_job_action(
     job_id: str,
     action: Callable[[JobApi, str], bool],
 ) -> bool:
-    """Run an action on a recorded job. Ray is not asked about other jobs."""
+    """Run an action on a submitted job. Raises NotFound or BadQuery for other jobs, before any request to
+    Ray.
+    """
     chosen = records.resolve(session)
     api, changed = clusters.job_api(chosen)
     job = records.read(chosen, lambda file: entities.get_entity(file, "job", job_id))

@@ -14,17 +14,17 @@ _MAX_UNPACKED = 500 << 20
 #: Maximum number of files in a folder.
 _MAX_FILES = 20_000
 _LINK = 0o120000
-#: Signature of the end-of-directory record, which a comment may follow.
+#: Signature of a ZIP's end-of-directory record, which may be followed by a comment.
 _END = b"PK\x05\x06"
 _END_BYTES = 22
 _MAX_COMMENT_BYTES = 1 << 16
-#: Signature of the ZIP64 locator before it, in files beyond 4 GiB or 65,535 entries.
+#: Signature of the ZIP64 locator, which precedes the end record in files beyond 4 GiB or 65,535 entries.
 _END_64 = b"PK\x06\x07"
 _END_64_BYTES = 20
-#: Signature of an entry of the directory.
+#: Signature of an entry of a ZIP's directory.
 _ENTRY = b"PK\x01\x02"
 _ENTRY_BYTES = 46
-#: Exceptions of Python's zipfile for files that are damaged or use unsupported features.
+#: Exceptions that Python's zipfile raises for files that are damaged or use unsupported features.
 _DAMAGED = (
     zipfile.BadZipFile,
     NotImplementedError,
@@ -38,7 +38,8 @@ _DAMAGED = (
 
 def check_folder(package: bytes) -> None:
     """Raise BadQuery unless this is a ZIP of plain files below one folder."""
-    # Checked before zipfile creates objects for the entries: 40 MB of directory can hold a million.
+    # Check this before zipfile creates an object for each entry: a directory of 40 MB can hold a million
+    # entries.
     if _has_too_many(package):
         raise _too_large()
     try:
@@ -59,7 +60,7 @@ def check_folder(package: bytes) -> None:
 
 
 def _has_too_many(package: bytes) -> bool:
-    """Whether a ZIP has more than the allowed number of entries. Stops reading at the limit."""
+    """Whether a ZIP has more entries than allowed. Stops reading at the limit."""
     if package[-_END_BYTES:].startswith(_END) and package.endswith(b"\0\0"):
         end = len(package) - _END_BYTES
     else:

@@ -13,10 +13,10 @@ from rayscope.storage.sql import entities
 def progress_of(
     records: SessionReader, session: str, of: Literal["job", "actor"], entity_id: str
 ) -> schemas.Progress:
-    """``id``, ``attempts``, ``states``, ``stopped_by_libraries`` (part of the failed ones), the 100
-    ``functions`` with the most attempts, and the sums of the ``rest``.
+    """The progress of a job or an actor: ``id``, ``attempts``, ``states``, ``stopped_by_libraries`` (included
+    in the failed ones), the 100 ``functions`` with the most attempts, and the sums of the ``rest``.
 
-    A submission has the attempts of all its drivers. Raises NotFound if it is not recorded.
+    A submission has the attempts of all its drivers. Raises NotFound if the job or actor is not recorded.
     """
     owner, ids = _owner(records, session, of, entity_id)
     functions, rest = records.read_cached(
@@ -41,7 +41,7 @@ def progress_of(
 def _owner(
     records: SessionReader, session: str, of: Literal["job", "actor"], entity_id: str
 ) -> tuple[str, list[str]]:
-    """The ID of a job or actor, and the IDs that its attempts refer to."""
+    """The ID of a job or actor, and the IDs by which attempts refer to it."""
     try:
         known = records.read(session, lambda file: entities.get_entity(file, of, entity_id))
     except NotFound:

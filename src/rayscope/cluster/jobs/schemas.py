@@ -11,9 +11,10 @@ from rayscope.api.schemas import Body
 
 
 class FunctionProgress(TypedDict):
-    """A function of a job: its attempts by state, and the sums of their times (ns).
+    """A function of a job or actor: its attempts by state, and the sums of their times (ns).
 
-    ``stopped_by_libraries``: failed attempts that a library stopped on purpose, which are not failures.
+    ``stopped_by_libraries``: the number of failed attempts that a library stopped on purpose. They are not
+    failures.
     """
 
     func_name: str | None
@@ -66,7 +67,7 @@ class Submitted(TypedDict):
 
 
 class FolderAnswer(TypedDict):
-    """The URI by which the cluster's nodes find the folder."""
+    """The URI at which the cluster's nodes find the folder."""
 
     uri: str
 

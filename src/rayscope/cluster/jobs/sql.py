@@ -30,13 +30,13 @@ def tasks_by_job(file: SessionFile) -> dict[str, dict[str, int]]:
 
 
 def stopped_by_job(file: SessionFile) -> dict[str | None, int]:
-    """By job ID, the number of failed attempts of libraries' internals that were stopped on purpose."""
+    """The number of failed attempts of libraries' internals that were stopped on purpose, by job ID."""
     with file.reader() as reader:
         return stopped_by(reader, "job_id", Where([NOT_DRIVER], []))
 
 
 def drivers_of(file: SessionFile, submission_id: str) -> list[str]:
-    """The jobs of the drivers that a submission started, in the order of their start."""
+    """The IDs of the jobs of the drivers that a submission started, in order of their start."""
     with file.reader() as reader:
         rows = reader.execute(
             "SELECT id FROM job_rows WHERE submission_id = ? AND alias_of IS NULL ORDER BY start_ns, id",
@@ -48,12 +48,13 @@ def drivers_of(file: SessionFile, submission_id: str) -> list[str]:
 def functions_of(
     file: SessionFile, of: Literal["job", "actor"], ids: Sequence[str], last_ns: int
 ) -> tuple[list[schemas.FunctionProgress], schemas.RestProgress]:
-    """The functions of these jobs or this actor, most attempts first; and the sums of the rest.
+    """The functions of these jobs or this actor with the most attempts, and the sums of the rest.
 
     Each function has ``func_name``, ``type``, ``attempts``, ``states`` (state -> attempts), and the sums of
-    the times (ns) in docs/reference/glossary.md. ``stopped_by_libraries``: failed attempts that a library
-    stopped on purpose. The rest has ``functions``, ``attempts``, ``states`` and ``stopped_by_libraries`` of
-    all functions beyond the first 100. ``last_ns``: the end that is assumed for running attempts.
+    the times (ns) that docs/reference/glossary.md defines. ``stopped_by_libraries``: the number of failed
+    attempts that a library stopped on purpose. The rest has ``functions``, ``attempts``, ``states`` and
+    ``stopped_by_libraries`` of all functions beyond the first 100. ``last_ns``: the end that is assumed for
+    running attempts.
     """
     sums = ", ".join(f"{total(name)} AS {name}_ns" for name in ("duration", "waiting", "total"))
     with file.reader() as reader:

@@ -59,7 +59,9 @@ def logs(
     hide_empty: bool = False,
     limit: Annotated[int, Query(ge=1, le=_MAX_FILES)] = _MAX_FILES,
 ) -> Json[schemas.LogFilesAnswer]:
-    """The nodes and their log files, users' and newest first: of one node, a few, or matching ones."""
+    """The nodes, and the log files of one node, of all nodes if there are few, or those that match. Files of
+    users come first, then the newest.
+    """
     chosen = records.resolve(session)
     kinds = _kinds(kind)
     nodes, found = list_files(records, logs, chosen, node_id, every=bool(q or kind))
@@ -194,7 +196,7 @@ def search(
     until_ns: Nanoseconds = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> Json[schemas.LogSearchAnswer]:
-    """Lines of all files that contain a text, or match a regular expression (RE2); user files first."""
+    """Lines of all files that contain a search text or match a regular expression (RE2), user files first."""
     chosen = records.resolve(session)
     sought = Sought(Matcher(q, regex=regex, case=case), limit, level, since_ns, until_ns)
     kinds = _kinds(kind)
@@ -224,7 +226,7 @@ def search(
 def download(
     records: CurrentRecords, logs: CurrentLogs, node_id: NodeId, name: FileName, session: Session = None
 ) -> Response:
-    """A whole file, as far as it is available. A line marks each gap and the number of missing bytes."""
+    """A whole file, as far as it is available. A line marks each gap and has the number of missing bytes."""
     chosen = records.resolve(session)
     source = _source(records, logs, chosen, node_id, name)
     return StreamingResponse(
@@ -248,7 +250,7 @@ def _printed(line: schemas.MatchingLine) -> sql.PrintedLine:
 
 
 def _source(records: SessionReader, logs: Logs, session: str, node_id: str, name: str) -> Source:
-    """A file of a node, given by its ID or the beginning of it. Raises NotFound and BadQuery."""
+    """A file of the node with this ID, or whose ID begins with this. Raises NotFound or BadQuery."""
     node_id = records.read(session, lambda file: find_id(file, "node", node_id), flush=False)
     return logs.source(session, node_id, name)
 

@@ -1,7 +1,7 @@
 """Copies the log files of live clusters, so that they remain available when a node or the cluster has ended.
 
-The load is limited: only new bytes are read, quiet files less and less often, with a few calls per second to
-a node, and nothing while the disk is nearly full.
+The load is limited: only new bytes are read, quiet files are read less and less often, a node gets only a few
+calls per second, and nothing is copied while the disk is nearly full.
 """
 
 from __future__ import annotations
@@ -35,39 +35,41 @@ _TURN_S = 1.0
 _MAX_TURN_S = 3.0
 #: The pause between two lists of a node's files, in seconds.
 _LIST_S = 4.0
-#: Lists per second, over all nodes.
+#: Maximum number of lists read per second, over all nodes.
 _LISTS_PER_S = 25.0
-#: Maximum number of files listed per second and node.
+#: Maximum number of files that a node lists per second, on average.
 _FILES_PER_S = 500
 #: How long a list of living nodes is valid, in seconds.
 _NODES_S = 3.0
-#: How long to wait until the node of a worker is recorded, in seconds.
+#: How long the file of a worker waits until the worker's node is recorded, in seconds.
 _HOME_S = 10.0
-#: The pause before a file that had new lines is read again, s. It doubles each time that nothing is new.
+#: The pause before a file that had new lines is read again, s. It doubles each time that there is nothing
+#: new.
 _SOON_S = 2.0
-#: The maximum pause before a file of users is read again, in seconds.
+#: The maximum pause before a file of user code is read again, in seconds.
 _LATE_S = 30.0
-#: The maximum pause before a file of Ray's own is read again, in seconds.
+#: The maximum pause before one of Ray's own files is read again, in seconds.
 _OWN_LATE_S = 60.0
-#: Number of files of a node that are read per round.
+#: Maximum number of files of a node that are read per round.
 _FILES_PER_TURN = 8
-#: Number of bytes per read.
+#: Maximum number of bytes per read.
 _BYTES_PER_READ = 2 << 20
-#: If a file is further behind than this, bytes, the older bytes are skipped and the gap is recorded.
+#: If the copy of a file is more than this many bytes behind, the older bytes are skipped and the gap is
+#: recorded.
 _FAR_BEHIND = 32 << 20
-#: Number of bytes read from the end of such a file.
+#: Number of bytes that are copied from the end of a file if older ones are skipped.
 _AGAIN_FROM = 4 << 20
 #: Number of bytes at the beginning of a file by which it is recognized after a rotation.
 _HEAD_BYTES = 4096
 #: After this many reads without new lines, a file is checked for truncation.
 _CHECK_EVERY_READS = 5
-#: The share of a core that following files may take.
+#: The maximum share of a CPU core that copying may use.
 LOAD = 0.05
-#: CPU time that may be used at once after a quiet time, in seconds.
+#: CPU time that may be used at once after a quiet period, in seconds.
 _AT_ONCE_S = 1.0
 #: How often the pauses are adjusted, in seconds.
 _ADJUST_S = 5.0
-#: Pauses are multiplied by up to this factor to bound the load.
+#: Pauses are multiplied by up to this factor to limit the load.
 _MAX_SLOWDOWN = 60.0
 
 
@@ -78,9 +80,9 @@ class _File:
     due: float = 0.0
     pause_s: float = _SOON_S
     quiet: int = 0
-    #: The last read returned something.
+    #: Whether the last read returned something.
     said: bool = False
-    #: The node of its worker is not known yet.
+    #: Whether the file waits until the node of its worker is known.
     waits: bool = False
 
 
@@ -88,10 +90,10 @@ class _File:
 class _Node:
     files: dict[str, _File] = field(default_factory=dict)
     list_due: float = 0.0
-    #: When to read the list of files, or a file, next.
+    #: When the list of files, or a file, is to be read next (monotonic, s).
     due: float = 0.0
     failed: int = 0
-    #: A read has been requested and starts as soon as a reader is free.
+    #: Whether a read has been requested. It starts as soon as a reader is free.
     waits: bool = False
     busy: threading.Lock = field(default_factory=threading.Lock)
 
@@ -102,7 +104,9 @@ def _original(name: str) -> str | None:
 
 
 def _with_originals(files: dict[str, _File], names: list[str]) -> list[str]:
-    """``names`` with the original of each rotated file before it: only that shows a new rotation."""
+    """Return ``names`` with the original file inserted before each rotated one. Only the original shows a new
+    rotation.
+    """
     ordered: dict[str, None] = {}
     for name in names:
         base = _original(name)
@@ -135,11 +139,11 @@ class LogArchiver:
 
     @property
     def mode(self) -> schemas.LogKeeping:
-        """The copied files: ``workers``, ``all`` or ``none``."""
+        """Which files are copied: ``workers``, ``all`` or ``none``."""
         return self._settings.keep_logs
 
     def start(self) -> None:
-        """Start the thread, unless nothing is to be copied."""
+        """Start the thread, unless there is nothing to copy."""
         if self.mode != "none":
             self._task.start()
 
@@ -149,7 +153,7 @@ class LogArchiver:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def archive_now(self, session: str, timeout_s: float) -> None:
-        """Copy what is new in a cluster's files. Call this before the cluster is stopped."""
+        """Copy everything new in a cluster's files. Call this before the cluster is stopped."""
         if self.mode == "none" or self._task.is_stopping or self.is_short_of_disk():
             return
         end = time.monotonic() + timeout_s
@@ -203,14 +207,16 @@ class LogArchiver:
             self._filled = now
 
     def _pay(self, began: float) -> None:
-        """Charge the CPU time that this thread has used since ``began`` (its own CPU time, s)."""
+        """Charge the CPU time that this thread has used since ``began`` (the thread's CPU time at that point,
+        s).
+        """
         with self._counting:
             used_s = time.thread_time() - began
             self._cpu_s += used_s
             self._purse -= used_s
 
     def _adjust_pauses(self) -> None:
-        """Adjust the pauses so that the work stays within its share."""
+        """Adjust the pauses so that copying stays within its share of a CPU core."""
         now = time.monotonic()
         if now - self._adjusted < _ADJUST_S:
             return
@@ -318,7 +324,7 @@ class LogArchiver:
         return len(names)
 
     def _follow(self, key: tuple[str, str], name: str, files: dict[str, _File], far: int) -> None:
-        """Read a file's next bytes. If more than ``far`` bytes would be left, skip to the last ones."""
+        """Read a file's next bytes. If more than ``far`` bytes are left, skip to the last ones."""
         session, node_id = key
         file = files.setdefault(name, _File(read_name(name).kind in USER_KINDS))
         agent = self._logs.agent(session, node_id)
@@ -327,7 +333,7 @@ class LogArchiver:
             if head and agent.read(name, 0, len(head)) != head:
                 self._restart_file(key, name, files)
                 file = files[name]
-            # Asking for the size costs a tenth as much as reading, and most files have nothing new.
+            # Requesting the size costs a tenth as much as reading, and most files have nothing new.
             reported = None if file.said else agent.reported_size(name)
             if reported is None or reported > file.offset:
                 data = agent.read(name, file.offset, file.offset + _BYTES_PER_READ)

@@ -1,7 +1,8 @@
 """Finds the time zone of timestamps in logs that lack one.
 
 Workers and nodes may be in another time zone than the server, and logs do not name theirs. But a file's lines
-were written while its process lived, which the record knows in UTC. That leaves few time zones, usually one.
+were written while its process lived, and that period is recorded in UTC. Few time zones fit it, usually only
+one.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import NamedTuple
 
-#: Converts a time without a time zone to seconds since the epoch; None if that is impossible.
+#: Converts a time without a time zone to seconds since the epoch, or to None if that is impossible.
 Clock = Callable[[datetime], float | None]
 
 #: The offsets of all time zones are multiples of this, in seconds.
 _STEP_S = 900
-#: The time zone furthest to the west, in seconds.
+#: The offset of the westernmost time zone, in seconds.
 _MIN_OFFSET_S = -12 * 3600
-#: The time zone furthest to the east, in seconds.
+#: The offset of the easternmost time zone, in seconds.
 _MAX_OFFSET_S = 14 * 3600
 #: Tolerance for differences between clocks, and for lines written before Ray knows the process, in seconds.
 _TOLERANCE_S = 60.0
@@ -31,7 +32,7 @@ def unknown_clock(_: datetime) -> None:
 
 
 class Life(NamedTuple):
-    """When a process began and ended, s since the epoch."""
+    """When a process began and ended, in seconds since the epoch."""
 
     begin_s: float
     end_s: float
@@ -40,7 +41,7 @@ class Life(NamedTuple):
 def clock_of(moments: Sequence[datetime], life: Life) -> Clock:
     """The clock of the process that wrote ``moments`` (without time zones) during ``life``.
 
-    The server's clock if it fits or no time zone fits; an unknown clock if several others fit.
+    Returns the server's clock if it fits or if no time zone fits, and an unknown clock if several others fit.
     """
 
     def fits(clock: Clock) -> bool:

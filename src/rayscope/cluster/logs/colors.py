@@ -26,13 +26,13 @@ _SWITCHES = {
 }
 #: The steps of a channel in the palette's cube of 6 x 6 x 6 colors.
 _CUBE = (0, 95, 135, 175, 215, 255)
-#: Styled ranges of one line; further ones are dropped.
+#: Maximum number of styled ranges per line. Further ones are dropped.
 MAX_STRETCHES = 500
 
 
 @dataclass(frozen=True)
 class Style:
-    """The style of text. Colors are one of :data:`NAMES`, also as ``bright-red``, or ``#rrggbb``."""
+    """The style of text. A color is a name from :data:`NAMES`, one like ``bright-red``, or ``#rrggbb``."""
 
     color: str | None = None
     background: str | None = None
@@ -46,7 +46,7 @@ PLAIN = Style()
 
 
 class Stretch(NamedTuple):
-    """The style of a range of a text, from ``begin`` to ``end`` (excluded), in Unicode code points."""
+    """The style of a range of text, from ``begin`` to ``end`` (exclusive), in Unicode code points."""
 
     begin: int
     end: int
@@ -70,7 +70,7 @@ def split_styles(text: str) -> tuple[str, list[Stretch]]:
 
 
 def clip(stretches: Sequence[Stretch], length: int) -> list[Stretch]:
-    """The styled ranges of a text that was cut to ``length``."""
+    """The styled ranges of text that was cut to ``length``."""
     return [each._replace(end=min(each.end, length)) for each in stretches if each.begin < length]
 
 
@@ -106,7 +106,7 @@ def _named(number: int) -> str | None:
 
 
 def _palette(numbers: Iterator[int]) -> str | None:
-    """A color of 256 (``5;N``) or any color (``2;R;G;B``); None for other codes."""
+    """One of 256 colors (``5;N``) or any RGB color (``2;R;G;B``), None for other codes."""
     kind = next(numbers, 0)
     if kind == 2:
         channels = [next(numbers, 0) for _ in range(3)]

@@ -1,7 +1,7 @@
 """The log files of recorded clusters: from the agents of living nodes, and from copies.
 
 Bytes that were copied already are not fetched again. A file exists if its node's agent lists it or a copy is
-kept; all others are not found.
+kept. Other files are not found.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _NODE = re.compile(r"[0-9a-f]{1,64}")
 _LIST_S = 3.0
 #: How long a file's size is valid, in seconds.
 _SIZE_S = 1.0
-#: How long a node that did not answer is not asked again, s. Otherwise each of its files would wait for it.
+#: How long no requests are sent to a node that did not answer, s. Otherwise each of its files would wait for
+#: it.
 _RETRY_S = 5.0
 #: Maximum number of stores that stay open; the least recently used one is closed.
 _MAX_STORES = 64
@@ -44,16 +45,17 @@ _BYTES_PER_CALL = 4 << 20
 #: Number of bytes at each end of a file that are searched for times.
 _PROBE_BYTES = 16 << 10
 _AGENTS = 4096
-#: Maximum number of nodes that are asked for their files per answer.
+#: Maximum number of nodes whose files are requested for one answer.
 _MAX_NODES_ASKED = 64
-#: How long an answer waits for these nodes, in seconds.
+#: How long an answer waits for nodes to list their files, in seconds.
 _ASK_S = 4.0
 
 
 class Source:
     """A log file: its copy, and the rest from its node if that is alive.
 
-    ``size``: the known size, bytes. ``live``: whether more may come. ``problem``: why its node was not asked.
+    ``size``: the known size, bytes. ``live``: whether more may come. ``problem``: why its node cannot be
+    read.
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class Source:
         self._clock: Clock | None = None
 
     def clock(self, moment: datetime) -> float | None:
-        """Convert a time in this file without a time zone to seconds since the epoch; None if impossible."""
+        """Convert a time without a time zone in this file to seconds since the epoch, None if impossible."""
         if self._clock is None:
             self._clock = self._find_clock()
         return self._clock(moment)
@@ -166,7 +168,7 @@ class Logs:
             self._stores.clear()
 
     def store(self, session: str, *, make: bool = False) -> LogStore | None:
-        """The copied logs of a session, None if there are none yet. Raises StoreError, NotFound."""
+        """The copied logs of a session, or None if there are none yet. Raises StoreError or NotFound."""
         path = self._catalog.local_file(session, FILE_NAME)
         with self._lock:
             known = self._stores.get(session)
@@ -183,7 +185,7 @@ class Logs:
             return made
 
     def agent(self, session: str, node_id: str) -> LogAgent:
-        """The connection to a node's agent. Raises AgentError, GcsError, and BadQuery while not connected."""
+        """The connection to a node's agent. Raises AgentError, GcsError, or BadQuery while not connected."""
         gcs = self._clusters.gcs_of(session)
         if gcs is None:
             live = self._records.is_live(session)
@@ -213,7 +215,7 @@ class Logs:
             agent.close()
 
     def names(self, session: str, node_id: str, max_age_s: float = _LIST_S) -> list[str]:
-        """The files that a node's agent lists. Raises AgentError, GcsError, BadQuery.
+        """The files that a node's agent lists. Raises AgentError, GcsError or BadQuery.
 
         Files of workers on other nodes are left out, because nodes on one machine may share the folder.
         """
@@ -239,7 +241,7 @@ class Logs:
         return names
 
     def homes(self, session: str, worker_ids: Iterable[str | None]) -> dict[str, str]:
-        """The nodes of known workers by worker ID. May include other workers."""
+        """The nodes of known workers by worker ID. The result may include workers that were not requested."""
         with self._lock:
             known = self._homes[session] = self._homes.pop(session, {})
             while len(self._homes) > _MAX_STORES:
@@ -256,7 +258,7 @@ class Logs:
     def size(
         self, session: str, node_id: str, name: str, at_least: int = 0, max_age_s: float = _SIZE_S
     ) -> int:
-        """The size of a live file, bytes. Raises AgentError, GcsError, BadQuery."""
+        """The size of a live file, bytes. Raises AgentError, GcsError or BadQuery."""
         key = (session, node_id, name)
         known = self._sizes.get(key)
         if known is not None and time.monotonic() - known[0] < max_age_s:
@@ -268,19 +270,19 @@ class Logs:
         return size
 
     def known_size(self, session: str, node_id: str, name: str) -> int | None:
-        """The last known size of a live file, None if unknown."""
+        """The last known size of a live file in bytes, or None if it is unknown."""
         known = self._sizes.get((session, node_id, name))
         return None if known is None else known[1]
 
     def source(self, session: str, node_id: str, name: str) -> Source:
-        """A file to read. Raises NotFound if neither its node lists it nor a copy is kept."""
+        """A file to read. Raises NotFound if its node does not list it and no copy is kept."""
         if not _NODE.fullmatch(node_id) or not is_name(name):
             raise NotFound("Not a valid log file name.", "GET /api/v1/logs lists the files of each node.")
         store = self.store(session)
         kept = store.file(node_id, name) if store else None
         about = read_name(name)
         life = functools.partial(self._life, session, about)
-        # not a file of the node
+        # The output of a program that `rayscope run` started is not a file of the node.
         if kept is not None and about.kind == "driver" and about.submission_id is None:
             grows = self._clusters.gcs_of(session) is not None
             return Source(node_id, name, kept, store, None, None, grows=grows, life=life)
@@ -288,7 +290,7 @@ class Logs:
         try:
             names = self.names(session, node_id)
             if name not in names and kept is None:
-                names = self.names(session, node_id, 0)  # the list may be a second old
+                names = self.names(session, node_id, 0)  # the list may be a few seconds old
             if name in names:
                 at_least = kept.seen if kept else 0
                 size = self.size(session, node_id, name, at_least)
@@ -320,7 +322,9 @@ class Logs:
         return Source(node_id, name, kept, store, None, problem, life=life)
 
     def _life(self, session: str, about: LogName) -> Life | None:
-        """When the worker of a file began and ended; None for other files, or if the start is unknown."""
+        """When the worker of a file began and ended. None for files without a worker, or if the start is
+        unknown.
+        """
         if about.worker_id is None:
             return None
         worker_id = about.worker_id
@@ -335,7 +339,7 @@ class Logs:
     def list_nodes(
         self, session: str, node_ids: Iterable[str]
     ) -> dict[str, tuple[list[str] | None, schemas.LogProblem | None]]:
-        """By node, the files listed by its agent, or why they are unknown. Recent lists are reused."""
+        """For each node, the files that its agent lists, or why they are unknown. Recent lists are reused."""
         nodes = list(node_ids)
         jobs = {node: self._pool.submit(self.names, session, node, 10.0) for node in nodes[:_MAX_NODES_ASKED]}
         wait(jobs.values(), _ASK_S)
@@ -358,7 +362,7 @@ class Logs:
         return found
 
     def look_up_sizes(self, session: str, files: Iterable[tuple[str, str]], for_s: float = 1.0) -> None:
-        """Ask for unknown sizes of files (node, name) until the time is up."""
+        """Request the unknown sizes of files (node, name), for at most ``for_s`` seconds."""
         end = time.monotonic() + for_s
 
         def ask(node_id: str, name: str) -> None:

@@ -2,7 +2,7 @@
 
 Supports Ray's C++ processes (``[2026-11-22 07:13:29,123 I 12 34] ...``), Ray's Python processes (``2026-11-22
 07:13:29,123\tINFO file.py:1 -- ...``), Ray's JSON logs, standard logging, loguru, glog, and ISO times. A line
-without a time or level, such as one of a traceback, inherits that of the line that it continues.
+without a time or level, such as one of a traceback, inherits them from the line that it continues.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from rayscope.cluster.logs import schemas
 from rayscope.cluster.logs.clocks import Clock, local_clock
 from rayscope.cluster.logs.colors import Stretch, clip, split_styles
 
-#: Maximum number of characters of a line's text; ``Line.is_cut`` is set if it was longer.
+#: Maximum number of characters of a line's text. If a line is longer, ``Line.is_cut`` is set.
 MAX_LETTERS = 4_000
-#: Maximum number of states of a progress bar, from its end, that are searched for one that is not blank.
+#: How many of a progress bar's last states are searched for one that is not blank.
 _MAX_STATES = 50
-#: In ascending order of severity.
+#: The levels in ascending order of severity.
 LEVELS: tuple[schemas.LogLevel, ...] = get_args(schemas.LogLevel)
 #: Number of characters at the beginning of a line that are searched for its time and level.
 _HEAD = 200
@@ -49,18 +49,18 @@ _RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit)
 #: The beginnings of Ray's own marks, which say whose output follows.
 MARKS = ":(?:job_id|actor_name|task_name|actor_id|task_id):"
 _MARK = re.compile(MARKS)
-#: A time further in the future than this, s, is not the time of its line.
+#: A time that is further in the future than this, s, does not count as the time of its line.
 _AHEAD_S = 60.0
 _CONTINUES = ("Traceback (most recent call last)", "During handling of", "The above exception")
 
 
 class Line(NamedTuple):
-    """A line without its end.
+    """A line without its line break.
 
-    ``offset``, ``length``: its bytes in the file, including the end. ``time_ns``, ``level``: its own, or
-    None. ``at_ns``, ``counts_as``: the same, inherited from the continued line if necessary. ``is_mark``:
-    Ray's own mark that says whose output follows (``:task_name:f``). ``is_whole``: it has an end. ``is_cut``:
-    the text is incomplete. ``styles``: styled ranges of the text.
+    ``offset``, ``length``: its bytes in the file, including the line break. ``time_ns``, ``level``: its own,
+    or None. ``at_ns``, ``counts_as``: the same, inherited from the continued line if necessary. ``is_mark``:
+    Ray's own mark that says whose output follows (``:task_name:f``). ``is_whole``: it ends with a line break.
+    ``is_cut``: the text is incomplete. ``styles``: styled ranges of the text.
     """
 
     offset: int
@@ -88,7 +88,7 @@ START = Context()
 
 
 def split_lines(data: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
-    """(offset, bytes with the end) of each line of ``data``, which begins at ``offset`` of the file."""
+    """(offset, bytes with the line break) of each line of ``data``, which is at ``offset`` of the file."""
     begin = 0
     while begin < len(data):
         end = data.find(b"\n", begin) + 1 or len(data)
@@ -99,7 +99,7 @@ def split_lines(data: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
 def read_lines(
     pieces: Iterable[tuple[int, bytes]], context: Context = START, clock: Clock = local_clock
 ) -> Iterator[Line]:
-    """The lines of ``split_lines``, with times and levels. ``clock``: for times without a time zone."""
+    """The lines of ``split_lines``, with times and levels. ``clock`` converts times without a time zone."""
     at_ns, known = context
     for offset, raw in pieces:
         text, is_cut, styles = plain_text(raw)
@@ -116,7 +116,8 @@ def read_lines(
 
 
 def plain_text(raw: bytes) -> tuple[str, bool, Sequence[Stretch]]:
-    """A line as a terminal shows it, without colors, whether it was cut, and the styled ranges.
+    """The text of a line as a terminal shows it but without colors, whether it was cut, and its styled
+    ranges.
 
     For a progress bar, this is its last state that is not blank.
     """
@@ -140,7 +141,7 @@ def _decode(raw: bytes) -> tuple[str, bool, Sequence[Stretch]]:
 
 
 def read_head(text: str, clock: Clock = local_clock) -> tuple[int | None, schemas.LogLevel | None]:
-    """The time (ns since the epoch) and the level in a line, None if missing."""
+    """The time (ns since the epoch) and the level in a line. Either is None if it is missing."""
     head = text[:_HEAD]
     if head.startswith("{"):
         return _read_json(text, clock)

@@ -12,14 +12,14 @@ from rayscope.storage.log_archive import KeptFile, LogStore
 from rayscope.storage.sql.entities import find_id
 from rayscope.storage.sql.pages import Row, fields_of
 
-#: Up to this many nodes, all files are listed without an explicit request.
+#: If there are at most this many nodes, the files of all are listed even if no node was requested.
 _MAX_NODES_UNASKED = 8
 
 
 class ListedFile(NamedTuple):
-    """A file: the fields of its name, its copy, and whether its node lists it now.
+    """A file: the parts of its name, its copy, and whether its node lists it now.
 
-    ``is_empty``: nothing was printed into it; False if unknown.
+    ``is_empty``: whether nothing was printed into it. False if that is unknown.
     """
 
     node_id: str
@@ -31,15 +31,16 @@ class ListedFile(NamedTuple):
 
     @property
     def order(self) -> tuple[bool, int, str]:
-        """Sorts the output of users' code first, then the most recently written files."""
+        """A sort key: the output of users' code first, then the most recently written files."""
         return self.about.kind not in USER_KINDS, -self.kept.last_ns if self.kept else 0, self.name
 
 
 def list_files(
     records: SessionReader, logs: Logs, session: str, node_id: str | None, *, every: bool
 ) -> tuple[list[schemas.LogNode], list[ListedFile]]:
-    """All nodes, and the files of the requested one (its ID or the beginning of it), of ``every`` one, or of
-    all if there are few. Raises BadQuery for an ambiguous ID.
+    """All nodes, and the log files of the requested one (``node_id``: its ID or the beginning of it). Without
+    a ``node_id``, the files of all nodes, but only if ``every`` is set or there are few nodes. Raises
+    BadQuery for an ambiguous ID.
     """
     if node_id is not None:
         asked_id = node_id

@@ -8,20 +8,20 @@ from rayscope.cluster.logs.lines import MARKS
 from rayscope.storage.log_archive import KeptFile, LogStore
 
 _ONLY_MARKS = re.compile(rf"(?:{MARKS}[^\n]*(?:\n|$))*".encode())
-#: Longer files are not searched, bytes.
+#: Files longer than this, in bytes, are not searched.
 _MAX_BYTES = 64 << 10
 #: Maximum number of files in the cache.
 _MAX_KNOWN = 20_000
 
 
 class Marks:
-    """Caches the result for each file until the file changes. Thread-safe."""
+    """Caches whether a file contains only marks, until the file changes. Thread-safe."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], tuple[int, bool]] = {}
 
     def fill(self, session: str, store: LogStore, file: KeptFile) -> bool:
-        """Whether a file contains nothing but marks; False if it is incomplete or long."""
+        """Whether a file contains nothing but marks. False if its copy is incomplete or too long."""
         if file.kept < file.seen or file.seen > _MAX_BYTES:
             return False
         key = (session, file.node_id, file.name)

@@ -24,7 +24,9 @@ _MAX_WORKERS = 20
 
 
 class Part(NamedTuple):
-    """A range of a file from ``begin`` up to ``end`` (None: the end of the file), bytes."""
+    """A range of a file from ``begin`` up to ``end``, in bytes. If ``end`` is None, it is the end of the
+    file.
+    """
 
     node_id: str
     name: str
@@ -42,7 +44,7 @@ class Owned(NamedTuple):
 
 
 class Owners:
-    """Finds the files of one session. Raises NotFound and BadQuery for invalid requests."""
+    """Finds the files of one session's entities. Raises NotFound or BadQuery for invalid requests."""
 
     def __init__(self, records: SessionReader, logs: Logs, session: str) -> None:
         self._records = records
@@ -51,7 +53,7 @@ class Owners:
         self._names: dict[str, list[str]] = {}
 
     def task(self, task_id: str, attempt: int | None) -> Owned:
-        """The lines of an attempt (None: the last one), by the offsets that Ray recorded."""
+        """The lines of an attempt, or of the last attempt if None, by the offsets that Ray recorded."""
         last_ns = self._records.last_ns(self._session)
         task = self._records.read(
             self._session, lambda file: tasks_sql.get_task(file, task_id, last_ns=last_ns)
@@ -76,7 +78,7 @@ class Owners:
                 if end is not None:
                     end = None if end <= 0 and row["end_ns"] is None else max(end, begin)
                 parts.append(Part(node, name, stream, max(0, begin), end))
-        if is_rotated:  # the offsets refer to a file that was renamed since
+        if is_rotated:  # the offsets refer to a file that has been renamed since
             return self._of_workers([(worker, node)])._replace(notes=["rotated"])
         if parts:
             return Owned(parts, [])
@@ -126,8 +128,8 @@ class Owners:
             if row["submission_id"]:
                 names.setdefault(f"job-driver-{row['submission_id']}.log", []).append(row["driver_node_id"])
         for name, node_ids in names.items():
-            # While the node is unknown, try some: nodes on one machine may share the folder, so that each has
-            # the file.
+            # While the node is unknown, try some nodes: those on one machine may share the folder, so that
+            # each of them has the file.
             nodes = [node for node in node_ids if node] or [each["node_id"] for each in self._nodes()[:10]]
             parts += [Part(node, name, "driver") for node in nodes if name in self._of(node)][:1]
         if not parts:
@@ -144,7 +146,7 @@ class Owners:
                 parsed = read_name(name)
                 if parsed.worker_id == worker and parsed.kind.startswith("worker_"):
                     parts.append(Part(node, name, parsed.kind.removeprefix("worker_")))
-        parts.sort(key=lambda part: part.stream == "err")  # stable: output first
+        parts.sort(key=lambda part: part.stream == "err")  # stdout first; the sort is stable
         notes = [] if parts or not workers else ["gone"]
         return Owned(parts, notes, max(0, len(workers) - _MAX_WORKERS))
 
@@ -153,7 +155,7 @@ class Owners:
         return rows
 
     def _of(self, node_id: str) -> Iterable[str]:
-        """The files of a node: listed ones and copies."""
+        """The files of a node: those that it lists, and copies."""
         known = self._names.get(node_id)
         if known is None:
             names: set[str] = set()

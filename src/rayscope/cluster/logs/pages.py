@@ -30,8 +30,8 @@ MAX_PATTERN = 300
 
 
 class Matcher:
-    """Finds lines that contain a text or match a regular expression (RE2, so that the time is linear in the
-    size).
+    """Finds lines that contain a search text or match a regular expression (RE2, so that the time is linear
+    in the size of the lines).
 
     Raises BadQuery for an invalid expression.
     """
@@ -50,7 +50,7 @@ class Matcher:
         return self._needle is None or b"\x1b" in data or self._needle in data.lower()
 
     def matches(self, texts: list[str]) -> list[bool]:
-        """Whether each text matches."""
+        """For each string, whether it matches."""
         find = pyarrow.compute.match_substring_regex if self._regex else pyarrow.compute.match_substring
         array = pyarrow.array(texts, pyarrow.string())
         try:
@@ -65,9 +65,10 @@ class Matcher:
 
 
 class PageFilters(NamedTuple):
-    """The filters of a page. ``begin``, ``end``: the existing range of the file, bytes.
+    """The filters of a page. ``begin``, ``end``: the range of the file that the page may cover, bytes.
 
-    ``level``: this level or more severe. ``since_ns``, ``until_ns``: limits for lines with a known time.
+    ``level``: only lines of this level or a more severe one. ``since_ns``, ``until_ns``: limits for lines
+    with a known time.
     """
 
     begin: int
@@ -80,7 +81,7 @@ class PageFilters(NamedTuple):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether lines are filtered."""
+        """Whether lines are filtered by their text or level."""
         return self.matcher is not None or self.level is not None
 
 
@@ -93,7 +94,7 @@ class Chunk(NamedTuple):
 
 
 def chunks(source: Source, begin: int, end: int) -> Iterator[Chunk]:
-    """The file from ``begin`` up to ``end``, split at ends of lines. Very long lines are split within."""
+    """The file from ``begin`` up to ``end``, split at line breaks. Very long lines are split, too."""
     carry = b""
     at = begin  # the next byte to read; ``carry`` comes before it
     while at < end:
@@ -254,14 +255,14 @@ def _since(source: Source, begin: int, filters: PageFilters) -> tuple[int, bool]
         return max(begin, seen) if seen is not None else begin, False
     first = _first_time(source, low, min(low + 4 * _PROBE, filters.end))
     is_past = low > begin or (first is not None and first < since)
-    # The probe may begin within a line. Skip to the next one.
+    # The offset may be within a line. Skip to the next line.
     for at, data in source.read(low, low + _PROBE) if low > begin else ():
         return at + data.find(b"\n") + 1, is_past
     return low, is_past
 
 
 def _first_time(source: Source, begin: int, end: int) -> int | None:
-    """The first time in the lines of these bytes, ns; None if there is none."""
+    """The first time in the lines of these bytes, ns, or None if there is none."""
     probe = source.read(begin, end)
     lines = (line for at, data in probe for line in read_lines(split_lines(data, at), clock=source.clock))
     return next((line.time_ns for line in lines if line.time_ns), None)

@@ -23,7 +23,7 @@ from rayscope.records.reader import SessionReader
 from rayscope.settings import Settings
 from rayscope.storage.sql.entities import place_of_driver
 
-#: Maximum number of characters of the process IDs of a program's drivers.
+#: Maximum number of characters in the list of the process IDs of a program's drivers.
 _MAX_PIDS = 20_000
 
 

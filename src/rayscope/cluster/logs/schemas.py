@@ -7,7 +7,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 LogLevel = Literal["debug", "info", "warning", "error", "critical"]
-#: The logs that are copied: of workers and jobs, all, or none.
+#: Which logs are copied: those of workers and jobs, all, or none.
 LogKeeping = Literal["workers", "all", "none"]
 
 
@@ -20,7 +20,7 @@ class LogProblem(TypedDict):
 
 
 class LogNode(TypedDict):
-    """A node. ``files``: the number of its known log files, None if it was not asked."""
+    """A node. ``files``: the number of its known log files, None if they were not requested."""
 
     node_id: str
     state: str | None
@@ -32,7 +32,7 @@ class LogNode(TypedDict):
 
 
 class LogWriter(TypedDict):
-    """The writer of a file: an actor, a worker (``functions``: the first ones that it ran), or a driver."""
+    """The writer of a file: an actor, a worker (with the first ``functions`` that it ran), or a driver."""
 
     worker_id: str | None
     job_id: str | None
@@ -47,9 +47,10 @@ class LogWriter(TypedDict):
 
 
 class LogFile(LogWriter):
-    """A log file. ``live``: its node lists it now. ``kept``: copied bytes. ``size``: bytes.
+    """A log file. ``live``: whether its node lists it now. ``kept``: the number of copied bytes. ``size``: in
+    bytes.
 
-    ``is_empty``: nothing was printed into it, as far as known; it may contain Ray's own marks.
+    ``is_empty``: whether, as far as is known, nothing was printed into it. It may contain Ray's own marks.
     """
 
     node_id: str
@@ -63,7 +64,9 @@ class LogFile(LogWriter):
 
 
 class Keeping(TypedDict):
-    """The copied logs (``workers``, ``all``, ``none``), their bytes, and why copying is paused."""
+    """Which logs are copied (``workers``, ``all``, ``none``), the bytes of the copies, and why copying is
+    paused.
+    """
 
     mode: LogKeeping
     bytes: int
@@ -72,8 +75,8 @@ class Keeping(TypedDict):
 
 
 class LogFilesAnswer(TypedDict):
-    """Nodes and files. ``total``: matching files; ``left_out``: matching files that are not listed;
-    ``empty``: matching files into which nothing was printed.
+    """Nodes and files. ``total``: the number of matching files. ``left_out``: how many of them are not
+    listed. ``empty``: the number of matching files into which nothing was printed.
     """
 
     session: str
@@ -87,7 +90,8 @@ class LogFilesAnswer(TypedDict):
 
 
 class LogStyle(TypedDict):
-    """The style of a range of a line's text (Unicode code points; ``end`` excluded), as set by the program.
+    """The style of a range of a line's text (Unicode code points; ``end`` is exclusive), as set by the
+    program.
 
     ``color`` and ``background``: ``red``, ``bright-red`` and the like, or ``#rrggbb``.
     """
@@ -103,9 +107,11 @@ class LogStyle(TypedDict):
 
 
 class LogLine(TypedDict):
-    """A line. ``level``: its own or that of the continued line. ``is_mark``: Ray's own mark.
+    """A line. ``level``: its own, or that of the line that it continues. ``is_mark``: it is one of Ray's own
+    marks.
 
-    ``is_cut``: the text is incomplete. ``is_whole``: it has an end. ``styles``: colors of the terminal.
+    ``is_cut``: the text is incomplete. ``is_whole``: it ends with a line break. ``styles``: colors and the
+    like.
     """
 
     offset: int
@@ -127,7 +133,7 @@ class Stretch(TypedDict):
 
 
 class LogSource(TypedDict):
-    """The file of a page."""
+    """The file that a page comes from."""
 
     session: str
     node_id: str
@@ -168,7 +174,9 @@ class LogPart(LogWriter):
 
 
 class LogsOfAnswer(TypedDict):
-    """The ranges. ``notes``: codes of surprising facts. ``left_out``: workers that are not listed."""
+    """The ranges of files that belong to an entity. ``notes``: codes for anything unexpected about them.
+    ``left_out``: the number of workers that are not listed.
+    """
 
     session: str
     live: bool

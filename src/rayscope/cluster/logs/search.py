@@ -17,19 +17,19 @@ from rayscope.storage.slots import Slots
 
 #: The maximum duration of a search, in seconds.
 _SEARCH_S = 8.0
-#: The last bytes of a file that are searched.
+#: Number of bytes at the end of a file that are searched. Earlier ones are skipped.
 _FILE_BYTES = 32 << 20
-#: Number of bytes that are searched in all files.
+#: Maximum number of bytes that are searched in all files together.
 _ALL_BYTES = 512 << 20
-#: Number of files that are searched at a time.
+#: Number of files that are searched at the same time.
 _AT_ONCE = 4
-#: Concurrent searches.
+#: Maximum number of concurrent searches.
 _SEARCHES = 3
 _OF_A_FILE = 100
 
 
 class Sought(NamedTuple):
-    """The parameters of a search. Times in ns; if one is set, lines without a time are left out."""
+    """The parameters of a search. Times are in ns. If one is set, lines without a time are left out."""
 
     matcher: Matcher
     limit: int = 200
@@ -39,7 +39,7 @@ class Sought(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """Matching lines, and how much was searched. ``complete``: everything was."""
+    """Matching lines, and how much was searched. ``complete``: whether everything was."""
 
     lines: list[schemas.MatchingLine]
     searched: schemas.Searched
@@ -55,7 +55,7 @@ class Searches:
         self._slots = Slots(_SEARCHES, "Too many searches are running.")
 
     def search(self, session: str, files: Sequence[tuple[str, str]], sought: Sought) -> SearchResult:
-        """Search files (node, name) in their order. Raises Busy if too many searches are running."""
+        """Search files (node, name) in the given order. Raises Busy if too many searches are running."""
         with self._slots.take():
             run = _Run(self._logs, session, sought)
             with ThreadPoolExecutor(_AT_ONCE, "rayscope-log-search") as pool:

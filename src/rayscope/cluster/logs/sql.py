@@ -31,7 +31,7 @@ def log_nodes(file: SessionFile) -> list[Row]:
 
 
 def names_of_writers(file: SessionFile, worker_ids: Collection[str]) -> tuple[dict[str, Row], dict[str, str]]:
-    """The names of workers for people, and the scripts of jobs and submissions: see :mod:`worker_names`."""
+    """The names that users know workers by, and the scripts of jobs and submissions (:mod:`worker_names`)."""
     with file.reader() as reader:
         return worker_names(reader, worker_ids), job_scripts(reader)
 
@@ -95,7 +95,7 @@ def workers_of_actor(file: SessionFile, actor_id: str) -> list[tuple[str, str]]:
 
 
 def nodes_of_workers(file: SessionFile, worker_ids: Collection[str]) -> dict[str, str]:
-    """The nodes of known workers by worker ID."""
+    """The node IDs of recorded workers by worker ID."""
     with file.reader() as reader:
         return dict(
             reader.execute(
@@ -106,7 +106,7 @@ def nodes_of_workers(file: SessionFile, worker_ids: Collection[str]) -> dict[str
 
 
 def life_of_worker(file: SessionFile, worker_id: str) -> tuple[int | None, int | None] | None:
-    """When a worker began (or its first attempt, if Ray reported no begin) and ended, ns."""
+    """When a worker began (or its first attempt, if that was earlier or Ray reported no start) and ended."""
     with file.reader() as reader:
         row = reader.execute(
             "SELECT least(start_ns, (SELECT min(running_ns) FROM attempts WHERE worker_id = id)), end_ns "
@@ -135,7 +135,7 @@ def node_of_worker(file: SessionFile, worker_id: str) -> str:
 
 
 def job_of_driver(file: SessionFile, worker_id: str) -> str | None:
-    """The job of a driver's worker ID; None if the worker is no driver, or the job is unknown."""
+    """The job of the driver with this worker ID. None if this is no driver, or the job is unknown."""
     with file.reader() as reader:
         row = reader.execute(
             "SELECT j.id FROM worker_rows w JOIN job_rows j "
@@ -147,7 +147,7 @@ def job_of_driver(file: SessionFile, worker_id: str) -> str | None:
 
 
 def job_places(file: SessionFile, job_id: str) -> list[Row]:
-    """A job by its ID or its submission's: job_id, submission_id, driver_node_id, type; including aliases.
+    """The job with this ID or submission ID, and its aliases: job_id, submission_id, driver_node_id and type.
 
     Raises NotFound.
     """

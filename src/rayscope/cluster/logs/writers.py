@@ -20,7 +20,7 @@ class Writers:
     def of(self, name: LogName) -> schemas.LogWriter:
         """The writer of a file."""
         worker = self._workers.get(name.worker_id or "", {})
-        # The file names of a worker that was started before it had a job contain none.
+        # If a worker was started before it had a job, its file names contain no job ID.
         job = worker.get("job_id") or name.job_id
         return {
             "worker_id": name.worker_id,
@@ -39,7 +39,7 @@ class Writers:
 def matching_files(
     records: SessionReader, session: str, files: list[ListedFile], text: str
 ) -> list[tuple[ListedFile, schemas.LogWriter]]:
-    """The files whose name or writer contains a text (in lower case), each with its writer."""
+    """The files whose name or writer contains the search text (in lower case), each with its writer."""
     writers = Writers(records, session, (one.about for one in files))
     described = [(one, writers.of(one.about)) for one in files]
     return [(one, writer) for one, writer in described if _has(text, one.name, writer)]

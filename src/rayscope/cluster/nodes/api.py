@@ -109,7 +109,7 @@ def status(
 def cluster_status(
     records: SessionReader, clusters: Clusters, usages: NodeUsage, file: SessionFile, session: str
 ) -> schemas.StatusAnswer:
-    """The answer of ``GET /api/v1/cluster/status``. For an ended session: what was never placed."""
+    """The answer of ``GET /api/v1/cluster/status``. For an ended session, only what could never be placed."""
     resources, error = usages.resources(session)
     answer: schemas.StatusAnswer = {
         "session": session,
@@ -157,7 +157,7 @@ def cluster_status(
 
 
 def never_placed(file: SessionFile, last_ns: int) -> tuple[list[schemas.PendingItem], int]:
-    """Requests that were pending until the end of its session and could never have been placed.
+    """Requests that were pending until the end of their session and could never have been placed.
 
     Everything else waited for free capacity, which is not recorded. Also returns the number of requests that
     are left out.
@@ -173,9 +173,10 @@ def never_placed(file: SessionFile, last_ns: int) -> tuple[list[schemas.PendingI
 
 
 def node_detail(records: SessionReader, usages: NodeUsage, session: str, row: Row) -> schemas.NodeDetailParts:
-    """The fields of ``GET /api/v1/nodes/{id}`` beyond the node's record: use, resources, and its workers.
+    """The fields of ``GET /api/v1/nodes/{id}`` beyond the node's record: its utilization, its resources, and
+    its workers.
 
-    For a dead node: its last report, and its workers at the time of its death.
+    For a dead node, these are its last report, and its workers at the time of its death.
     """
     node_id, end_ns, state = row["node_id"], row.get("end_ns"), row.get("state")
     rows: placement_sql.PlacementRows = records.read(
@@ -205,7 +206,7 @@ def node_detail(records: SessionReader, usages: NodeUsage, session: str, row: Ro
         {**worker, **node_usage.process_figures(processes.get(worker["pid"]))}
         for worker in (content["workers"] if content is not None else ())
     ]
-    # The available report may be from before its death.
+    # The report of resources may be from before the node's death.
     free = resources.nodes if resources is not None and state != "DEAD" else {}
     about = free.get(node_id)
     figures = node_usage.node_figures(stats, resources, node_id)

@@ -1,4 +1,4 @@
-"""Explains why a resource request is pending: what is short, and how much of it the best node has."""
+"""Explains why a resource request is pending: which resource is short, and how much the best node has."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-#: Smaller amounts count as zero. Ray counts in ten-thousandths.
+#: Amounts of resources below this count as zero. Ray counts in ten-thousandths.
 EPSILON = 1e-4
 
 Amounts = Mapping[str, float]
@@ -42,17 +42,18 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """Why a request is pending. It needs ``wanted`` of ``resource``. The closest node, ``node_id``, has
-    ``total`` of it, of which ``free`` is available now.
+    """Why a request is pending. The request needs ``wanted`` of ``resource``. The closest node, ``node_id``,
+    has ``total`` of it, of which ``free`` is available now.
 
     ``code``: ``no_nodes``, ``no_resource`` (no node has any of it), ``too_large`` (no node has enough),
     ``together`` (each resource is on some node, but no node has all), ``labels`` (no node with the labels is
     large enough), ``few_nodes`` (more bundles to spread than nodes), ``cluster_too_small`` (each bundle would
-    fit, but not all at once), ``in_group`` (it waits for its placement group), ``busy`` (``nodes`` could hold
-    it, but all are occupied), ``fits`` (there is capacity: it is being placed or is starting),
-    ``worker_start`` (its resources are reserved, but no worker has started with them for a while),
-    ``runtime_env`` (its environment is being built on ``nodes`` nodes, among them ``node_id``),
-    ``runtime_env_failed`` (``error`` says why). ``never``: not before the cluster changes.
+    fit, but not all at once), ``in_group`` (it waits for its placement group), ``arguments`` (it waits for
+    its arguments), ``busy`` (``nodes`` nodes could hold it, but all are occupied), ``fits`` (there is
+    capacity: it is being placed or is starting), ``worker_start`` (its resources are reserved, but no worker
+    has started with them for a while), ``runtime_env`` (its environment is being built on ``nodes`` nodes,
+    among them ``node_id``), ``runtime_env_failed`` (``error`` says why). ``never``: it cannot run unless the
+    cluster changes.
     """
 
     code: str
@@ -68,7 +69,7 @@ class Reason(msgspec.Struct, frozen=True):
 
 
 def explain(demand: Amounts, places: Sequence[Place], selectors: Sequence[Mapping[str, str]] = ()) -> Reason:
-    """Why no request of this shape runs now. ``selectors``: alternative labels that a node must have."""
+    """Why a request of this shape is pending. ``selectors``: a node must have the labels of one of these."""
     demand = {name: amount for name, amount in demand.items() if amount > EPSILON}
     in_group = next((name for name in demand if "_group_" in name), None)
     if in_group is not None:
@@ -108,7 +109,7 @@ def explain(demand: Amounts, places: Sequence[Place], selectors: Sequence[Mappin
 
 
 def explain_group(strategy: str, bundles: Sequence[Amounts], places: Sequence[Place]) -> Reason:
-    """Why a placement group is pending. ``bundles``: those without a node."""
+    """Why a placement group is pending. ``bundles``: the bundles that have no node yet."""
     if strategy == "STRICT_PACK":
         whole: dict[str, float] = {}
         for bundle in bundles:
@@ -152,7 +153,7 @@ def remedy(reason: Reason) -> str:
 
 
 def amount_of(value: float, name: str) -> str:
-    """An amount as text: bytes for memory, else a plain number."""
+    """An amount as text: in units of bytes for memory, otherwise a plain number."""
     if not name.endswith("memory"):
         return f"{value:.4f}".rstrip("0").rstrip(".")
     for unit in ("B", "KiB", "MiB", "GiB"):
@@ -201,7 +202,7 @@ def _short(demand: Amounts, has: Amounts) -> bool:
 
 
 def _lack(demand: Amounts, has: Amounts) -> tuple[int, float]:
-    """The number of short resources, and the sum of the missing fractions."""
+    """The number of resources that are short, and the sum of their missing fractions."""
     parts = [max(0.0, 1 - has.get(name, 0.0) / amount) for name, amount in demand.items()]
     return sum(part > 1e-9 for part in parts), sum(parts)
 
@@ -215,7 +216,9 @@ def _nodes(count: int) -> str:
 
 
 def _placed(bundles: Sequence[Amounts], rooms: list[dict[str, float]], strategy: str) -> bool:
-    """Whether all bundles fit, placing the largest first, and each on another node if they must spread."""
+    """Whether all bundles fit if the largest are placed first, and each on a different node if they must
+    spread.
+    """
     for bundle in sorted(bundles, key=lambda one: -sum(one.values())):
         room = next((room for room in rooms if not _short(bundle, room)), None)
         if room is None:

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from rayscope.cluster.placement.schemas import CellNodes, CellWorkers, NodeWorker, PhysicalBundle
 
-#: Things that hold resources or wait for them.
+#: Kinds of things that hold resources or wait for them.
 HolderKind = Literal["actor", "task", "placement_group"]
 
 
@@ -25,9 +25,9 @@ class NodePercents(TypedDict):
 
 
 class Measured(TypedDict):
-    """Measurements of nodes and workers, in their order; -1 means unknown.
+    """Measurements of the answer's nodes and workers, in the same order. -1 means unknown.
 
-    ``cpu``: percent of one core; ``memory``, ``gpu_memory``, ``mem_total`` and ``gpu_mem_total``: bytes;
+    ``cpu``: percent of one core. ``memory``, ``gpu_memory``, ``mem_total`` and ``gpu_mem_total``: bytes.
     ``time_ns``: when the newest report was received.
     """
 
@@ -42,7 +42,7 @@ class Measured(TypedDict):
 
 
 class DeadNode(TypedDict):
-    """A node that is dead."""
+    """A node that has died."""
 
     node_id: str
     name: str | None
@@ -102,13 +102,13 @@ class NodeFigures(TypedDict):
 
 
 class Usage(NodeFigures):
-    """The use of a node. ``current``: the node is alive and has reported within the last 30 s."""
+    """The utilization of a node. ``current``: whether it is alive and has reported within the last 30 s."""
 
     current: bool
 
 
 class NodeUsage(TypedDict):
-    """The use of a node; null if unknown, and ``usage_missing`` says why."""
+    """The utilization of a node. If it is unknown, ``usage`` is null and ``usage_missing`` says why."""
 
     usage: Usage | None
     usage_missing: str | None
@@ -118,7 +118,7 @@ class NodeUsage(TypedDict):
 
 
 class ProcessFigures(TypedDict):
-    """Measurements of a process. ``cpu_percent``: of one core."""
+    """Measurements of a process. ``cpu_percent``: in percent of one core."""
 
     cpu_percent: float | None
     memory_bytes: int | None
@@ -136,7 +136,7 @@ class AmountOf(TypedDict):
 
 
 class ResourceHolder(TypedDict):
-    """A holder of resources: ``actor``, ``task`` or ``placement_group``. ``id``: set for a single one."""
+    """Holders of resources with the same ``kind`` and ``name``. ``id`` is null if there are several."""
 
     kind: HolderKind
     name: str
@@ -162,7 +162,7 @@ class ReasonItem(TypedDict):
 
 
 class PendingHolder(TypedDict):
-    """A holder of a scarce resource: a running task (its ``attempt``), an actor or a placement group."""
+    """A holder of a scarce resource: a running task (with its ``attempt``), an actor or a placement group."""
 
     kind: HolderKind
     name: str
@@ -175,8 +175,8 @@ class PendingHolder(TypedDict):
 class PendingItem(TypedDict):
     """A pending request: ``count`` similar tasks or actors, or one placement group.
 
-    ``since_ns``: when the first of them began to wait; ``reason.remedy``: what would let it run. ``holders``:
-    the largest holders of the short resource, on the nodes that could run it.
+    ``since_ns``: when the first of them began to wait. ``reason.remedy``: what would let it run. ``holders``:
+    the largest holders of the short resource on the nodes that could run it.
     """
 
     kind: HolderKind
@@ -196,7 +196,7 @@ class PendingItem(TypedDict):
 
 
 class Shape(TypedDict):
-    """A shape of requests that the nodes report as pending."""
+    """Requests of one shape that the nodes report as pending."""
 
     resources: Mapping[str, float]
     ready: int
@@ -208,7 +208,8 @@ class Shape(TypedDict):
 class AutoscalerStatus(TypedDict):
     """The autoscaler's own report: nodes by type, and what it could not start.
 
-    ``failed``: node types and reasons. ``infeasible``: shapes that no type of node can hold.
+    ``failed``: pairs of a node type and a reason. ``infeasible``: shapes of requests that no type of node can
+    hold.
     """
 
     version: int
@@ -276,7 +277,9 @@ class GpuFigures(TypedDict):
 
 
 class MeasuredGpu(GpuFigures):
-    """A GPU. ``processes``: bytes of its memory by process ID; ``process_percent``: share of its cores."""
+    """A GPU. ``processes``: bytes of its memory by process ID. ``process_percent``: use of its cores by
+    process ID.
+    """
 
     processes: dict[str, int]
     process_percent: dict[str, float]
@@ -300,7 +303,7 @@ class NodeGpu(GpuFigures):
 
 
 class NodeMeasured(TypedDict):
-    """The complete report of a node at ``time_ns``. ``load``: averages of 1, 5 and 15 minutes."""
+    """The complete report of a node at ``time_ns``. ``load``: averages over 1, 5 and 15 minutes."""
 
     node_id: str
     time_ns: int
@@ -343,7 +346,8 @@ class MeasuredWorker(NodeWorker, ProcessFigures):
 
 
 class NodeDetailParts(NodeUsage):
-    """The fields of a node beyond its record. For a dead node: its last report, and its last workers.
+    """The fields of a node beyond its record. For a dead node, these are its last report and its last
+    workers.
 
     ``running``: as in the list of nodes.
     """

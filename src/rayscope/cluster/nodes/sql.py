@@ -24,7 +24,8 @@ from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import Row, rows_of
 from rayscope.storage.sql.situations import ON_WORKER
 
-#: Groups of similar tasks, actors and placement groups that are listed; those that wait longest come first.
+#: Maximum number of groups of similar tasks, groups of similar actors, and placement groups that are listed.
+#: Those that have waited longest come first.
 MAX_PENDING = 200
 _MAX_DEAD = 500
 #: Maximum number of holders of one resource that are considered.
@@ -54,7 +55,7 @@ FROM attempts
 WHERE {NOT_DRIVER} AND type = 'NORMAL_TASK' AND {{}}
 GROUP BY ALL ORDER BY since_ns NULLS LAST, name LIMIT {MAX_PENDING}
 """
-#: The last state of an actor or a group that the GCS reported before its session ended.
+#: The last state of an actor or a placement group that the GCS reported before its session ended.
 _SAID = "json_extract_string(doc, '$[3].state')"
 _ACTORS = f"""
 SELECT 'actor' AS kind, coalesce(class_name, '') AS name, job_id, required_resources, label_selector,
@@ -68,7 +69,8 @@ WHERE waits IN ('PENDING_CREATION', 'RESTARTING', 'DEPENDENCIES_UNREADY')
 GROUP BY name, class_name, job_id, required_resources, label_selector, runtime_env, placement_group_id, waits
 ORDER BY since_ns NULLS LAST, name LIMIT {MAX_PENDING}
 """
-#: If an actor waited for its resources until its job ended, Ray reports it as dead.
+#: The state in which an actor waited until the end. If it waited for its resources until its job ended, Ray
+#: reports it as dead.
 _ACTOR_WAITED = f"""CASE WHEN state != 'DEAD' THEN state WHEN worker_id IS NOT NULL THEN NULL
     ELSE CASE WHEN {_SAID} = 'DEPENDENCIES_UNREADY' THEN {_SAID} ELSE 'PENDING_CREATION' END END"""
 _GROUPS = f"""
@@ -115,7 +117,7 @@ LIMIT {_MAX_HOLDERS}
 class Pending(NamedTuple):
     """Pending requests: similar tasks and actors in groups, and each placement group.
 
-    ``left_out``: groups that are not listed.
+    ``left_out``: the number of groups that are not listed.
     """
 
     rows: list[Row]
@@ -123,13 +125,13 @@ class Pending(NamedTuple):
 
 
 def workers_alive(file: SessionFile) -> dict[str, int]:
-    """The number of living workers and drivers of each node, without Ray's own."""
+    """The number of living workers and drivers on each node, without Ray's own."""
     with file.reader() as reader:
         return dict(reader.execute(_ALIVE).fetchall())
 
 
 def attempts_running(file: SessionFile, at_ns: int) -> dict[str, int]:
-    """The number of attempts of each node that had begun and not ended at a time (ns), blocked or not."""
+    """The number of attempts on each node that had begun and not ended at a time (ns), blocked or not."""
     with file.reader() as reader:
         rows = reader.execute(
             f"SELECT node_id, count(*) FROM attempts WHERE {ON_WORKER} AND node_id IS NOT NULL GROUP BY ALL",
@@ -145,7 +147,7 @@ def dead_nodes(file: SessionFile) -> list[schemas.DeadNode]:
 
 
 def pending(file: SessionFile, *, ended: bool = False) -> Pending:
-    """The requests that are pending now, or were never placed if the session has ``ended``."""
+    """The requests that are pending now or, if the session has ``ended``, those that were never placed."""
     rows: list[Row] = []
     left_out = 0
     with file.reader() as reader:

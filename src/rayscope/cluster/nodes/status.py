@@ -22,14 +22,14 @@ _MAX_PENDING_HOLDERS = 5
 #: A worker process that has not started within this time, ns, may never start.
 WORKER_START_NS = 15 * 10**9
 _MARKS = "node:"
-#: Maximum number of characters kept of an error in building a runtime environment, from its end.
+#: Maximum number of characters that are kept from the end of a runtime environment's error.
 _MAX_ERROR = 1000
 
 Amounts = Mapping[str, float]
 
 
 def places_of(resources: Resources, labels: Mapping[str, Mapping[str, str]]) -> list[Place]:
-    """The living nodes. ``labels``: the recorded ones, used if the GCS does not report them here."""
+    """The living nodes. ``labels``: the recorded labels, for nodes whose labels the GCS does not report."""
     return [
         Place(node_id, node.total, node.available, node.labels or labels.get(node_id, {}), node.is_draining)
         for node_id, node in resources.nodes.items()
@@ -37,7 +37,9 @@ def places_of(resources: Resources, labels: Mapping[str, Mapping[str, str]]) -> 
 
 
 def amounts(resources: Iterable[tuple[Amounts, Amounts]]) -> dict[str, schemas.AmountOf]:
-    """``total``, ``available`` and ``used`` by resource, from (total, available), without marks."""
+    """Sums of ``total``, ``available`` and ``used`` by resource, from pairs (total, available). Ray's marks
+    of nodes and of placement groups are left out.
+    """
     found: dict[str, schemas.AmountOf] = {}
     for total, available in resources:
         for name, amount in total.items():
@@ -100,7 +102,7 @@ def pending_of(
     places: Sequence[Place],
     runtime_envs: Sequence[RuntimeEnv] = (),
 ) -> list[schemas.PendingItem]:
-    """Pending requests, with their resources and the reason.
+    """Pending requests, with their resources and the reasons why they are pending.
 
     ``rows``: from :func:`rayscope.cluster.nodes.sql.pending`.
     """
@@ -149,7 +151,7 @@ def pending_of(
 
 
 def short_resources(pending: Iterable[schemas.PendingItem]) -> set[str]:
-    """The resources that pending requests need and others hold."""
+    """The resources that pending requests need and that others hold."""
     reasons = (one["reason"] for one in pending)
     return {one["resource"] for one in reasons if one["code"] == "busy" and one["resource"] is not None}
 
@@ -176,7 +178,7 @@ def add_holders(
 
 
 def may_lack_worker(pending: schemas.PendingItem, now_ns: int) -> bool:
-    """Whether a task or an actor has been waiting for resources that no recorded holder has."""
+    """Whether a task or an actor has waited for a while for a busy resource without a recorded holder."""
     return (
         pending["reason"]["code"] == "busy"
         and pending["kind"] != "placement_group"
@@ -189,11 +191,11 @@ def may_lack_worker(pending: schemas.PendingItem, now_ns: int) -> bool:
 def explain_missing_workers(
     pending: Iterable[schemas.PendingItem], places: Sequence[Place], started: Container[str], now_ns: int
 ) -> None:
-    """Change the reason of requests that wait for a worker process, because Ray reserves resources before it
-    starts.
+    """Change the reason of requests that wait for a worker process. Ray reserves resources before the process
+    starts, so they seem to be busy.
 
-    ``started``: the nodes on which something has started within :data:`WORKER_START_NS`. Very short tasks may
-    not be recorded.
+    ``started``: the nodes on which something has started within :data:`WORKER_START_NS`. There, the resources
+    may be held by tasks that are too short to be recorded.
     """
     for one in pending:
         if not may_lack_worker(one, now_ns):
@@ -229,7 +231,9 @@ def _explained(reason: Reason) -> schemas.ReasonItem:
 
 
 def _held_of(row: Mapping[str, Any], resource: str, nodes: Container[str]) -> float:
-    """How much of a resource a row holds on some nodes. Tasks in a placement group hold nothing."""
+    """How much of a resource a row holds on some nodes. For tasks in a placement group, only the group
+    counts.
+    """
     if row["kind"] == "placement_group":
         bundles = (one for one in _list(row["bundles"]) if one.get("node_id") in nodes)
         return round(sum(float(one["resources"].get(resource, 0.0)) for one in bundles), 4)

@@ -53,27 +53,27 @@ WORKER_COLUMNS = _columns(schemas.ProcessFigures)
 _NO_REPORT = NodeStats(node_id="", time_ns=0)
 
 
-#: Free resources, and why these are unknown.
+#: Free resources, or why they are unknown.
 FreeResources = tuple[Resources | None, GcsError | None]
 
 
 @dataclass
 class NodeUsage:
-    """Reports the use of nodes and their processes, and their free resources, for each session."""
+    """Reports the utilization of nodes and their processes, and their free resources, for each session."""
 
     records: SessionReader
     clusters: Clusters
     metrics: Metrics
 
     def resources(self, session: str) -> FreeResources:
-        """The free resources of a session, or why they are unknown; (None, None) after its cluster ended."""
+        """The free resources of a session, or why they are unknown. (None, None) if its cluster has ended."""
         try:
             return self.clusters.resources(session), None
         except GcsError as error:
             return None, error
 
     def usage(self, session: str) -> Usage:
-        """The use of nodes as reported to this server, or else, for an ended session, its last metrics."""
+        """The utilization of nodes as reported to this server, or else from the session's last metrics."""
         usage = self.clusters.usage(session)
         if usage.nodes:
             return usage
@@ -108,7 +108,9 @@ class NodeUsage:
         return nodes
 
     def running(self, session: str, file: SessionFile) -> dict[str, int] | None:
-        """By node, the attempts that have begun and not ended, also blocked ones; None after the session."""
+        """The number of attempts on each node that have begun and not ended, including blocked ones. None if
+        the session has ended.
+        """
         if not self.records.is_live(session):
             return None
         return sql.attempts_running(file, self.records.last_ns(session))
@@ -158,7 +160,7 @@ CurrentNodeUsage = Annotated[NodeUsage, provide(NodeUsage)]
 
 
 def node_figures(stats: NodeStats | None, resources: Resources | None, node_id: str) -> schemas.NodeFigures:
-    """The :data:`NODE_COLUMNS` of a node except ``workers`` and ``running``; None if unknown."""
+    """The :data:`NODE_COLUMNS` of a node except ``workers`` and ``running``. Unknown values are None."""
     about = resources.nodes.get(node_id) if resources is not None else None
     store_total = about.total.get(_STORE) if about is not None else None
     store_used = None
@@ -203,7 +205,9 @@ def process_figures(process: ProcessUse | None) -> schemas.ProcessFigures:
 
 
 def worker_figures(usage: Usage, row: Mapping[str, Any]) -> schemas.ProcessFigures:
-    """The :data:`WORKER_COLUMNS` of a recorded worker; a dead one's process ID may have been reused."""
+    """The :data:`WORKER_COLUMNS` of a recorded worker. They are None for a dead worker, because its process
+    ID may have been reused.
+    """
     stats = usage.nodes.get(row["node_id"]) if row["state"] != "DEAD" else None
     processes = stats.workers if stats is not None else ()
     return process_figures(next((one for one in processes if one.pid == row["pid"]), None))
@@ -217,7 +221,7 @@ def _table(rows: Sequence[Mapping[str, Any]], keys: dict[str, Any], columns: Map
 def fold_measurements(row: Row, usage: Usage) -> None:
     """Replace the measurements in a row of the list of nodes with the fields of :class:`schemas.NodeUsage`.
 
-    ``workers`` and ``running`` stay outside, because they come from the record.
+    ``workers`` and ``running`` stay in the row, because they come from the record.
     """
     figures = {name: row.pop(name, None) for name in _MEASURED}
     row |= describe_use(cast(schemas.NodeFigures, figures), usage, row["node_id"], row.get("state"))
@@ -226,7 +230,7 @@ def fold_measurements(row: Row, usage: Usage) -> None:
 def describe_use(
     figures: schemas.NodeFigures, usage: Usage, node_id: str, state: str | None
 ) -> schemas.NodeUsage:
-    """The measurements of a node, and whether they are current; or why they are unknown."""
+    """The measurements of a node and whether they are current, or why they are unknown."""
     stats = usage.nodes.get(node_id)
     if stats is None and figures["object_store_total_bytes"] is None:
         return _unknown_use(usage, state)
@@ -276,9 +280,9 @@ def is_agent(process: ProcessUse) -> bool:
 
 
 def usage_columns(placement: Placement, usage: Usage, resources: Resources | None) -> schemas.Measured:
-    """Measurements of a placement's nodes and workers, as columns in their order; -1 means unknown.
+    """Measurements of a placement's nodes and workers, as columns in the same order. -1 means unknown.
 
-    Percentages are rounded to a tenth; memory of workers is in bytes.
+    Percentages are rounded to a tenth. The memory of workers is in bytes.
     """
     stats = [usage.nodes.get(node.node_id) for node in placement.nodes]
     figures = [

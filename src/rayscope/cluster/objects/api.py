@@ -139,7 +139,7 @@ def _ended_cluster(session: str, by: schemas.ObjectGrouping) -> schemas.MemoryAn
 
 
 def _node(node: NodeObjects, stats: NodeStats | None, *, is_waiting: bool = False) -> schemas.StoreOfNode:
-    """A node's store and memory. ``is_waiting``: it has not answered yet."""
+    """A node's object store and memory. ``is_waiting``: whether the node has not answered yet."""
     return {
         "node_id": node.node_id,
         "used_bytes": node.used,

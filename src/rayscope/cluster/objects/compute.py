@@ -15,12 +15,12 @@ GROUPINGS: tuple[schemas.ObjectGrouping, ...] = get_args(schemas.ObjectGrouping)
 MAX_GROUPS = 200
 #: Maximum number of objects in one answer.
 MAX_OBJECTS = 200
-#: A group is suspected of a leak if it has at least this many objects, all old enough, ...
+#: A group of old objects is suspected of a leak if it has at least this many objects.
 LEAK_OBJECTS = 10
-#: ... or this share of all bytes.
+#: A group of old objects is also suspected of a leak if it has at least this share of all bytes.
 LEAK_SHARE = 0.1
-#: References kept only by a variable of the program. Pinned objects and arguments of tasks are released by
-#: Ray.
+#: Types of references that only a variable of the program keeps. Ray itself releases pinned objects and
+#: arguments of tasks.
 _KEPT_BY_VARIABLE = frozenset({"LOCAL_REFERENCE", "CAPTURED_IN_OBJECT"})
 #: Ray's status of an object at its owner while only other processes hold it.
 _HELD_ELSEWHERE = "UNKNOWN_STATUS"
@@ -56,7 +56,7 @@ def summarize(
     now_ns: int,
     older_than_ns: int,
 ) -> schemas.MemorySummary:
-    """``totals``, ``groups`` (most bytes first), the largest ``objects`` and ``suspects`` of leaks.
+    """Return ``totals``, ``groups`` (most bytes first), the largest ``objects``, and ``suspects`` of leaks.
 
     An object held by several processes counts once in each group and once in the totals. Ages (ns) count
     from the put, or from the end of the task that returned the object.
@@ -100,7 +100,8 @@ def _by_process(ref: Reference, _: Creator | None) -> tuple[Any, ...]:
     return (ref.node_id, ref.worker_id, ref.pid)
 
 
-#: The key of each grouping. References with the same key form a group.
+#: For each grouping, the function that returns the key of a reference. References with the same key form a
+#: group.
 _KEYS: Mapping[schemas.ObjectGrouping, Callable[[Reference, Creator | None], tuple[Any, ...]]] = {
     "function": _by_function,
     "process": _by_process,
@@ -194,7 +195,7 @@ def _suspects(
     ages: Mapping[str, int],
     older_than_ns: int,
 ) -> list[schemas.Suspect]:
-    """Objects of one function that one process holds, if all are old, and they are many or large."""
+    """Groups of old objects of one function that one process holds, if there are many or they are large."""
     whole = sum(known.size or 0 for known in held.values())
     kept: dict[tuple[str, str, int, str | None, bool], set[str]] = {}
     for ref in references:

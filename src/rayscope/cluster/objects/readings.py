@@ -22,11 +22,11 @@ from rayscope.storage.errors import NotFound
 log = logging.getLogger("rayscope.server")
 
 FILE_NAME = "objects.msgpack"
-#: Larger clusters are read only on request, because each raylet asks all of its workers.
+#: Clusters with more nodes than this are read only on request, because each raylet asks all of its workers.
 MAX_NODES = 16
 #: Maximum number of references that are stored per reading.
 _MAX_REFERENCES = 10_000
-#: The largest file that is read, bytes.
+#: Files larger than this, in bytes, are not read.
 _MAX_BYTES = 64 << 20
 #: The minimum pause between two readings, in seconds.
 _MIN_PAUSE_S = 15.0
@@ -64,7 +64,8 @@ class LastReadings:
     def keep(self, session: str, timeout_s: float = _LAST_ANSWER_S) -> None:
         """Read a cluster's objects now, unless it is too large or has ended.
 
-        Keeps the previous reading if nothing answers, or if nothing is held, as at the end of a program.
+        Keeps the previous reading if nothing answers, or if the cluster no longer holds any objects, as at
+        the end of a program.
         """
         gcs = self._clusters.gcs_of(session)
         if gcs is None:
@@ -76,12 +77,12 @@ class LastReadings:
             nodes = read_objects(gcs, _MAX_REFERENCES, _MAX_REFERENCES, raylets=raylets, deadline_s=timeout_s)
             if any(node.references or node.objects for node in nodes):
                 replace_file(self._path(session), msgspec.msgpack.encode(nodes), mode=0o600, sync=False)
-        # ValueError: the connection was closed meanwhile
+        # ValueError: the connection was closed in the meantime
         except (GcsError, NotFound, OSError, ValueError) as error:
             log.info("the objects of %s could not be read: %s", session, error)
 
     def read(self, session: str) -> list[NodeObjects] | None:
-        """The last reading of a session, None if there is none."""
+        """The last reading of a session, or None if there is none."""
         path = self._path(session)
         with contextlib.suppress(OSError, *DECODE_ERRORS):
             if path.stat().st_size <= _MAX_BYTES:

@@ -1,7 +1,7 @@
-"""Reads which objects the processes of live clusters hold, repeatedly while anyone requests it.
+"""Reads which objects the processes of live clusters hold, repeatedly for as long as there are requests.
 
 Each raylet asks all of its workers, which takes seconds in a cluster of a thousand nodes. So readings run in
-the background. Requests return what is available, and the nodes that have not answered yet.
+the background. Requests return what is available, and which nodes have not answered yet.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from rayscope.storage.slots import Slots
 
 log = logging.getLogger("rayscope.server")
 
-#: References that are read per node. A cluster can have millions.
+#: Maximum number of references that are read per node. A cluster can have millions.
 OF_NODE = 20_000
-#: References that are read in total.
+#: Maximum number of references that are read in total.
 OF_ALL = 100_000
 #: Readings continue for this long after the last request, in seconds.
 KEEP_READING_S = 60.0
@@ -36,7 +36,7 @@ _MIN_PAUSE_S = 5.0
 _PAUSE_FACTOR = 9
 #: How long the first request waits for a complete reading, in seconds.
 FIRST_ANSWER_TIMEOUT_S = 1.0
-#: Requests that may wait for another one to read objects. Each occupies one of the 40 threads.
+#: Maximum number of requests that wait while another one reads objects. Each occupies one of the 40 threads.
 _MAX_WAITING = 4
 _WAIT_S = 30.0
 #: Maximum number of owners asked at once for the copies of an object.
@@ -45,9 +45,10 @@ Makers = dict[str, sql.Maker]
 
 
 class Account(NamedTuple):
-    """``nodes`` that have answered (possibly with an error), and the IDs of ``waiting`` ones.
+    """The state of a reading: the ``nodes`` that have answered (possibly with an error), and the IDs of those
+    that are ``waiting``.
 
-    ``time_ns``: when the oldest part was read; None if there is nothing.
+    ``time_ns``: when the oldest part was read, None if nothing has been read.
     """
 
     version: int
@@ -105,7 +106,7 @@ class _ReferenceReader:
             self.error = error
             self.first.set()
             self._task.stop()
-        except ValueError:  # the connection was closed meanwhile
+        except ValueError:  # the connection was closed in the meantime
             self._task.stop()
         return max(_MIN_PAUSE_S, _PAUSE_FACTOR * (time.monotonic() - began))
 
@@ -161,8 +162,8 @@ class ObjectReferences:
     def read(self, session: str, node_id: str | None = None, timeout_s: float = 0.0) -> Account | None:
         """The present state of the reading. The first request waits up to ``timeout_s`` for all nodes.
 
-        ``node_id``: return only this node, with up to 20,000 references. If the cluster has ended, returns
-        the stored last reading; None if there is none. Raises GcsError.
+        ``node_id``: read up to 20,000 references of this node, even beyond its share of the total. If the
+        cluster has ended, returns the stored last reading, or None if there is none. Raises GcsError.
         """
         gcs = self._clusters.gcs_of(session)
         if gcs is None:
@@ -179,7 +180,7 @@ class ObjectReferences:
         return account._replace(nodes=[whole if node is mine else node for node in account.nodes])
 
     def copies(self, session: str, owner_id: str | None, object_id: str) -> Copies:
-        """The nodes that hold an object, according to its owner (a worker ID). Raises Busy and GcsError."""
+        """The nodes that hold an object, according to its owner (a worker ID). Raises Busy or GcsError."""
         gcs = self._clusters.gcs_of(session)
         if gcs is None:
             return Copies(problem="not_live")
@@ -211,7 +212,7 @@ class ObjectReferences:
         return reader
 
     def _whole(self, gcs: GcsClient, session: str, mine: NodeObjects) -> NodeObjects:
-        """Read a node again that has more references than its share."""
+        """Read a node again, because it has more references than its share of the total."""
         key = (session, mine.node_id)
         with self._reading.take():
             known = self._single.get(key)

@@ -1,4 +1,4 @@
-"""Schemas of answers about objects. Sizes in bytes, ages and times in ns."""
+"""Schemas of answers about objects. Sizes are in bytes, ages and times in ns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ class Sums(TypedDict):
 
 
 class Group(Sums):
-    """Objects with the same ``key`` (null: unknown). Identifies the process if it is the key."""
+    """Objects with the same ``key``, null if it is unknown. Other fields identify a process, if that is the
+    key.
+    """
 
     key: str | None
     is_put: NotRequired[bool | None]
@@ -69,7 +71,7 @@ class Suspect(Sums):
 
 
 class MemoryAmount(TypedDict):
-    """A memory in bytes, and the used share of it (percent)."""
+    """An amount of memory in bytes, and the used share of it in percent."""
 
     total_bytes: int | None
     used_bytes: int | None
@@ -98,8 +100,8 @@ class StoreOfNode(TypedDict):
 class ObjectCopies(TypedDict):
     """The copies of an object at present, according to its owner.
 
-    ``nodes`` have a copy in their object store. An object without ``problem`` that is on no node and not
-    spilled or pending is small: its owner stores it. ``bytes`` is null if the owner does not know it.
+    ``nodes`` have a copy in their object store. An object without ``problem`` that is on no node and neither
+    spilled nor pending is small: its owner stores it. ``bytes`` is null if the owner does not know it.
     """
 
     session: str
@@ -114,7 +116,7 @@ class ObjectCopies(TypedDict):
 
 
 class MemoryReading(TypedDict):
-    """The nodes that have been read, and how much of them."""
+    """The nodes that have been read, and how much of each was read."""
 
     session: str
     live: bool
@@ -140,8 +142,8 @@ class MemorySummary(TypedDict):
 
 
 class MemoryAnswer(MemoryReading, MemorySummary):
-    """The memory held by each group. Not ``live`` if it is the last stored reading; ``totals`` is null if
-    there is none.
+    """The memory held by each group. ``live`` is false if this is the stored reading of an ended cluster.
+    ``totals`` is null if there is no reading.
 
     ``state`` is ``being_read`` while some nodes have not answered yet. ``time_ns``: when the oldest part was
     read.

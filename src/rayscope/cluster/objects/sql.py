@@ -17,7 +17,7 @@ _WORKER_DIGITS = 56
 
 
 def owner_of(file: SessionFile, object_id: str) -> str | None:
-    """The worker that owns an object (hex IDs); None if it is not recorded.
+    """The worker that owns an object, or None if it is not recorded. IDs are in hex.
 
     The owner of a value that was put is the worker that put it. The owner of a returned value is the task's
     caller.
@@ -45,7 +45,7 @@ def owner_of(file: SessionFile, object_id: str) -> str | None:
 
 
 def _driver(low: str) -> str:
-    """The worker ID of the driver whose task ID ends with ``low``: its job, followed by ones."""
+    """The worker ID of the driver whose task ID ends with ``low``: its job's ID, followed by ones."""
     return low.removeprefix(DRIVER_LO).ljust(_WORKER_DIGITS, "f")
 
 
@@ -58,7 +58,7 @@ class Maker(NamedTuple):
 
 
 def makers(file: SessionFile, object_ids: Sequence[str]) -> dict[str, Maker]:
-    """The recorded creators of objects (hex IDs)."""
+    """The recorded creators of objects, by object ID (hex)."""
     if not object_ids:
         return {}
     places = [one[_TASK_DIGITS:] for one in object_ids]

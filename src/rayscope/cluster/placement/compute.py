@@ -15,17 +15,17 @@ from rayscope.cluster.placement.reservations import Group, Reservation, Resource
 MAX_NODES = 2000
 MAX_WORKERS = 10_000
 MAX_BUNDLES = 2000
-#: Digits of a worker's ID that identify it within a session.
+#: Number of digits of a worker's ID that identify it within a session.
 KEY_DIGITS = 16
 _TEXT = 80
-#: Different reservations in the cache.
+#: Maximum number of different reservations in the cache.
 _MAX_CACHED = 20_000
-#: Longer texts, which users control, are not cached.
+#: Reservations with more characters than this are not cached, because users control how long they are.
 _MAX_KEPT_CHARS = 4096
 
 
 class NodeRow(msgspec.Struct, frozen=True):
-    """A recorded node. Times in ns; ``resources_total`` and ``labels`` are JSON."""
+    """A recorded node. Times are in ns. ``resources_total`` and ``labels`` are JSON."""
 
     id: str
     name: str | None = None
@@ -40,10 +40,10 @@ class NodeRow(msgspec.Struct, frozen=True):
 class WorkerRow(msgspec.Struct, frozen=True):
     """A worker and its activity.
 
-    ``tasks``: the requirements (JSON) of each normal task that it runs, and whether that is blocked.
-    ``running``: the number of matching attempts; ``function``: the most frequent function of these, or else
-    the oldest; ``functions``: the number of different functions. ``blocked`` is 1 for a waiting driver.
-    ``is_internal``: one of Ray's own processes.
+    ``tasks``: the requirements (JSON) of each normal task that it runs, and whether the task is blocked.
+    ``running``: the number of matching attempts. ``function``: the most frequent function of these (of
+    equally frequent ones, the oldest). ``functions``: the number of different functions. ``blocked`` is 1 for
+    a waiting driver. ``is_internal``: whether it is one of Ray's own processes.
     """
 
     id: str
@@ -68,7 +68,7 @@ class WorkerRow(msgspec.Struct, frozen=True):
 
 
 class Bundle(msgspec.Struct):
-    """A bundle of a placement group on a node, given by its index."""
+    """A bundle of a placement group on a node. ``node``: the node's index."""
 
     group: str
     name: str | None
@@ -78,7 +78,8 @@ class Bundle(msgspec.Struct):
 
 
 class Node(msgspec.Struct):
-    """A node with its sums. ``used``: reservations of workers outside placement groups, and of bundles.
+    """A node with the sums of everything on it. ``used``: reservations of workers outside of placement
+    groups, and of bundles.
 
     ``workers`` and the following fields exclude Ray's own processes, which ``internal`` counts.
     """
@@ -102,7 +103,7 @@ class Node(msgspec.Struct):
 
 class Workers(msgspec.Struct):
     """Workers as columns, including Ray's own processes. Numbers, except ``pid``, ``running``, ``blocked``
-    and ``bytes``, are indexes into lists; -1 means none.
+    and ``bytes``, are indexes into the lists of :class:`Placement`; -1 means none.
     """
 
     key: list[str] = msgspec.field(default_factory=list)
@@ -129,7 +130,7 @@ class _Names:
         self.places: dict[Any, int] = {}
 
     def place(self, value: Any) -> int:
-        """The index of a value; -1 for None."""
+        """The index of a value, or -1 for None."""
         return -1 if value is None else self.places.setdefault(value, len(self.places))
 
     @property
@@ -138,7 +139,7 @@ class _Names:
 
 
 class Placement(msgspec.Struct):
-    """Nodes, the head first and then by name; their workers and bundles; and what is left out."""
+    """Nodes (the head first, then by name), their workers and bundles, and the total numbers of each."""
 
     nodes: list[Node]
     workers: Workers
@@ -160,7 +161,7 @@ def held(worker: WorkerRow) -> Reservation:
 
     The result is cached and must not be modified.
 
-    Ray releases the CPUs of a normal task that is blocked in ray.get or ray.wait. An actor keeps them.
+    Ray releases the CPUs of a normal task that is blocked in ray.get or ray.wait. An actor keeps its CPUs.
     """
     parts = worker.actor_resources, worker.tasks
     length = len(parts[0] or "") + sum(len(text or "") for text, _ in parts[1])
@@ -169,7 +170,7 @@ def held(worker: WorkerRow) -> Reservation:
 
 @lru_cache(maxsize=_MAX_CACHED)
 def _held(actor: str | None, tasks: tuple[tuple[str | None, bool], ...]) -> Reservation:
-    """Cached, because most of thousands of workers hold the same."""
+    """Cached, because among thousands of workers, most hold the same resources."""
     resources: Resources = {}
     group: str | None = None
     index: int | None = None
@@ -192,11 +193,11 @@ def build_placement(
     max_nodes: int = MAX_NODES,
     max_workers: int = MAX_WORKERS,
 ) -> Placement:
-    """The placement of workers and reservations. The order of the arguments does not matter.
+    """The placement of workers and reservations. The order of nodes, workers and groups does not matter.
 
-    ``ended_nodes``: IDs of nodes whose bundles no longer exist. The sums of a node include everything on it.
-    If there are too many nodes, those that run least are left out. If a node has more workers than its share
-    of ``max_workers``, those that run and hold least are left out.
+    ``ended_nodes``: IDs of nodes whose bundles no longer exist. The sums of a node include everything on it,
+    even what is left out. If there are too many nodes, those that run least are left out. If a node has more
+    workers than its share of ``max_workers``, those that run and hold least are left out.
     """
     known = {node.id: node for node in nodes}
     on: dict[str, list[tuple[WorkerRow, Reservation]]] = {identity: [] for identity in known}
@@ -257,7 +258,7 @@ def _node(
     placed: Mapping[str, Sequence[tuple[Group, int, Resources | None]]],
 ) -> Node:
     used: Resources = {}
-    # If the size of a bundle is unknown, at least the used part of it is reserved.
+    # If the size of a bundle is unknown, count what its workers use: at least that much is reserved.
     known_groups = {group.id for group, _, resources in placed.get(identity, ()) if resources is not None}
     parts = [resources or {} for _, _, resources in placed.get(identity, ())]
     parts += [one.resources for _, one in workers if one.group not in known_groups]
@@ -302,7 +303,7 @@ def _columns(
         any_at.setdefault((bundle.group, bundle.node), at)
     share = _share([len(on[node.node_id]) for node in nodes], max_workers)
     columns = Workers()
-    amounts: dict[int, int] = {}  # keyed by identity, because equal amounts are mostly the same object
+    amounts: dict[int, int] = {}  # keyed by id(), because equal amounts are mostly the same object
     for number, node in enumerate(nodes):
         rows = on[node.node_id]
         if len(rows) > share:
@@ -310,7 +311,8 @@ def _columns(
             rows = sorted(rows, key=lambda one: (-one[0].running, -sum(one[1].resources.values()), one[0].id))
             rows = rows[:share]
         for worker, reserves in sorted(rows, key=_order):
-            # An attempt that requested no specific bundle is in the first bundle of its group on the node.
+            # An attempt that requested no specific bundle is shown in the first bundle of its group on the
+            # node.
             inside = -1
             if reserves.group is not None and reserves.bundle is not None:
                 inside = bundle_at.get((reserves.group, reserves.bundle, number), -1)
@@ -338,7 +340,9 @@ def _columns(
 
 
 def _order(item: tuple[WorkerRow, Reservation]) -> tuple[bool, bool, str, int, int, str]:
-    """Sorts drivers first, then workers without placement group, then by group and bundle; oldest first."""
+    """A sort key: drivers first, then workers without a placement group, then by group and bundle. Within
+    each of these, the oldest come first.
+    """
     worker, reserves = item
     index = -1 if reserves.bundle is None else reserves.bundle
     return (
@@ -352,7 +356,7 @@ def _order(item: tuple[WorkerRow, Reservation]) -> tuple[bool, bool, str, int, i
 
 
 def _share(counts: Sequence[int], total: int) -> int:
-    """The largest limit per node for which the sum stays within ``total``; at least 1."""
+    """The largest limit per node, at least 1, for which the sum over all nodes stays within ``total``."""
     low, high = 1, max([1, *counts])
     while low < high:
         middle = (low + high + 1) // 2

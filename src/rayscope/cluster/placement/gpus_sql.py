@@ -14,11 +14,11 @@ from rayscope.cluster.placement.schemas import GpuShare
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.sql.execution import hex_id
 
-#: Spans in which the tracer reports the result of ``ray.get_gpu_ids`` in a task.
+#: Condition: in this span, the tracer reports the result of ``ray.get_gpu_ids`` in a task.
 _REPORTED = "s.name = 'gpus' AND starts_with(s.extra, '{\"gpus\":') AND json_valid(s.extra)"
 _OF_SPAN = "json_extract(s.extra, '$.gpus')::VARCHAR"
 _WANTS_GPU = "contains({}.required_resources, '\"GPU')"
-#: The tracer's report takes precedence, because the GCS does not know CUDA_VISIBLE_DEVICES of a node.
+#: The tracer's report takes precedence, because the GCS does not know a node's CUDA_VISIBLE_DEVICES.
 _OF_ACTORS = f"""
 SELECT r.id, r.required_resources, coalesce(g.reported, json_extract_string(r.doc, '$[3].gpus'))
 FROM actor_rows r LEFT JOIN (
@@ -35,7 +35,7 @@ WHERE list_contains($ids, r.id)
 def gpus_of_actors(
     reader: duckdb.DuckDBPyConnection, ids: Collection[str | None]
 ) -> dict[str, list[GpuShare]]:
-    """The GPUs of each actor that requested some: ``index`` (None: unknown) and ``share``."""
+    """The GPUs of each actor that requested some: ``index`` (None if unknown) and ``share``."""
     asked = reader.execute(
         f"SELECT id FROM actor_rows r WHERE list_contains($ids, id) AND {_WANTS_GPU.format('r')}",
         {"ids": [one for one in ids if one]},
@@ -49,7 +49,7 @@ def gpus_of_actors(
 def gpus_of_attempts(
     reader: duckdb.DuckDBPyConnection, attempts: str, values: dict[str, Any] | None = None
 ) -> dict[tuple[str, int], list[GpuShare]]:
-    """The GPUs by task and attempt, for the rows of ``attempts`` (SQL) that requested some."""
+    """The GPUs of attempts that requested some, by task and attempt. ``attempts``: SQL that selects them."""
     asking = f"FROM ({attempts}) a WHERE a.type != 'ACTOR_TASK' AND {_WANTS_GPU.format('a')}"
     if reader.execute(f"SELECT 1 {asking} LIMIT 1", values).fetchone() is None:
         return {}

@@ -45,7 +45,7 @@ def reservation(text: str | None) -> Reservation:
 
 
 def total_of(text: str | None) -> Resources | None:
-    """The resources of a node (``resources_total``, JSON) without Ray's marks; None if unknown."""
+    """The resources of a node (``resources_total``, JSON) without Ray's marks, or None if unknown."""
     if not text:
         return None
     return {name: amount for name, amount in _resources(text).items() if not _MARK.match(name)}
@@ -78,7 +78,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 def group_at(identity: str, doc: Sequence[Any], at_ns: int, job_end_ns: int | None) -> Group | None:
-    """The placement group as of a time; None if it did not exist or was not placed yet.
+    """The placement group as of a time, or None if it did not exist or was not placed yet.
 
     ``doc``: its fields, its transitions (ns, state, details), and its observations. ``job_end_ns``: when its
     creator's job ended, which removes it unless it is detached.

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-#: In the order in which an attempt passes through them. The last two are not in flight.
+#: Situations in the order in which an attempt passes through them. In the last two, it is not in flight.
 Situation = Literal[
     "waiting_args",
     "waiting_node",
@@ -23,7 +23,9 @@ Situation = Literal[
 
 
 class AwaitedFunction(TypedDict):
-    """A function of whose tasks an attempt awaits ``count``; ``task_id``: one of them."""
+    """A function of tasks that an attempt awaits. ``count``: the number of these tasks. ``task_id``: one of
+    them.
+    """
 
     name: str
     count: int
@@ -189,7 +191,7 @@ class PhysicalBundles(TypedDict):
 
 
 class PhysicalGroup(TypedDict):
-    """A placement group with bundles here."""
+    """A placement group of the answer's bundles."""
 
     placement_group_id: str
     name: str | None

@@ -62,7 +62,7 @@ def make_snapshot(rows: sql.PlacementRows) -> ClusterSnapshot:
 
 
 def groups_of(rows: sql.PlacementRows) -> Iterable[Group]:
-    """The placement groups that existed."""
+    """The placement groups that existed at the time of the rows."""
     groups = (group_at(identity, doc, rows.at_ns or 0, end_ns) for identity, doc, end_ns in rows.groups)
     return (group for group in groups if group is not None)
 
@@ -78,8 +78,9 @@ def placement_on(rows: sql.PlacementRows, node_id: str) -> Placement:
 
 
 def in_columns(placement: Placement) -> schemas.PlacementColumns:
-    """A placement as columns. ``amounts``: the distinct resources of nodes, reservations and bundles;
-    ``groups``: the placement groups of bundles; -1 means none. ``annotation`` is empty if no worker has one.
+    """A placement as columns. ``amounts``: the distinct resources of nodes, reservations and bundles.
+    ``groups``: the placement groups of bundles. Columns have indexes into these lists; -1 means none.
+    ``annotation`` is empty if no worker has one.
     """
     amounts: dict[tuple[tuple[str, float], ...], int] = {}
     groups: dict[tuple[str, str | None], int] = {}

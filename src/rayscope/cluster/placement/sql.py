@@ -31,17 +31,17 @@ from rayscope.storage.sql.pages import Row, fields_of, rows_of
 from rayscope.storage.sql.situations import AWAITED, IN_FLIGHT, ON_WORKER, create_flight
 from rayscope.storage.sql.worker_names import DRIVERS_JOB
 
-#: Maximum number of nodes that are considered; those that run most come first.
+#: Maximum number of nodes that are considered. The head comes first.
 _MAX_NODES = 20_000
 _MAX_WORKERS = 200_000
 _MAX_GROUPS = 10_000
-#: Maximum number of names of annotations to choose from.
+#: Maximum number of annotation names that users can choose from.
 _MAX_KEYS = 100
 #: Maximum number of attempts that are listed per worker, the oldest first.
 _MAX_TASKS = 5
 #: Maximum number of functions that are listed for each waiting attempt.
 _MAX_FUNCTIONS = 3
-#: Maximum number of characters of texts.
+#: Maximum number of characters of an actor's name or an annotated value.
 _MAX_TEXT = 200
 
 _BLOCKED_DRIVERS = (
@@ -51,7 +51,7 @@ _BLOCKED_DRIVERS = (
 #: The type of the entry that represents a driver.
 DRIVER = "DRIVER_TASK"
 _HERE = "($node IS NULL OR node_id = $node)"
-#: Calls that a stopped event loop has not begun are not running.
+#: Calls that a blocked event loop has not begun do not count as running.
 _RUNNING = "CREATE TEMP VIEW running AS SELECT * FROM flight WHERE situation != 'queued'"
 _NODES_AT = f"""
 SELECT id, {node_name("node_rows")} AS name, node_ip, is_head, start_ns, end_ns, resources_total, labels
@@ -60,7 +60,7 @@ WHERE coalesce(start_ns, 0) <= $at AND coalesce(end_ns, {FOREVER}) > $at AND ($n
 ORDER BY is_head DESC NULLS LAST, id LIMIT {_MAX_NODES}
 """
 _ENDED_NODES = "SELECT id FROM node_rows WHERE end_ns <= $at AND ($node IS NULL OR id = $node)"
-#: Recorded workers that were alive on a living node at the time, and others on which something was running.
+#: Recorded workers that were alive on a living node at the time, and unrecorded workers that ran something.
 _WORKERS = f"""
 CREATE TEMP TABLE workers AS
 SELECT r.id, r.node_id, coalesce(r.worker_type, 'WORKER') AS kind, r.pid,
@@ -85,8 +85,8 @@ _ACTOR_STATES = (
     "list_append(json_extract(d.doc, '$[1][*]'), "
     "json_array(json_extract(d.doc, '$[2]'), json_extract(d.doc, '$[3].state')))"
 )
-#: A worker runs at most one actor. The attempt that created the actor identifies it, or else the GCS. If the
-#: end of that attempt is unknown, the actor exists once it ran a method or was reported alive.
+#: A worker runs at most one actor, known from the attempt that created it, or else from the GCS. If the end
+#: of that attempt is unknown, the actor counts as alive once it ran a method or was reported alive.
 _ACTORS = f"""
 CREATE TEMP TABLE actors_at AS
 WITH made AS (
@@ -141,7 +141,7 @@ FROM workers w LEFT JOIN actors_at a ON a.worker_id = w.id LEFT JOIN by_worker b
 LEFT JOIN tasks t ON t.worker_id = w.id LEFT JOIN by_job j ON j.worker_id = w.id
 ORDER BY running DESC, a.actor_id IS NULL, w.id LIMIT {_MAX_WORKERS}
 """
-#: Bytes of the objects that a worker's tasks had returned and put by then.
+#: Bytes of the objects that a worker's tasks had returned or put by that time.
 _BYTES = f"""
 SELECT worker_id, {total("bytes")} FROM (
     SELECT worker_id, sum(output_bytes) AS bytes FROM attempts
@@ -152,7 +152,7 @@ SELECT worker_id, {total("bytes")} FROM (
     WHERE e.kind = 'put' AND e.end_ns <= $at AND a.worker_id IN (SELECT id FROM workers) GROUP BY a.worker_id)
 GROUP BY worker_id
 """
-#: The newest value that was annotated by what runs on a worker, or by any task of the actor on it.
+#: The newest value annotated by a task that runs on a worker, or by any task of the worker's actor.
 _ANNOTATED = f"""
 SELECT a.worker_id, left(arg_max(n.value, n.time_ns), {_MAX_TEXT})
 FROM annotation_rows n
@@ -182,7 +182,7 @@ LEFT JOIN (SELECT task_lo, min(begin_ns) AS begin_ns FROM blocked WHERE {is_driv
 WHERE w.kind = 'DRIVER'
 ORDER BY since_ns, task_id
 """
-#: The blocking calls, and the functions of awaited values, the most frequent first.
+#: The calls that block attempts, and the functions of the awaited values, the most frequent first.
 _BLOCKED_ON = f"""
 WITH awaited AS MATERIALIZED (
     SELECT DISTINCT b.task_hi, b.task_lo, b.attempt, e.object_hi, e.object_lo
@@ -208,11 +208,11 @@ GROUP BY b.task_hi, b.task_lo, b.attempt
 
 
 class PlacementRows(NamedTuple):
-    """Rows of one time.
+    """Rows as of one time.
 
     ``groups``: (ID, decoded doc, when its creator's job ended). ``keys``: names of recorded annotations.
-    ``attempts``: the oldest running ones by worker, only for a single node; ``gpus``: by worker.
-    ``gone``: IDs of ended nodes.
+    ``attempts``: the oldest running attempts, by worker. ``gpus``: also by worker. These two are read only
+    for a single node. ``gone``: IDs of ended nodes.
     """
 
     at_ns: int | None
@@ -236,11 +236,12 @@ def read_placement(
     annotation: str | None = None,
     with_bytes: bool = False,
 ) -> PlacementRows:
-    """Nodes, workers and placement groups at ``at_ns``, or those of one node. Times in ns.
+    """Nodes, workers and placement groups at ``at_ns``, or only those of one node. Times are in ns.
 
-    ``filters``: the attempts that count as running; reservations of others are included regardless. Without
-    ``at_ns``: at ``last_ns`` (now) for a live session, at the time of the last attempt in flight for an ended
-    one. ``annotation``: a name whose newest value is added to each worker. Raises BadQuery.
+    ``filters``: the attempts that count as running. The reservations of other attempts are always included.
+    If ``at_ns`` is None, it is ``last_ns`` (now) for a live session, and the time of the last attempt in
+    flight for an ended one. ``annotation``: a name whose newest value is added to each worker. Raises
+    BadQuery.
     """
     where = attempt_filters(filters)
     with file.reader() as reader:

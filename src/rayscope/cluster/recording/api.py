@@ -1,4 +1,6 @@
-"""Routes for the recording of a session: the transport of each node, losses and recoveries, and snapshots."""
+"""Routes for the recording of a session: the transport of each node, dropped and recovered events, and
+snapshots.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Recording = Literal["events", "snapshot", "events+snapshot"]
 
 
 class LaneReason(TypedDict):
-    """Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them."""
+    """Why some nodes do not use the fast lane. ``node_id`` and ``address``: those of one of them."""
 
     lane: Lane
     code: str
@@ -29,8 +29,8 @@ class LaneReason(TypedDict):
 class VersionNote(TypedDict):
     """A version in the cluster that does not match the server.
 
-    ``other_agent``: ``nodes`` run ``version`` of rayscope-agent, the server is ``ours``. ``untested_ray``:
-    the cluster runs ``version`` of Ray, the newest tested one is ``ours``.
+    ``other_agent``: ``nodes`` nodes run ``version`` of rayscope-agent, but the server's version is ``ours``.
+    ``untested_ray``: the cluster runs ``version`` of Ray, but the newest tested version is ``ours``.
     """
 
     code: Literal["other_agent", "untested_ray"]
@@ -88,21 +88,23 @@ class NodeLane(TypedDict):
 
 
 class TracerSaid(TypedDict):
-    """A state of tracers other than simply on, and the number of tracers in it."""
+    """A state of tracers other than just "on", and the number of tracers in this state."""
 
     text: str
     workers: int
 
 
 class WithoutEvents(TypedDict):
-    """Tasks that are not recorded because their events are disabled. ``class_name``: null for functions."""
+    """Tasks that are not recorded because their events are disabled. ``class_name`` is null for functions."""
 
     class_name: str | None
     tasks: int
 
 
 class Tracing(TypedDict):
-    """The number of traced workers among those that ran tasks, and tasks that only the tracer saw."""
+    """The numbers of traced and untraced workers among those that ran tasks, and tasks that only the tracer
+    saw.
+    """
 
     traced: int
     untraced: int

@@ -10,7 +10,7 @@ from rayscope.cluster.recording.versions import version_notes
 from rayscope.storage.about import About
 from rayscope.storage.sql.pages import Row
 
-#: Codes of why a node does not use the fast lane (docs/reference/api.md explains them).
+#: Codes of the reasons why a node does not use the fast lane (docs/reference/api.md explains them).
 NOT_INSTALLED = "not_installed"
 AGENT_SAID = "agent_said"
 NO_EVENTS = "no_events"
@@ -22,7 +22,7 @@ def lane_of(about: About, node_id: str) -> tuple[schemas.Lane, str | None, str |
     report = about.agents.get(node_id)
     if report is None and about.nameless_json:
         return "json", NOT_INSTALLED, None
-    # Another server has the report, or the session was recorded before transports were.
+    # Another server has the report, or the session is older than the recording of transports.
     if report is None and (about.followed_ns or (about.events and not about.agents)):
         return "unknown", NOT_NOTED, None
     if report is None:
@@ -83,8 +83,8 @@ def lanes(nodes: Iterable[Row], about: About) -> list[schemas.NodeLane]:
 
 
 def summary(items: Iterable[schemas.NodeLane], ray_version: str | None) -> schemas.Lanes:
-    """The number of living nodes by transport, the reasons not to use the fast lane, and notes about
-    versions.
+    """The number of living nodes by transport, the reasons why nodes do not use the fast lane, and notes
+    about versions.
 
     If the cluster has ended, all nodes count.
     """

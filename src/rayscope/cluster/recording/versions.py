@@ -9,7 +9,7 @@ from rayscope.cluster.recording import schemas
 from rayscope.ray.versions import NEWEST_TESTED, untested, version_note
 from rayscope.version import __version__
 
-#: Other versions of the agent that are listed, those on the most nodes first.
+#: Maximum number of other versions of the agent that are listed. Those on the most nodes come first.
 _MAX_VERSIONS = 10
 
 

@@ -176,7 +176,7 @@ def label(
 
 
 def _line(text: str) -> str:
-    """A text on one line, without characters that change how other text is displayed."""
+    """The text on one line, without characters that change how other text is displayed."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
@@ -192,7 +192,7 @@ def functions(
     session: Session = None,
     limit: Limit = 50,
 ) -> Json[schemas.FunctionsAnswer]:
-    """Functions by the total time of their matching attempts."""
+    """Functions, ordered by the total duration of their matching attempts."""
     name = records.resolve(session)
 
     def look(file: SessionFile) -> schemas.FunctionsAnswer:

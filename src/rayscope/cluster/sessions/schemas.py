@@ -20,7 +20,8 @@ class SessionItem(TypedDict):
     """A Ray session. ``name``: set by the operator, or else the first job's ``script`` and the number of
     further jobs.
 
-    ``location``: whether its record is on the server's disk (``local``), in the archive, or in both.
+    ``location``: whether its record is on the server's disk (``local``), in the archive, in both, or only in
+    the warehouse.
     """
 
     session: str
@@ -49,7 +50,7 @@ class SessionItem(TypedDict):
 
 
 class SessionLabel(Body):
-    """The operator's name and notes of a session. Omitted fields stay unchanged; an empty name is removed."""
+    """The operator's name and notes for a session. Omitted fields stay unchanged; "" removes the name."""
 
     name: str | None = Field(None, max_length=120)
     note: str | None = Field(None, max_length=4000)
@@ -66,7 +67,7 @@ class SessionPage(TypedDict):
 
 
 class Ingest(TypedDict):
-    """The state of ingestion. ``behind_ns`` is the session's own; batches are counted for all sessions."""
+    """The state of ingestion. ``behind_ns`` is for this session. Batches are counted for all sessions."""
 
     events: int
     batches: int
@@ -82,8 +83,8 @@ class FunctionItem(TypedDict):
     """A function's attempts, the quantiles of their ``duration_ns``, and the sums of their times (ns).
 
     ``origin``: ``user``, a library's name, or null if unknown. ``operator``: the purpose for which a library
-    runs it, such as "Data: MapBatches(parse)" or "Serve: internals". ``stopped_by_libraries``: failed
-    attempts that a library stopped on purpose, which are not failures.
+    runs it, such as "Data: MapBatches(parse)" or "Serve: internals". ``stopped_by_libraries``: the number of
+    failed attempts that a library stopped on purpose. They are not failures.
     """
 
     func_name: str | None
@@ -104,7 +105,7 @@ class FunctionItem(TypedDict):
 
 
 class FunctionsAnswer(TypedDict):
-    """Functions by time."""
+    """Functions, those with the longest total duration first."""
 
     session: str
     items: list[FunctionItem]

@@ -17,7 +17,8 @@ from rayscope.storage.sql.pages import rows_of
 def functions(
     file: SessionFile, last_ns: int, limit: int = 50, filters: TaskFilters | None = None
 ) -> list[schemas.FunctionItem]:
-    """Functions by the sum of their durations, in ns as docs/reference/glossary.md defines them.
+    """Functions, ordered by the sum of their durations. Times are in ns and defined in
+    docs/reference/glossary.md.
 
     ``last_ns``: the end that is assumed for running attempts. Raises BadQuery.
     """

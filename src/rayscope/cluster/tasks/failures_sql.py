@@ -23,7 +23,7 @@ OUTCOMES: Sequence[schemas.Outcome] = ("final", "retrying", "recovered")
 MAX_GROUPS = 200
 #: Maximum number of attempts that are listed per group: those of final failures first, then the newest.
 MAX_EXAMPLES = 20
-# All expressions use RE2's syntax, which takes time linear in the text.
+# All regular expressions use RE2's syntax, so the time is linear in the length of the text.
 _PLACE = r'File "([^"]+)", line (\d+)'
 #: Variable parts of messages: temporary files, IDs and numbers.
 _VARIES = (
@@ -36,7 +36,7 @@ _VARIES = (
 
 
 def _normalized(text: str) -> str:
-    """SQL that replaces the variable parts of a text with ``#``."""
+    """SQL that replaces the variable parts of a string with ``#``."""
     for varies in _VARIES:
         text = f"regexp_replace({text}, {literal(varies)}, '#', 'g')"
     return text
@@ -47,7 +47,7 @@ SELECT task_hi, task_lo, attempt, {function_name("attempts")} AS func_name, erro
     {END} AS end_ns, unnest({error_parts("error_message", TYPE_IN_WORDS)})
 FROM attempts
 """
-#: The outcome is that of the task's last attempt.
+#: The outcome of each task, which is that of its last attempt.
 _OUTCOMES = f"""
 SELECT task_hi, task_lo, CASE arg_max(coalesce(state, 'NIL'), attempt)
     WHEN 'FINISHED' THEN 'recovered' WHEN 'FAILED' THEN 'final' WHEN 'CUT_OFF' THEN 'final'
@@ -60,7 +60,7 @@ SELECT * EXCLUDE (frame), {_normalized("headline")} AS message,
 FROM failed
 """
 _FILE = r"regexp_extract(place.file, '[^/\\]*$')"
-#: Follows the CTE ``failed``.
+#: The part of the query that follows the CTE ``failed``.
 _FAILURES = f"""
 outcomes AS ({_OUTCOMES}), signed AS ({_SIGNED})
 SELECT s.* EXCLUDE (place), o.outcome, nullif(place.file, '') AS path,
@@ -106,8 +106,8 @@ def failure_groups(
 ) -> Failures:
     """Failed attempts by signature.
 
-    ``filters``: those of attempts; ``outcome``: only tasks with this outcome. ``stopped``: include attempts
-    that libraries stopped on purpose, which are counted in any case. Raises BadQuery.
+    ``filters``: which attempts to include. ``outcome``: only tasks with this outcome. ``stopped``: include
+    attempts that libraries stopped on purpose. They are counted in any case. Raises BadQuery.
     """
     if outcome is not None and outcome not in OUTCOMES:
         raise BadQuery(f"Unknown outcome {outcome[:80]!r}.", f"One of: {', '.join(OUTCOMES)}.")

@@ -23,7 +23,9 @@ _OF_PARENT = f"task_hi IN (SELECT parent_hi FROM attempts WHERE {_OF})"
 
 
 class LargestEdges(NamedTuple):
-    """The largest edges of a task, the number of edges, and the bytes of those that count."""
+    """The largest edges of a task, the number of all its edges, and the bytes of those that count as its
+    data.
+    """
 
     rows: list[schemas.EdgeItem]
     total: int
@@ -105,7 +107,7 @@ def _largest(
 
 
 def _name(reader: duckdb.DuckDBPyConnection, edges: list[schemas.EdgeItem]) -> None:
-    """Add ``producer_name``, ``consumer_name``, and ``is_remote``: whether they ran on different nodes."""
+    """Add ``producer_name``, ``consumer_name``, and ``is_remote``: whether the two ran on different nodes."""
     ids = {id for row in edges for id in (row["producer_task_id"], row["consumer_task_id"]) if id}
     found = reader.execute(
         f"SELECT {execution.TASK_ID} AS id, any_value({SHOWN_NAME}), arg_max(node_id, attempt) FROM attempts "
@@ -167,15 +169,16 @@ def scheduling(
 
 
 _CLASSES_WITHOUT_EVENTS = 10
-#: Beyond this number of rows that name tasks, a sample is used: the first half of a task ID is random.
+#: If more rows than this name tasks, only a sample of tasks is examined: those whose IDs begin with the
+#: lowest numbers. The first half of a task ID is random.
 _NAMED_AT_ONCE = 1_000_000
 
 
 def _without_events(reader: duckdb.DuckDBPyConnection) -> list[tuple[str | None, int]]:
-    """Tasks without a recorded attempt that spans and objects refer to, by the class of their actor.
+    """The number of tasks that spans and objects refer to but that have no recorded attempt, by actor class.
 
-    Ray's own actors do not count, because Ray disables their events. Threads of users have artificial task
-    IDs, which belong to no known actor or function.
+    Ray's own actors do not count, because Ray disables their events. User threads do not count either: they
+    have artificial task IDs, which belong to no known actor or function.
     """
     counted = reader.execute("SELECT (SELECT count(*) FROM span_rows) + (SELECT count(*) FROM edge_rows)")
     (rows,) = counted.fetchone() or (0,)
@@ -190,7 +193,7 @@ def _without_events(reader: duckdb.DuckDBPyConnection) -> list[tuple[str | None,
             f"WHERE {where.replace('task', 'object')} AND object_index < {execution.FIRST_PUT}"
         )
 
-    # The numbers alone first: usually nothing is left.
+    # First compare only the numeric part of the IDs: usually, no task is missing.
     missing = f"""
         SELECT DISTINCT task_hi FROM ({named("task_hi", f"task_hi <= {below}")})
         WHERE task_hi NOT IN (SELECT task_hi FROM attempts WHERE task_hi <= {below}) AND task_hi IS NOT NULL
@@ -216,7 +219,8 @@ def tracing(file: SessionFile) -> Tracing:
 
     A worker that only others reported (it was killed before it could send anything) counts as neither.
     ``tasks_without_events``: tasks that ran but are not recorded, because ``enable_task_events`` is off for
-    them. Excludes those that neither received nor created an object. Large records are sampled.
+    them. Tasks that neither received nor created an object are not included. In large records, the number is
+    estimated from a sample.
     """
     with file.reader() as reader:
         found = reader.execute(

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from rayscope.cluster.placement.schemas import GpuShare
 from rayscope.records.schemas import Dropped
 
-#: The outcome of the task of a failed attempt: no attempt succeeded, a retry is under way, or one succeeded.
+#: The outcome of a failed attempt's task: no attempt succeeded, a retry is under way, or a retry succeeded.
 Outcome = Literal["final", "retrying", "recovered"]
 
 
@@ -69,7 +69,7 @@ class Phase(TypedDict):
 
 
 class TaskFailure(TypedDict):
-    """Ray's error type and the text. ``is_cut``: Ray kept only its end."""
+    """Ray's error type and message. ``is_cut``: Ray kept only the end of the message."""
 
     type: str
     message: str | None
@@ -79,7 +79,7 @@ class TaskFailure(TypedDict):
 class AttemptDetail(TaskItem):
     """All fields of an attempt. ``start_is_lost``: the start of its function was not reported.
 
-    ``gpus``: the GPUs that Ray assigned to it, or to the actor of a method.
+    ``gpus``: the GPUs that Ray assigned to it or, for a method, to its actor.
     """
 
     start_is_lost: bool
@@ -187,7 +187,7 @@ class SchedulingItem(PhaseTimes):
 
 
 class AwaitedTask(TypedDict):
-    """A task whose value another one awaits as an argument, and which is not ready yet."""
+    """A task whose value another task awaits as an argument, and which is not ready yet."""
 
     task_id: str
     name: str | None
@@ -231,7 +231,7 @@ class FunctionSchedulingItem(PhaseTimes):
 
 
 class SchedulingAnswer(TypedDict):
-    """Functions by the time of their attempts."""
+    """Functions, those with the most total time first."""
 
     session: str
     items: list[FunctionSchedulingItem]
@@ -251,7 +251,7 @@ class FailedAttempt(TypedDict):
 class FailureGroup(TypedDict):
     """Failed attempts with one signature: function, error type, message (``#``: variable parts), file, line.
 
-    ``final``, ``retrying`` and ``recovered``: the number of its ``tasks`` by outcome; ``outcome`` is the most
+    ``final``, ``retrying`` and ``recovered``: the number of its ``tasks`` by outcome. ``outcome``: the most
     severe of these. ``latest``: up to 20 of its attempts. ``origin`` and ``operator`` are those of its
     function.
     """
@@ -285,7 +285,7 @@ class TasksByOutcome(TypedDict):
 
 
 class FailuresAnswer(TypedDict):
-    """Failures by signature; ``tasks``: all of their tasks by outcome.
+    """Failures by signature. ``tasks``: all of their tasks by outcome.
 
     ``stopped_by_libraries``: attempts that Ray's libraries stopped on purpose. They are left out unless
     requested.

@@ -54,7 +54,7 @@ _ITEM = (
     f"{END} AS end_ns, cpu_ns"
 )
 _TIMES = ("duration", "waiting", "total")
-#: The SQL for each sort key, without NULLs. ``$last``: when the session was last heard from.
+#: SQL for each sort key, which is never NULL. ``$last``: when the session was last heard from.
 _SORTS: Mapping[str, str] = {
     "created_ns": f"coalesce({CREATED}, 0)",
     "start_ns": f"coalesce({START}, 0)",
@@ -66,14 +66,14 @@ _SORTS: Mapping[str, str] = {
 _TEXT_SORTS = frozenset({"name", "state"})
 
 
-#: Maximum number of candidates that are named if the beginning of an ID is ambiguous.
+#: Maximum number of candidates that an error names if the beginning of an ID is ambiguous.
 _MAX_CANDIDATES = 5
 
 
 def find_task(reader: duckdb.DuckDBPyConnection, task_id: str) -> tuple[int, str]:
     """The two parts of the ID of the recorded task whose ID is or begins with ``task_id``.
 
-    Raises BadQuery if it is no ID or ambiguous, and NotFound.
+    Raises NotFound, or BadQuery if ``task_id`` is ambiguous or not an ID.
     """
     matches, values = is_task("task", task_id)
     found = reader.execute(
@@ -130,7 +130,7 @@ def list_attempts(
     with file.reader() as reader:
         after = Where([], [])
         if cursor:
-            # Use the durations as of the first page, or rows of running attempts would move between pages.
+            # Use the durations as of the first page. Otherwise, running attempts would move between pages.
             _, value, high, low, attempt, last_ns = decode_cursor(
                 cursor, sort, [str if name in _TEXT_SORTS else int, int, str, int, int]
             )
@@ -299,7 +299,7 @@ def _detail(row: Any) -> schemas.AttemptDetail:
 
 
 def _call_path(reader: duckdb.DuckDBPyConnection, path_id: int | None) -> list[str]:
-    """Function names from the driver down to a call path. The number of look-ups is its depth."""
+    """The function names of a call path, from the driver down. This takes one query per level of the path."""
     names: list[str] = []
     while path_id:
         row = reader.execute("SELECT parent_path_id, name FROM paths WHERE path_id = ?", [path_id]).fetchone()
