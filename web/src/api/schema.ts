@@ -6,7 +6,7 @@
 /** File format of an export. */
 export type Format = 'perfetto' | 'speedscope' | 'parquet';
 
-/** Acknowledge an alert. */
+/** The acknowledgement of an alert. */
 export interface AckBody {
   session?: string | null;
   fingerprint: string;
@@ -19,7 +19,7 @@ export interface AckInfo {
   comment: string;
   time_ns: number;
 }
-/** How many attempts were in flight, ran, and failed in equal parts of the session's time. */
+/** How many attempts were in flight, were running, and failed, in equal parts of the session's time. */
 export interface ActivityAnswer {
   session: string;
   begin_ns: number | null;
@@ -103,7 +103,7 @@ export interface ActorPage {
   dropped: Dropped;
   items: Actor[];
 }
-/** The losses of a record. */
+/** The data that is missing from a record. */
 export interface Dropped {
   total: number;
   spans: number;
@@ -114,7 +114,7 @@ export interface Dropped {
   repaired_ns: number | null;
   repaired_partly: boolean;
 }
-/** A loss that ``source`` counted. */
+/** Data that was lost, as counted by ``source``. */
 export interface DroppedBy {
   source: string;
   reason: string;
@@ -149,7 +149,7 @@ export interface AgentFigures {
   lost: number;
   dropped_attempts: number;
 }
-/** A transition, and the series that caused it. */
+/** An alert's change of state, and the series that caused it. */
 export interface AlertEvent {
   time_ns: number;
   before: 'inactive' | 'pending' | 'firing' | 'resolved' | 'ended';
@@ -168,7 +168,9 @@ export interface AlertEvent {
   times_ms: number[];
   values: (number | null)[];
 }
-/** One alert. Times that do not apply are 0. ``silenced_by`` has the silences that match it now. */
+/**
+ * One alert. Times that do not apply are 0. ``silenced_by`` has the IDs of active silences that match it.
+ */
 export interface AlertInfo {
   fingerprint: string;
   rule: string;
@@ -189,7 +191,10 @@ export interface AlertInfo {
   severity: string;
   silenced_by: string[];
 }
-/** The alerts of a session. If it is not ``live``, ``items`` are those firing or pending at its end. */
+/**
+ * The alerts of a session. If it is not ``live``, ``items`` are those that were firing or pending at its
+ * end.
+ */
 export interface AlertsAnswer {
   live: boolean;
   firing: number;
@@ -217,7 +222,7 @@ export interface AnnotationItem {
   number: number | null;
   time_ns: number;
 }
-/** The archive for ended sessions, and why it cannot be used now. */
+/** The archive for ended sessions, and the error if it cannot be used now. */
 export interface Archive {
   url: string;
   error: IngestError | null;
@@ -288,7 +293,7 @@ export interface Phase {
   begin_ns: number;
   end_ns: number;
 }
-/** Ray's error type and the text. ``is_cut``: Ray kept only its end. */
+/** Ray's error type and message. ``is_cut``: Ray kept only the end of the message. */
 export interface TaskFailure {
   type: string;
   message: string | null;
@@ -312,13 +317,16 @@ export interface AutoscalerStatus {
   }[];
   time_ns: number | null;
 }
-/** A function of whose tasks an attempt awaits ``count``; ``task_id``: one of them. */
+/**
+ * A function of tasks that an attempt awaits. ``count``: the number of these tasks. ``task_id``: one of
+ * them.
+ */
 export interface AwaitedFunction {
   name: string;
   count: number;
   task_id: string;
 }
-/** A task whose value another one awaits as an argument, and which is not ready yet. */
+/** A task whose value another task awaits as an argument, and which is not ready yet. */
 export interface AwaitedTask {
   task_id: string;
   name: string | null;
@@ -384,7 +392,7 @@ export interface CellsAnswer {
   workers_total: number;
   workers_left_out: number;
 }
-/** Measurements of nodes and workers, in their order; -1 means unknown. */
+/** Measurements of the answer's nodes and workers, in the same order. -1 means unknown. */
 export interface Measured {
   nodes: NodePercents;
   time_ns: number | null;
@@ -404,7 +412,7 @@ export interface NodePercents {
   disk: number[];
   object_store: number[];
 }
-/** A node that is dead. */
+/** A node that has died. */
 export interface DeadNode {
   node_id: string;
   name: string | null;
@@ -418,7 +426,10 @@ export interface DeadNode {
 export interface Changed {
   name: string;
 }
-/** A channel. ``config`` has its type's settings, such as ``urls``; null keeps the current ones. */
+/**
+ * A channel. ``config`` has the settings of its type, such as ``urls``. Null keeps the current
+ * settings.
+ */
 export interface ChannelBody {
   type: string;
   config?: {
@@ -430,7 +441,7 @@ export interface ChannelBody {
   send_resolved?: boolean;
   send_info?: boolean;
 }
-/** A channel, its targets (without secrets), and the state of its deliveries. Times are in ns or s. */
+/** A channel, its targets (without secrets), and the state of its deliveries. */
 export interface ChannelInfo {
   name: string;
   type: string;
@@ -470,13 +481,13 @@ export interface ChannelsAnswer {
   problem: string | null;
   remedy: string | null;
 }
-/** PromQL and the names of its series, where `{{label}}` is the label's value. ``bold``: a thick line. */
+/** A PromQL expression, and the names of its series, in which `{{label}}` stands for a label's value. */
 export interface ChartQuery {
   expr: string;
   legend: string | null;
   bold: boolean;
 }
-/** The charts of all pages, which Grafana's dashboards show, too. */
+/** The charts of all pages. The dashboards for Grafana show the same charts. */
 export interface ChartsAnswer {
   pages: ListedPage[];
 }
@@ -567,7 +578,7 @@ export interface CpusChange {
 }
 /**
  * Whether a crash did harm. ``code``: explained in docs/reference/faults.md. ``number``: the count that
- * it refers to.
+ * the code refers to.
  */
 export interface CrashHarm {
   harm: 'none' | 'harmed' | 'unknown';
@@ -598,7 +609,10 @@ export interface CrashedWorker {
   offset: number | null;
   lines: string[];
 }
-/** Crashed workers, newest first. ``workers``: how many the session had. ``left_out``: not listed. */
+/**
+ * Crashed workers, newest first. ``workers``: how many workers the session had. ``left_out``: how many
+ * crashed workers are not listed.
+ */
 export interface CrashesAnswer {
   session: string;
   workers: number;
@@ -609,7 +623,7 @@ export interface CrashesAnswer {
   left_out: number;
   items: CrashedWorker[];
 }
-/** The chain that determined how long a job took. */
+/** The chain of work and waits that determined how long a job took. */
 export interface CriticalPathAnswer {
   session: string;
   job_id: string | null;
@@ -653,7 +667,7 @@ export interface PathFunction {
   held_ns: number;
   without_ns: number;
 }
-/** Time on the path due to one function that executed, or to a phase of ``functions`` functions. */
+/** Time on the path due to one function that executed, or to one phase of ``functions`` functions. */
 export interface PathCause {
   phase: string;
   name: string;
@@ -664,9 +678,7 @@ export interface PathCause {
   share: number;
   actor: PathActor | null;
 }
-/**
- * The actor with the most time of a function on the path, ``total_ns``; ``actors``: how many there are.
- */
+/** The actor that spent the most time on the path in one function. */
 export interface PathActor {
   actor_id: string;
   pid: number | null;
@@ -675,7 +687,7 @@ export interface PathActor {
   actors: number;
   total_ns: number;
 }
-/** A stored dashboard. Its name is that of its file. */
+/** A stored dashboard. Its name is the name of its file. */
 export interface Dashboard {
   name: string;
   title: string;
@@ -698,7 +710,7 @@ export interface DashboardChart {
   width?: 1 | 2 | 3;
   stacked?: boolean;
 }
-/** PromQL and the names of its series, as in `ChartQuery`. */
+/** A PromQL expression, and the names of its series, as in `ChartQuery`. */
 export interface QueryGiven {
   expr: string;
   legend?: string | null;
@@ -716,7 +728,7 @@ export interface DashboardInShort {
   charts_total: number;
   changed_ns: number;
 }
-/** All dashboards. ``unreadable``: files that are not dashboards. */
+/** All dashboards. ``unreadable``: names of files that are not valid dashboards. */
 export interface DashboardsAnswer {
   items: DashboardInShort[];
   unreadable: string[];
@@ -803,7 +815,10 @@ export interface DatasetItem {
   total_rows: number | null;
   operators: OperatorItem[];
 }
-/** An operator of a dataset. ``progress`` and ``total``: blocks, None if Ray does not know. */
+/**
+ * An operator of a dataset. ``progress`` and ``total``: numbers of blocks, None if Ray does not know
+ * them.
+ */
 export interface OperatorItem {
   operator_id: string;
   name: string;
@@ -870,7 +885,7 @@ export interface EnabledBody {
 export interface ErrorAnswer {
   error: ErrorDetail;
 }
-/** A problem and its remedy. ``params`` has the values in the message, if there are few. */
+/** A problem and its remedy. ``params`` has the values in the message, if there are any. */
 export interface ErrorDetail {
   code: string;
   message: string;
@@ -879,7 +894,7 @@ export interface ErrorDetail {
     [k: string]: string | number;
   };
 }
-/** An event, or ``count`` similar ones until ``last_ns``. Times in ns. */
+/** An event, or ``count`` similar events, the last of them at ``last_ns``. Times are in ns. */
 export interface Event {
   time_ns: number;
   severity: 'ERROR' | 'WARNING' | 'INFO';
@@ -961,7 +976,7 @@ export interface FailureItem {
   error_summary: string | null;
   end_ns: number | null;
 }
-/** Failures by signature; ``tasks``: all of their tasks by outcome. */
+/** Failures by signature. ``tasks``: all of their tasks by outcome. */
 export interface FailuresAnswer {
   session: string;
   items: FailureGroup[];
@@ -975,7 +990,7 @@ export interface TasksByOutcome {
   retrying: number;
   recovered: number;
 }
-/** A rule file, or one of its rules (``rule``, else empty), that cannot be used. */
+/** A rule file, or a rule in one, that cannot be used. ``rule`` is empty if the whole file is meant. */
 export interface FileProblem {
   file: string;
   rule: string;
@@ -986,7 +1001,7 @@ export interface FileProblem {
     [k: string]: string | number;
   };
 }
-/** Hits by kind, without kinds that have none. */
+/** Hits by kind. Kinds without hits are left out. */
 export interface FindAnswer {
   session: string;
   groups: FoundGroup[];
@@ -1011,7 +1026,7 @@ export interface FoundGroup {
   items: FoundItem[];
   total: number;
 }
-/** A hit. ``id``: its ID, or its name if it is a function, a log file or a metric. */
+/** A hit. ``id``: its ID, or its name in the case of a function, a log file or a metric. */
 export interface FoundItem {
   id: string;
   name: string | null;
@@ -1047,7 +1062,7 @@ export interface FindingItem {
     [k: string]: string;
   };
 }
-/** A flame graph. ``path_job_id`` is the job whose critical path the widths are shares of. */
+/** A flame graph. With the weight ``critical_path``, ``path_job_id`` is the job of the path. */
 export interface FlameAnswer {
   frames: FlameFrame[];
   frames_total: number;
@@ -1062,7 +1077,7 @@ export interface FlameAnswer {
   ancestors: FlameFrame[];
   libraries: FoldedLibrary[];
 }
-/** A call path. ``own`` covers its own attempts, ``value`` also those below it. */
+/** A call path. ``own`` covers its own attempts, and ``value`` also those below it. */
 export interface FlameFrame {
   id: string;
   parent: string | null;
@@ -1094,13 +1109,13 @@ export interface FoldedLibrary {
   library: string;
   functions: number;
 }
-/** Frames, parents before children. ``folded`` of ``frames_total`` were merged into frames ``other``. */
+/** Frames, parents before children. ``folded`` of ``frames_total`` were merged into ``other`` frames. */
 export interface FlameTree {
   frames: FlameFrame[];
   frames_total: number;
   folded: number;
 }
-/** A server that shares the warehouse, last seen ``age_s`` ago, with the ``sessions`` that it records. */
+/** A server that shares the warehouse, last seen ``age_s`` ago. ``sessions``: how many it records. */
 export interface FleetServer {
   server: string;
   url: string;
@@ -1108,7 +1123,7 @@ export interface FleetServer {
   age_s: number;
   sessions: number;
 }
-/** The URI by which the cluster's nodes find the folder. */
+/** The URI at which the cluster's nodes find the folder. */
 export interface FolderAnswer {
   uri: string;
 }
@@ -1131,7 +1146,7 @@ export interface NodeFrames {
   idle_threads: number;
   frames: MergedFrame[];
 }
-/** Stacks with the same frames from the outermost to this one. */
+/** Stacks that have the same frames from the outermost frame to this one. */
 export interface MergedFrame {
   id: string;
   parent: string | null;
@@ -1146,14 +1161,14 @@ export interface MergedFrame {
   workers: number;
   examples: string[];
 }
-/** A worker whose frames are in the response. ``title`` is its process's title. */
+/** A worker whose frames are in the response. ``title`` is the title of its process. */
 export interface SeenWorker {
   worker_id: string;
   node_id: string | null;
   pid: number | null;
   title: string;
 }
-/** Why there are no frames of ``count`` workers. */
+/** The reason why the frames of ``count`` workers are missing. */
 export interface FramesProblem {
   code: string;
   message: string;
@@ -1161,13 +1176,13 @@ export interface FramesProblem {
   count: number;
   workers: FramesWorker[];
 }
-/** A requested worker. If it runs nothing, only its ID is known. */
+/** A requested worker. If it is not running anything, only its ID is known. */
 export interface FramesWorker {
   worker_id: string;
   node_id: string | null;
   pid: number | null;
 }
-/** The workers to sample: every busy one, those at or below one stack line, or the listed ones. */
+/** The workers to sample: all busy ones, those at and below one line of the stack, or the listed ones. */
 export interface FramesRequest {
   /** Session name (default: the newest). */
   session?: string | null;
@@ -1218,7 +1233,7 @@ export interface FunctionOnPath {
   };
   share: number;
 }
-/** A function of a job: its attempts by state, and the sums of their times (ns). */
+/** A function of a job or actor: its attempts by state, and the sums of their times (ns). */
 export interface FunctionProgress {
   func_name: string | null;
   type: string | null;
@@ -1253,13 +1268,13 @@ export interface FunctionSchedulingItem {
   local: number;
   spilled: number;
 }
-/** Functions by time. */
+/** Functions, those with the longest total duration first. */
 export interface FunctionsAnswer {
   session: string;
   items: FunctionItem[];
   hidden: HiddenLibrary[];
 }
-/** A library's internals hidden by ``only=mine``, with the number of their functions and attempts. */
+/** A library whose internals ``only=mine`` hides, with the number of their functions and attempts. */
 export interface HiddenLibrary {
   library: string;
   functions: number;
@@ -1288,7 +1303,7 @@ export interface GanttAnswer {
   hidden: HiddenLibrary[];
   utilisation: Utilisation | null;
 }
-/** A worker, node, actor, or function, over the whole extent. */
+/** A worker, node, actor, or function, with figures for the whole extent. */
 export interface GanttLane {
   id: string;
   kind: string;
@@ -1308,7 +1323,7 @@ export interface GanttLane {
   rows: number;
   folded: number;
 }
-/** Bars as columns of equal length. Times are relative to ``origin_ns``, phases to the bar's begin. */
+/** Bars as columns of equal length. Start and end times are relative to ``origin_ns``. */
 export interface GanttBars {
   lane: number[];
   row: number[];
@@ -1322,7 +1337,7 @@ export interface GanttBars {
   task_id: string[];
   attempt: number[];
 }
-/** Begins of the phases of wide bars. ``bar`` is the index of a bar. */
+/** Start times of the phases of wide bars, relative to the bar's start. ``bar`` is a bar's index. */
 export interface GanttDetails {
   bar: number[];
   created: (number | null)[];
@@ -1331,7 +1346,7 @@ export interface GanttDetails {
   executing: (number | null)[];
   storing: (number | null)[];
 }
-/** Stretches in which the attempts of wide bars were blocked, or awaited something else. */
+/** Periods when the attempts of wide bars were blocked, or awaited something other than objects. */
 export interface GanttSpans {
   bar: number[];
   begin: number[];
@@ -1352,7 +1367,10 @@ export interface GpuProcess {
   actor_class: string | null;
   actor_id: string | null;
 }
-/** Objects with the same ``key`` (null: unknown). Identifies the process if it is the key. */
+/**
+ * Objects with the same ``key``, null if it is unknown. Other fields identify a process, if that is the
+ * key.
+ */
 export interface Group {
   objects: number;
   references: number;
@@ -1382,7 +1400,7 @@ export interface HealthAnswer {
   warehouse?: Warehouse | null;
   error?: IngestError | null;
 }
-/** The state of the warehouse, and why it cannot be used now. */
+/** The state of the warehouse, and the error if it cannot be used now. */
 export interface Warehouse {
   url: string;
   server: string;
@@ -1411,7 +1429,7 @@ export interface ObjectHolder {
   actor_id: string | null;
   type: string;
 }
-/** The newest transitions. Only ``kept_at_most`` are kept. */
+/** The newest transitions of a session's alerts. At most ``kept_at_most`` are kept. */
 export interface HistoryAnswer {
   session: string;
   items: AlertEvent[];
@@ -1436,7 +1454,8 @@ export interface Hit {
   func_name: string | null;
 }
 /**
- * The style of a range of a line's text (Unicode code points; ``end`` excluded), as set by the program.
+ * The style of a range of a line's text (Unicode code points; ``end`` is exclusive), as set by the
+ * program.
  */
 export interface LogStyle {
   begin: number;
@@ -1448,7 +1467,7 @@ export interface LogStyle {
   italic: boolean;
   underline: boolean;
 }
-/** The state of ingestion. ``behind_ns`` is the session's own; batches are counted for all sessions. */
+/** The state of ingestion. ``behind_ns`` is for this session. Batches are counted for all sessions. */
 export interface Ingest {
   events: number;
   batches: number;
@@ -1486,8 +1505,8 @@ export interface Withheld {
   message: string;
 }
 /**
- * A reason why the record of a job is incomplete. ``events``: how many were dropped during the job, null
- * if there was no tracer.
+ * A reason why the record of a job is incomplete. ``events``: the number of events dropped during the
+ * job; null if the reason is that there was no tracer.
  */
 export interface NotRecorded {
   code: 'tracer_off' | 'dropped';
@@ -1541,7 +1560,7 @@ export interface OptionGain {
   predicted_ns: number;
   share: number;
 }
-/** A driver or submitted job. ``tasks``: its attempts by state. */
+/** A driver or submitted job. ``tasks``: the numbers of its attempts by state. */
 export interface Job {
   job_id: string;
   state: string | null;
@@ -1621,7 +1640,10 @@ export interface JobRequest {
     [k: string]: number;
   } | null;
 }
-/** The copied logs (``workers``, ``all``, ``none``), their bytes, and why copying is paused. */
+/**
+ * Which logs are copied (``workers``, ``all``, ``none``), the bytes of the copies, and why copying is
+ * paused.
+ */
 export interface Keeping {
   mode: 'workers' | 'all' | 'none';
   bytes: number;
@@ -1636,7 +1658,7 @@ export interface LabelValuesAnswer {
   items: string[];
   total: number;
 }
-/** Why some nodes do not take the fast lane; ``node_id`` and ``address`` are one of them. */
+/** Why some nodes do not use the fast lane. ``node_id`` and ``address``: those of one of them. */
 export interface LaneReason {
   lane: 'fast' | 'json' | 'none' | 'unknown';
   code: string;
@@ -1691,7 +1713,10 @@ export interface LatestItem {
   value: number;
   time_ns: number;
 }
-/** A log file. ``live``: its node lists it now. ``kept``: copied bytes. ``size``: bytes. */
+/**
+ * A log file. ``live``: whether its node lists it now. ``kept``: the number of copied bytes. ``size``: in
+ * bytes.
+ */
 export interface LogFile {
   worker_id: string | null;
   job_id: string | null;
@@ -1713,8 +1738,8 @@ export interface LogFile {
   last_ns: number | null;
 }
 /**
- * Nodes and files. ``total``: matching files; ``left_out``: matching files that are not listed;
- * ``empty``: matching files into which nothing was printed.
+ * Nodes and files. ``total``: the number of matching files. ``left_out``: how many of them are not
+ * listed. ``empty``: the number of matching files into which nothing was printed.
  */
 export interface LogFilesAnswer {
   session: string;
@@ -1726,7 +1751,7 @@ export interface LogFilesAnswer {
   empty: number;
   keeping: Keeping;
 }
-/** A node. ``files``: the number of its known log files, None if it was not asked. */
+/** A node. ``files``: the number of its known log files, None if they were not requested. */
 export interface LogNode {
   node_id: string;
   state: string | null;
@@ -1742,7 +1767,10 @@ export interface LogProblem {
   message: string;
   remedy: string;
 }
-/** A line. ``level``: its own or that of the continued line. ``is_mark``: Ray's own mark. */
+/**
+ * A line. ``level``: its own, or that of the line that it continues. ``is_mark``: it is one of Ray's own
+ * marks.
+ */
 export interface LogLine {
   offset: number;
   length: number;
@@ -1890,7 +1918,7 @@ export interface LogicalData {
   gets: number;
   get_bytes: number;
 }
-/** Numbers of functions, drivers, instances by class, and attempts by function without own nodes. */
+/** How many functions, drivers, instances by class, and calls by function have no nodes of their own. */
 export interface LogicalFolded {
   functions: number;
   attempts: number;
@@ -1903,17 +1931,20 @@ export interface LogicalFolded {
     [k: string]: number;
   };
 }
-/** A library or a library's operator, the number of its functions, and whether they are one node. */
+/** A library or a library's operator, the number of its functions, and whether they are a single node. */
 export interface LogicalLibrary {
   library: string;
   functions: number;
   is_folded: boolean;
 }
-/** The server's token, to be stored as a cookie. */
+/** The server's token. The browser gets a cookie for it. */
 export interface Login {
   token: string;
 }
-/** The ranges. ``notes``: codes of surprising facts. ``left_out``: workers that are not listed. */
+/**
+ * The ranges of files that belong to an entity. ``notes``: codes for anything unexpected about them.
+ * ``left_out``: the number of workers that are not listed.
+ */
 export interface LogsOfAnswer {
   session: string;
   live: boolean;
@@ -1933,7 +1964,10 @@ export interface MatcherBody {
   op?: '=' | '!=' | '=~' | '!~';
   value: string;
 }
-/** A GPU. ``processes``: bytes of its memory by process ID; ``process_percent``: share of its cores. */
+/**
+ * A GPU. ``processes``: bytes of its memory by process ID. ``process_percent``: use of its cores by
+ * process ID.
+ */
 export interface MeasuredGpu {
   index: number;
   name: string;
@@ -2002,7 +2036,7 @@ export interface RunningAttempt {
   call: string | null;
   blocked_on: AwaitedFunction[];
 }
-/** A memory in bytes, and the used share of it (percent). */
+/** An amount of memory in bytes, and the used share of it in percent. */
 export interface MemoryAmount {
   total_bytes: number | null;
   used_bytes: number | null;
@@ -2010,8 +2044,8 @@ export interface MemoryAmount {
   percent: number | null;
 }
 /**
- * The memory held by each group. Not ``live`` if it is the last stored reading; ``totals`` is null if
- * there is none.
+ * The memory held by each group. ``live`` is false if this is the stored reading of an ended cluster.
+ * ``totals`` is null if there is no reading.
  */
 export interface MemoryAnswer {
   session: string;
@@ -2078,7 +2112,7 @@ export interface MetricLine {
   rank: number;
   points: [number, number][];
 }
-/** A name with its description, its number of series, and the number of values of each label. */
+/** A metric's name with its description, its number of series, and the number of values of each label. */
 export interface NameItem {
   name: string;
   type: string;
@@ -2099,13 +2133,13 @@ export interface NamedProcess {
   name: string;
   pid: number;
 }
-/** All matching names of a session's series. */
+/** The matching names of a session's metrics. */
 export interface NamesAnswer {
   session: string;
   items: NameItem[];
   total: number;
 }
-/** A node, and the number of its living workers and drivers, without Ray's own. */
+/** A node. ``workers``: the number of its living workers and drivers, without Ray's own. */
 export interface Node {
   node_id: string;
   state: string | null;
@@ -2137,7 +2171,7 @@ export interface Node {
   workers: number | null;
   running: number | null;
 }
-/** The use of a node. ``current``: the node is alive and has reported within the last 30 s. */
+/** The utilization of a node. ``current``: whether it is alive and has reported within the last 30 s. */
 export interface Usage {
   usage_ns: number | null;
   cpu_percent: number | null;
@@ -2280,7 +2314,7 @@ export interface NodeDetail {
     [k: string]: unknown;
   }[];
 }
-/** The complete report of a node at ``time_ns``. ``load``: averages of 1, 5 and 15 minutes. */
+/** The complete report of a node at ``time_ns``. ``load``: averages over 1, 5 and 15 minutes. */
 export interface NodeMeasured {
   node_id: string;
   time_ns: number;
@@ -2336,7 +2370,7 @@ export interface NodeGpu {
   temperature_c: number | null;
   processes: GpuProcess[];
 }
-/** A holder of resources: ``actor``, ``task`` or ``placement_group``. ``id``: set for a single one. */
+/** Holders of resources with the same ``kind`` and ``name``. ``id`` is null if there are several. */
 export interface ResourceHolder {
   kind: 'actor' | 'task' | 'placement_group';
   name: string;
@@ -2413,7 +2447,7 @@ export interface PathStretch {
   begin_ns: number;
   duration_ns: number;
 }
-/** A holder of a scarce resource: a running task (its ``attempt``), an actor or a placement group. */
+/** A holder of a scarce resource: a running task (with its ``attempt``), an actor or a placement group. */
 export interface PendingHolder {
   kind: 'actor' | 'task' | 'placement_group';
   name: string;
@@ -2459,7 +2493,7 @@ export interface ReasonItem {
   error: string | null;
   remedy: string;
 }
-/** Contents of the nodes at ``at_ns``. */
+/** The contents of the nodes at ``at_ns``. */
 export interface PhysicalAnswer {
   nodes: PhysicalNodes;
   workers: PhysicalWorkers;
@@ -2533,7 +2567,7 @@ export interface PhysicalBundles {
   node: number[];
   resources: number[];
 }
-/** A placement group with bundles here. */
+/** A placement group of the answer's bundles. */
 export interface PhysicalGroup {
   placement_group_id: string;
   name: string | null;
@@ -2577,7 +2611,7 @@ export interface PlacementGroupPage {
   dropped: Dropped;
   items: PlacementGroup[];
 }
-/** One alert without its silences. Times that do not apply are 0. */
+/** One alert, without the silences that match it. Times that do not apply are 0. */
 export interface PlainAlert {
   fingerprint: string;
   rule: string;
@@ -2597,7 +2631,7 @@ export interface PlainAlert {
   condition: string;
 }
 /**
- * No attempt takes longer than usual for its function; or nothing is spent on starting workers, on
+ * No attempt takes longer than usual for its function, or no time is spent on starting workers, on
  * fetching values, or on failed attempts that were retried.
  */
 export interface PlainChange {
@@ -2623,11 +2657,14 @@ export interface RestProgress {
   };
   stopped_by_libraries: number;
 }
-/** ``share``: the finished share of a job's answer, 0 to 1; null if no long request computes it. */
+/**
+ * ``share``: the share of a job's answer that is finished, 0 to 1; null if no long-running request
+ * computes it.
+ */
 export interface ProgressAnswer {
   share: number | null;
 }
-/** One series of an expression: a value for each of the answer's times. */
+/** One series of an expression, with a value for each of the answer's times. */
 export interface QueriedSeries {
   labels: {
     [k: string]: string;
@@ -2649,7 +2686,7 @@ export interface QueryAnswer {
   source: 'record' | 'prometheus';
   unit: string;
 }
-/** A time range. */
+/** The statistics of a time range. */
 export interface RangeAnswer {
   session: string;
   by: string;
@@ -2671,12 +2708,12 @@ export interface RangeAnswer {
   lanes_total: number;
   lanes_left_out_ns: number;
 }
-/** How many attempts were on workers at a time. */
+/** How many attempts were on workers at the same time: the mean and the maximum. */
 export interface RangeRunning {
   mean: number;
   most: number | null;
 }
-/** A function's attempts inside the range. */
+/** A function's attempts, clipped to the range. */
 export interface RangeFunction {
   name: string;
   attempts: number;
@@ -2687,7 +2724,7 @@ export interface RangeFunction {
   busy_ns: number;
   mean: number;
 }
-/** A worker, node, actor, or function, inside the range. */
+/** A worker, node, actor, or function, with figures for the range. */
 export interface RangeLane {
   id: string;
   kind: string;
@@ -2732,7 +2769,10 @@ export interface RecordingAnswer {
   snapshots: Snapshots;
   cannot_see: string[];
 }
-/** The number of traced workers among those that ran tasks, and tasks that only the tracer saw. */
+/**
+ * The numbers of traced and untraced workers among those that ran tasks, and tasks that only the tracer
+ * saw.
+ */
 export interface Tracing {
   traced: number;
   untraced: number;
@@ -2741,17 +2781,17 @@ export interface Tracing {
   tasks_without_events: number;
   without_events: WithoutEvents[];
 }
-/** A state of tracers other than simply on, and the number of tracers in it. */
+/** A state of tracers other than just "on", and the number of tracers in this state. */
 export interface TracerSaid {
   text: string;
   workers: number;
 }
-/** Tasks that are not recorded because their events are disabled. ``class_name``: null for functions. */
+/** Tasks that are not recorded because their events are disabled. ``class_name`` is null for functions. */
 export interface WithoutEvents {
   class_name: string | null;
   tasks: number;
 }
-/** The state of the snapshots of the GCS. */
+/** The state of reading snapshots from the GCS. */
 export interface Snapshots {
   ok: boolean;
   error: string | null;
@@ -2769,7 +2809,7 @@ export interface ReportedMetric {
   not_finite_rank: number | null;
   lines: MetricLine[];
 }
-/** A rule that the operator sets. */
+/** A rule that the operator adds or replaces. */
 export interface RuleBody {
   expr: string;
   for_s?: number;
@@ -2781,7 +2821,7 @@ export interface RuleBody {
     [k: string]: string;
   };
 }
-/** A rule. ``threshold`` applies to ``value_expr``. */
+/** A rule. The alert's value is that of ``value_expr``, which is compared with ``threshold``. */
 export interface RuleDefinition {
   name: string;
   group: string;
@@ -2801,7 +2841,7 @@ export interface RuleDefinition {
     [k: string]: string;
   };
 }
-/** A rule and its state in the session. ``threshold`` applies to ``value_expr``. */
+/** A rule and its state in the session. ``value_expr`` is compared with ``threshold``. */
 export interface RuleInfo {
   name: string;
   group: string;
@@ -2849,7 +2889,7 @@ export interface SandwichAnswer {
   callees: FlameTree;
   libraries: FoldedLibrary[];
 }
-/** Functions by the time of their attempts. */
+/** Functions, those with the most total time first. */
 export interface SchedulingAnswer {
   session: string;
   items: FunctionSchedulingItem[];
@@ -3005,7 +3045,10 @@ export interface ServeDeploymentItem {
   is_ingress: boolean | null;
   calls: string[] | null;
 }
-/** A controller. ``health``: how well it keeps up, to two digits; times as Serve names them (s, ms). */
+/**
+ * A controller. ``health``: how well it keeps up, to two significant digits. The names are Serve's; those
+ * of times end in the unit (s, ms).
+ */
 export interface ServeController {
   state: string | null;
   last_state: string | null;
@@ -3030,7 +3073,7 @@ export interface ServeController {
     [k: string]: number;
   } | null;
 }
-/** Serve in a session. ``problem``: why the data may be out of date. */
+/** The state of Serve in a session. ``problem``: why the data may be out of date. */
 export interface ServePage {
   session: string;
   total: number;
@@ -3132,7 +3175,7 @@ export interface SessionItem {
   gcs_address: string | null;
   dropped_total: number;
 }
-/** The operator's name and notes of a session. Omitted fields stay unchanged; an empty name is removed. */
+/** The operator's name and notes for a session. Omitted fields stay unchanged; "" removes the name. */
 export interface SessionLabel {
   name?: string | null;
   note?: string | null;
@@ -3145,7 +3188,7 @@ export interface SessionPage {
   total: number;
   dropped: Dropped;
 }
-/** A shape of requests that the nodes report as pending. */
+/** Requests of one shape that the nodes report as pending. */
 export interface Shape {
   resources: {
     [k: string]: number;
@@ -3157,7 +3200,7 @@ export interface Shape {
     [k: string]: string;
   }[];
 }
-/** A new silence: from now, or ``starts_ns``, for ``duration_s``. */
+/** A new silence. It begins now or at ``starts_ns``, and lasts for ``duration_s``. */
 export interface SilenceBody {
   matchers: MatcherBody[];
   duration_s: number;
@@ -3188,7 +3231,7 @@ export interface SpanItem {
   extra: string | null;
   blocked_on: string[] | null;
 }
-/** A function runs ``times`` as fast; below 1 it is slower. ``driver`` stands for the driver. */
+/** A function runs ``times`` times as fast; below 1, it is slower. ``driver`` stands for the driver. */
 export interface SpeedChange {
   kind: 'speed';
   function: string;
@@ -3251,7 +3294,7 @@ export interface StackNode {
   folded_nodes: number;
   folded_count: number;
 }
-/** One attempt of a node: its location, and the time since which it has been in its situation. */
+/** One attempt of a node: where it runs, and the time since which it has been in its situation. */
 export interface StackExample {
   since_ns: number;
   task_id: string;
@@ -3319,7 +3362,7 @@ export interface StatusAnswer {
   shapes: Shape[];
   autoscaler: AutoscalerStatus | null;
 }
-/** The times of a rank in a column, which is one or several steps. */
+/** The times of a rank in a column, which stands for one or several steps. */
 export interface StepCell {
   rank: number;
   steps: number;
@@ -3413,7 +3456,7 @@ export interface TaskPage {
   total: number;
   dropped: Dropped;
 }
-/** When the rule would have changed its state. */
+/** When the tested rule's alerts would have changed their state. */
 export interface TestAnswer {
   evaluations: number;
   fired: number;
@@ -3425,7 +3468,7 @@ export interface TestAnswer {
   since_ns: number;
   until_ns: number;
 }
-/** A transition of an alert. */
+/** An alert's change of state in a tested rule. */
 export interface TestedTransition {
   time_ns: number;
   before: 'inactive' | 'pending' | 'firing' | 'resolved' | 'ended';
@@ -3717,7 +3760,7 @@ export interface WhatIfBody {
     | BatchChange
   )[];
 }
-/** A worker process: what identifies it, its current activity, and its measurements. */
+/** A worker process: what users know it by, its current activity, and its measurements. */
 export interface Worker {
   worker_id: string;
   state: string | null;
