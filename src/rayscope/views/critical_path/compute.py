@@ -1,7 +1,7 @@
 """The chain of work and waits that determined how long a job took, walked back from its driver's end.
 
-The walk asks a :class:`Record` for one task at a time, and only for tasks that ended shortly before the time
-it has reached.
+The walk queries a :class:`Record` for one task at a time, and only for tasks that ended shortly before the
+time that the walk has reached.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-#: Tolerance in ns. A task's recorded end comes from another clock than the wait for it, and is a little later
-#: than the arrival of its value.
+#: Tolerance in ns. The recorded end of a task is taken from a different clock than the wait for the task, and
+#: is a little later than the arrival of the task's value.
 SLACK_NS = 50_000_000
 MAX_STEPS = 20_000
-#: Phases of an attempt's own code, between its waits. The time of a driver without a tracer is ``unknown``.
+#: Phases in which an attempt runs its own code, between its waits. An untraced driver has only ``unknown``.
 _OWN = ("executing", "unknown")
-#: Phases in which each function is a separate cause.
+#: Phases in which each function counts as a cause of its own.
 _OF_FUNCTION = ("executing", "awaiting")
-#: Phases in which an attempt keeps no worker busy.
+#: Phases in which an attempt does not keep a worker busy.
 _BEFORE_RUN = ("waiting_args", "waiting_node", "starting_worker", "queued", "retrying", "unknown")
 #: Prefix of the task IDs of actor creations.
 _CREATION = "f" * 16
@@ -46,7 +46,7 @@ class Attempt(Protocol):
 
 
 class Wait(Protocol):
-    """A stretch in which an attempt waited for others. ``phase`` is its phase until something arrived."""
+    """A period in which an attempt waited for others. ``phase`` is the attempt's phase during the wait."""
 
     @property
     def begin_ns(self) -> int: ...
@@ -64,26 +64,26 @@ class Record(Protocol[A, W]):
     """Lookups in the record of a job. Each method may return None."""
 
     def running(self, task_id: str, at_ns: int) -> A | None:
-        """Return the attempt of a task that was running at a time, or the last one that began before it."""
+        """Return the attempt of a task that was running at ``at_ns``, or the last that began before it."""
 
     def retried(self, attempt: A) -> A | None:
         """Return the previous attempt of the same task."""
 
     def wait(self, attempt: A, before_ns: int) -> W | None:
-        """Return the wait of an attempt that ended last by ``before_ns``, of those that began earlier."""
+        """Return an attempt's latest wait to end by ``before_ns``, of those that began earlier."""
 
     def awaited(self, attempt: A, wait: W, before_ns: int) -> A | None:
         """Return the attempt that ended a wait, or None if the wait timed out.
 
-        That is the last awaited attempt to end by ``before_ns``, or a running one that yielded the awaited
-        value.
+        That is the last awaited attempt that ended by ``before_ns``, or a running one that yielded the
+        awaited value.
         """
 
     def argument(self, attempt: A, before_ns: int) -> A | None:
-        """Return the last producer of an attempt's arguments to end by ``before_ns``."""
+        """Return the attempt that ended last by ``before_ns`` among those that produced an argument."""
 
     def before(self, attempt: A, before_ns: int) -> A | None:
-        """Return the last attempt on the same worker to end by ``before_ns``."""
+        """Return the last attempt that ended on the same worker by ``before_ns``."""
 
 
 class Link(NamedTuple):
@@ -103,7 +103,7 @@ class Link(NamedTuple):
 
 
 class Path(NamedTuple):
-    """The ``links`` in order of time, without gaps. The first one begins at ``begin_ns``."""
+    """The critical path. ``links`` are in order of time, without gaps. The first begins at ``begin_ns``."""
 
     links: list[Link]
     begin_ns: int
@@ -119,20 +119,21 @@ def walk(
     steps: int = MAX_STEPS,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> Path:
-    """Return the path back from the end of ``last``, the driver, to ``begin_ns``.
+    """Walk back from the end of ``last``, the driver, to ``begin_ns``, and return the path.
 
-    While an attempt ran, its waits lead to the attempts it waited for, and the rest is its own work. Before
-    it ran, waiting for arguments leads to the producer of the last argument, waiting for a node or in a queue
-    leads to the attempt that held the worker until then, and the submission leads to the submitter. If the
-    known submitter had already ended, an attempt that awaited this one takes its place, provided that it was
-    running. Time that cannot be explained becomes a link ``unknown``, as does everything earlier than
-    ``steps`` attempts or once ``out_of_time`` returns true (``truncated``).
+    While an attempt ran, its waits lead to the attempts that it waited for, and the rest is its own work.
+    Before it ran, waiting for arguments leads to the producer of the last argument, waiting for a node or in
+    a queue leads to the attempt that held the worker until then, and the submission leads to the submitter.
+    If the submitter is unknown or had already ended, the path continues with an attempt that awaited this
+    one, provided that it was running. Time that cannot be explained becomes a link ``unknown``. The walk
+    stops after ``steps`` attempts or once ``out_of_time`` returns true. Then the time before that is
+    ``unknown``, too, and the path is ``truncated``.
     """
     return _Walk(record, max(last.end_ns, begin_ns), begin_ns).back_from(last, steps, out_of_time)
 
 
 class _Walk(Generic[A, W]):
-    """A walk that has reached the time ``_now``, and the links of the path after it, in reverse."""
+    """The state of a walk: the time ``_now`` that it has reached, and the links after it, latest first."""
 
     def __init__(self, record: Record[A, W], end_ns: int, begin_ns: int) -> None:
         self._record = record
@@ -141,9 +142,9 @@ class _Walk(Generic[A, W]):
         self._links: list[Link] = []
         #: The attempts that the walk has visited since it last moved back in time.
         self._seen: set[tuple[str, int]] = set()
-        #: By attempt, an attempt that waited for it.
+        #: Maps some attempts to an attempt that waited for them.
         self._waiters: dict[tuple[str, int], A] = {}
-        #: By attempt, since when another attempt has waited for its worker or actor.
+        #: Maps attempts to the time since which another attempt has waited for their worker or actor.
         self._held_since: dict[tuple[str, int], int] = {}
 
     def back_from(self, last: A, steps: int, out_of_time: Callable[[], bool]) -> Path:
@@ -175,11 +176,14 @@ class _Walk(Generic[A, W]):
         self._now = since
 
     def _unvisited(self, target: A | None) -> A | None:
-        """Return the attempt if the walk has not visited it at this time, else None."""
+        """Return the attempt, or None if the walk has already visited it since it last moved back in time."""
         return None if target is None or (target.task_id, target.attempt) in self._seen else target
 
     def _follow(self, source: A, phase: str, target: A | None, since: int) -> A | None:
-        """Return ``target`` if it ended after ``since``. The time since then belongs to ``source``."""
+        """Return ``target`` if it ended after ``since``. Attribute the time after its end to ``source``.
+
+        Otherwise, attribute all of the time since ``since`` to ``source`` and return None.
+        """
         target = self._unvisited(target)
         if target is None or target.end_ns <= since:
             self._add_link(source, phase, since)
@@ -188,7 +192,7 @@ class _Walk(Generic[A, W]):
         return target
 
     def _walk_through(self, source: A, phase: str, since: int) -> A | None:
-        """Walk through an attempt's own work and its waits. Return the attempt that one of them leads to."""
+        """Walk back through an attempt's own work and waits. Return the attempt to which a wait leads."""
         record = self._record
         while self._now > max(since, self._begin_ns):
             wait = record.wait(source, self._now)
@@ -218,7 +222,7 @@ class _Walk(Generic[A, W]):
         return self._unvisited(parent)
 
     def _explain(self, source: A) -> A | None:
-        """Explain the time of this attempt. Return the attempt that it leads to, if any."""
+        """Explain the time of this attempt. Return the attempt that the path continues with, if any."""
         for phase, since in reversed(stretches(source)):
             if since >= self._now:
                 continue
@@ -237,7 +241,7 @@ class _Walk(Generic[A, W]):
             return self._follow(source, phase, self._record.argument(source, self._now + SLACK_NS), since)
         if phase in ("waiting_node", "queued"):
             target = self._follow(source, phase, self._record.before(source, self._now), since)
-            # A call that waits for the creation of its own actor is not waiting for a slot.
+            # A call that waits for its own actor to be created is not waiting for a busy worker or actor.
             if target is not None and not target.task_id.startswith(_CREATION):
                 ready = (begin for name, begin in stretches(source) if name in ("waiting_node", "queued"))
                 self._held_since[target.task_id, target.attempt] = next(ready)
@@ -247,7 +251,7 @@ class _Walk(Generic[A, W]):
 
 
 def stretches(of: Attempt) -> list[tuple[str, int]]:
-    """Return an attempt's phases with their begins, none earlier than the one before it."""
+    """Return an attempt's phases and their start times, none of which is earlier than the one before it."""
     reached = 0
     found = []
     for phase, begin in of.begins:
@@ -257,10 +261,9 @@ def stretches(of: Attempt) -> list[tuple[str, int]]:
 
 
 def split_awaiting(path: Path, stretches: Mapping[tuple[str, int], Sequence[tuple[int, int, int]]]) -> Path:
-    """Return the path with links ``awaiting`` where calls of async methods were suspended.
+    """Return the path with links ``awaiting`` for the time when calls of async methods were suspended.
 
-    ``stretches`` maps (task ID, attempt) to (begin, end, ns awaited in between), in the order of their
-    begins.
+    ``stretches`` maps (task ID, attempt) to (begin, end, ns awaited in between), ordered by start time.
     """
     links: list[Link] = []
     for link in path.links:
@@ -295,9 +298,9 @@ class Share(NamedTuple):
 
 
 def shares(path: Path, is_driver: Callable[[str], bool]) -> list[Share]:
-    """Return the path by function, longest first. ``is_driver`` takes a task ID.
+    """Return each function's share of the path, longest first. ``is_driver`` takes a task ID.
 
-    A function that shares its name with a driver is separate from it.
+    A function that has the same name as a driver is kept separate from it.
     """
     phases: dict[tuple[str, bool], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     links: dict[tuple[str, bool], int] = defaultdict(int)
@@ -314,7 +317,7 @@ def shares(path: Path, is_driver: Callable[[str], bool]) -> list[Share]:
 
 
 class Cause(NamedTuple):
-    """A cause of a job's duration: a function that executed or awaited, or another phase of all functions.
+    """A cause of a job's duration: a function that executed or awaited, or some other phase of any function.
 
     ``name`` is the function with the most time in it, or "" if unknown. ``functions`` is the number of
     functions. ``held_ns`` has the same meaning as in :class:`Link`.
@@ -329,10 +332,10 @@ class Cause(NamedTuple):
 
 
 def causes(path: Path, is_driver: Callable[[str], bool]) -> list[Cause]:
-    """Return a path by cause, the largest first.
+    """Return the causes of a path's duration, the largest first.
 
-    Each function that executed or awaited is a cause, and so is each other phase. The driver's executing time
-    before all other links is ``preparing``, and after them ``finishing``.
+    Each function that executed or awaited is one cause. Each other phase is one cause for all functions. The
+    driver's execution time before all other links is ``preparing``, and after them ``finishing``.
     """
     found: dict[tuple[str, ...], list[tuple[int, Share]]] = defaultdict(list)
     links = list(path.links)

@@ -1,4 +1,4 @@
-"""Reads more about the links of a path: their actors, and when they were suspended."""
+"""Reads more about the links of a path: their actors, and when their attempts were suspended."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rayscope.views.critical_path.schemas import PathActor
 def read_awaiting(
     reader: duckdb.DuckDBPyConnection, links: Sequence[Link], last_ns: int
 ) -> dict[tuple[str, int], list[tuple[int, int, int]]]:
-    """Return the stretches in which the links were suspended, by (task ID, attempt).
+    """Return when the attempts of executing links were suspended, by (task ID, attempt).
 
-    The format is that of :func:`compute.split_awaiting`. Stretches without a recorded end last until
-    ``last_ns``.
+    The format is that of ``stretches`` in :func:`compute.split_awaiting`. Suspensions without a recorded end
+    last until ``last_ns``.
     """
     keys = {split_id(link.task_id) for link in links if link.phase == "executing"}
     high, low = zip(*keys, strict=True) if keys else ((), ())
@@ -43,7 +43,7 @@ ORDER BY begin_ns, end_ns""",
 
 
 def read_actors(reader: duckdb.DuckDBPyConnection, links: Sequence[Link]) -> dict[str, PathActor]:
-    """Return for each function the actor with most of these links' time."""
+    """Return, for each function, the actor that accounts for the most time of these links."""
     keys = [(*split_id(link.task_id), link.attempt, link.name, link.end_ns - link.begin_ns) for link in links]
     high, low, attempt, name, length = zip(*keys, strict=True) if keys else ((),) * 5
     found = reader.execute(

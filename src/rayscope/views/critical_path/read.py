@@ -13,18 +13,19 @@ from rayscope.views.critical_path.links_sql import read_actors, read_awaiting
 from rayscope.views.critical_path.sql import Extent, PathReader
 
 _TIME_S = 10.0
-#: Maximum number of causes in an answer.
+#: Maximum number of causes in a response.
 _MAX_CAUSES = 50
-#: Maximum number of causes that name an actor.
+#: Number of causes that include an actor: the largest ones.
 _WITH_ACTORS = 5
 
 
 def read_path(
     file: SessionFile, last_ns: int, job_id: str | None, *, live: bool, extent: Extent | None = None
 ) -> tuple[PathReader, compute.Path]:
-    """Return the path of a job and its reader. Raises NotFound.
+    """Return the reader of a job's record, and the job's critical path. Raises NotFound.
 
-    ``job_id`` None selects the longest job that ran tasks. ``extent`` saves reading the job's extent again.
+    If ``job_id`` is None, the longest job that ran tasks is used. If ``extent`` is passed, the job's start
+    and end are not looked up again.
     """
     until = time.monotonic() + _TIME_S
     with file.reader() as reader:
@@ -37,7 +38,7 @@ def read_path(
 
 
 def ns_by_task(path: compute.Path) -> dict[str, int]:
-    """Return each task's time on the path in ns, by task ID. It includes waiting and retrying."""
+    """Return the time of each task on the path in ns, by task ID. It includes waiting and retrying."""
     found: dict[str, int] = defaultdict(int)
     for link in path.links:
         found[link.task_id] += link.end_ns - link.begin_ns
@@ -45,7 +46,7 @@ def ns_by_task(path: compute.Path) -> dict[str, int]:
 
 
 def read_ns_by_task(file: SessionFile, job_id: str, extent: tuple[bool, int, int]) -> dict[str, int]:
-    """Return :func:`ns_by_task` of a job with a known :class:`Extent`."""
+    """Return :func:`ns_by_task` of a job whose :class:`Extent` is known."""
     known = Extent(*extent)
     return ns_by_task(read_path(file, known.end_ns, job_id, live=not known.ended, extent=known)[1])
 
@@ -58,7 +59,7 @@ def is_driver(task_id: str) -> bool:
 def describe_causes(
     file: SessionFile, path: compute.Path, causes: Sequence[compute.Cause]
 ) -> list[schemas.PathCause]:
-    """Return the causes of a path, the largest first."""
+    """Return the causes of a path as in the response, the largest first."""
     whole_ns = max(1, path.end_ns - path.begin_ns)
     causes = causes[:_MAX_CAUSES]
     largest = {cause.name for cause in causes[:_WITH_ACTORS] if not cause.is_driver}

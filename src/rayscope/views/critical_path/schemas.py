@@ -1,4 +1,4 @@
-"""Answers about the critical path. Times are ns; ids are hex texts."""
+"""Responses about the critical path. Times are in ns. IDs are hex strings."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ class PathFunction(TypedDict):
 
 
 class PathActor(TypedDict):
-    """The actor with the most time of a function on the path, ``total_ns``; ``actors``: how many there are.
+    """The actor that spent the most time on the path in one function.
 
+    ``total_ns`` is that time, and ``actors`` the number of actors that were on the path in that function.
     ``pid`` and ``host`` are null if they are not known.
     """
 
@@ -46,10 +47,10 @@ class PathActor(TypedDict):
 
 
 class PathCause(TypedDict):
-    """Time on the path due to one function that executed, or to a phase of ``functions`` functions.
+    """Time on the path due to one function that executed, or to one phase of ``functions`` functions.
 
-    ``name`` is the function with the most of it ("" if unknown). ``held_ns`` is how much of the time others
-    waited for the worker or actor. The largest causes include ``actor``, whose method is ``name``.
+    ``name`` is the function with the most of this time ("" if unknown). ``held_ns`` is how much of the time
+    others waited for the worker or actor. The largest causes include ``actor``, whose method is ``name``.
     """
 
     phase: str
@@ -63,7 +64,7 @@ class PathCause(TypedDict):
 
 
 class CriticalPathAnswer(TypedDict):
-    """The chain that determined how long a job took."""
+    """The chain of work and waits that determined how long a job took."""
 
     session: str
     job_id: str | None

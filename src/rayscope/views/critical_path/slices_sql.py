@@ -1,4 +1,4 @@
-"""Attempts that ended in a time slice, their waits, and the arguments they produced, as columns."""
+"""Attempts that ended in a time slice, their waits, and the arguments that they produced, as columns."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _STORING = [phase for phase, _ in RECORDED].index("storing")
 _KEY = "{'hi': a.task_hi, 'lo': a.task_lo, 'attempt': a.attempt}"
 _AWAITED = "awaited.hi AS awaited_hi, awaited.lo AS awaited_lo, awaited.attempt AS awaited_attempt"
 
-#: The worker on which a call that waits for its actor will run.
+#: SQL for the worker on which a call that still waits for its actor will run.
 _ACTORS_WORKER = f"CASE WHEN {END} IS NULL THEN {actors_worker('a')} END"
-#: Whether a wait ``w`` was for a placement group.
+#: SQL condition: the wait ``w`` was for a placement group.
 _IS_GROUP = (
     "(w.task_hi, w.task_lo, w.attempt, w.begin_ns) IN (SELECT (task_hi, task_lo, attempt, begin_ns) "
     f"FROM edge_rows WHERE {IS_GROUP_WAIT})"
@@ -47,14 +47,14 @@ _IS_GROUP = (
 
 
 def _longest(last_ns: int) -> str:
-    """Return an SQL order: the latest end first, and of unfinished attempts the longest-running first."""
+    """Return an SQL order: the latest end first. Unfinished attempts: the earliest start first."""
     return f"{ended_at(last_ns)} DESC, {REACHED} NULLS LAST, {CREATED}"
 
 
 def select_attempts(where: str, is_guessed: str = "false") -> str:
-    """Return SQL for attempts in the order of their ends. Missing times are ``FOREVER`` or ``-FOREVER``.
+    """Return SQL for attempts, ordered by their ends. Missing times are ``FOREVER`` or ``-FOREVER``.
 
-    ``is_guessed`` is an SQL condition: the driver is assumed to have waited for the attempt.
+    ``is_guessed`` is an SQL condition for attempts that the driver is assumed to have waited for.
     """
     begins = ", ".join(
         f"coalesce({begin}, {-FOREVER}) AS {column}"
@@ -71,13 +71,13 @@ ORDER BY end_ns, {CREATED}, attempt DESC, task_hi"""
 
 
 def select_waits(since_ns: int, upto_ns: int, last_ns: int, by_itself: str) -> str:
-    """Return SQL for the waits that ended in the slice, in the order of their ends.
+    """Return SQL for the waits that ended in the slice, ordered by their ends.
 
     Each row has the attempt that ended the wait, or the awaited attempt if a signal ended it. ``by_itself``
-    is an SQL condition: the attempt ended before its job's end stopped it.
+    is an SQL condition for attempts that ended on their own, not because their job ended.
     """
     ended = f"({ended_at(last_ns)} <= e.end_ns + {SLACK_NS} AND {by_itself})"
-    # Values of a generator are available before it ends.
+    # A generator's values are available before the generator ends.
     yielded = f"(w.is_ready AND e.object_index >= 2 AND {REACHED} < e.end_ns)"
     return f"""
 WITH waits AS MATERIALIZED (
@@ -122,7 +122,7 @@ ORDER BY end_ns, begin_ns DESC"""
 
 
 def select_arguments(since_ns: int, upto_ns: int, last_ns: int) -> str:
-    """Return SQL for the tasks with arguments from attempts that ended in the slice, by those ends."""
+    """Return SQL for tasks with arguments that were produced in the slice, ordered by the producers' ends."""
     return f"""
 SELECT e.task_hi, e.task_lo, e.attempt, {ended_at(last_ns)} AS end_ns, {_AWAITED.replace("awaited.", "key.")}
 FROM edge_rows e
@@ -133,9 +133,10 @@ ORDER BY end_ns"""
 
 
 def select_open_waits(last_ns: int) -> str:
-    """Return SQL for the waits without a recorded end, in the order of their begins, each with its target.
+    """Return SQL for the waits without a recorded end and their targets, ordered by start time.
 
-    Waits for many objects name only some of them. Once these have ended, the target is a child that has not.
+    Waits for many objects name only some of them. If all of these have ended, the target is a child task that
+    has not.
     """
     is_of_task = f"b.object_index < {FIRST_PUT} AND {CREATED} IS NOT NULL"
     return f"""
@@ -160,7 +161,7 @@ ORDER BY begin_ns"""
 
 
 class Rows:
-    """Rows in the order of their column ``end_ns``, with an index by task."""
+    """Rows in the order of their column ``end_ns``, indexed by task."""
 
     def __init__(self, table: pa.Table) -> None:
         self._columns = {name: table[name].combine_chunks() for name in table.column_names}
@@ -172,15 +173,15 @@ class Rows:
         self._of_task: dict[str, list[int]] = {}
 
     def numbers(self, column: str) -> Any:
-        """Return a column without NULLs as an array."""
+        """Return a column without NULLs as a NumPy array."""
         return self._columns[column].to_numpy(zero_copy_only=False)
 
     def value(self, column: str, row: int) -> Any:
-        """Return one value."""
+        """Return the value of one cell."""
         return self._columns[column][row].as_py()
 
     def task(self, row: int, prefix: str = "task") -> str | None:
-        """Return a task's complete hex ID."""
+        """Return the complete hex ID of a row's task, or of its parent with another ``prefix``."""
         return join_id(self.value(f"{prefix}_hi", row), self.value(f"{prefix}_lo", row))
 
     def of_task(self, task_id: str) -> list[int]:
@@ -210,10 +211,10 @@ class Attempts(Rows):
     def __init__(self, table: pa.Table) -> None:
         super().__init__(table)
         self.reached_ns = self.numbers("reached_ns")
-        #: One row of begins per attempt, in ns.
+        #: The start times of the phases, in ns: one row per attempt.
         self.begins = np.column_stack([self.numbers(column) for column in _BEGINS])
         self.has_start = self.begins[:, _EXECUTING] > -FOREVER
-        #: When an attempt left its function, as its worker recorded it, else its end.
+        #: When an attempt left its function, as recorded by its worker, or else the attempt's end.
         stored_ns = self.begins[:, _STORING]
         self.executed_ns = np.where(stored_ns > -FOREVER, stored_ns, self.end_ns)
         self.guessed: list[int] = np.flatnonzero(self.numbers("is_guessed")).tolist()
@@ -223,7 +224,7 @@ class Attempts(Rows):
         self._of_worker: dict[str, list[int]] = {}
 
     def of_worker(self, worker: str) -> list[int]:
-        """Return the attempts that reached a worker."""
+        """Return the rows of the attempts that reached a worker."""
         if worker not in self._of_worker:
             code = self._workers.get(worker)
             self._of_worker[worker] = [] if code is None else np.flatnonzero(self._worker == code).tolist()

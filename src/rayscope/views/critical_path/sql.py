@@ -37,20 +37,21 @@ from rayscope.views.critical_path.slices_sql import (
     select_waits,
 )
 
-#: Approximate number of attempts that end in a slice.
+#: Approximate number of attempts that end in each slice.
 SLICE_ATTEMPTS = 100_000
 #: Number of slices kept in memory. A walk alternates between neighbors.
 _KEPT_SLICES = 2
-#: On a busy machine, the owner of an attempt records its end up to this much after the worker, in ns.
+#: On a busy machine, an attempt's owner may record its end up to this much later than the worker does, in ns.
 _LATE_NS = 1_000_000_000
 _PHASES = tuple(name for name, _ in RECORDED)
-#: A worker's first task of a function imports the modules that all of its tasks need.
+#: A worker's first task of a function also imports the modules that the function needs. That time counts as
+#: starting the worker.
 _FIRST_PHASES = tuple(
     "starting_worker" if _PHASES.index("loading") <= place < _PHASES.index("executing") else name
     for place, name in enumerate(_PHASES)
 )
-#: At the end of a worker's very first task, Ray imports its serializers, about 0.4 s of CPU time. If the
-#: value is very large, storing takes that long anyway.
+#: At the end of a worker's very first task, Ray imports its serializers, which takes about 0.4 s of CPU time.
+#: So storing counts as starting the worker, unless the value is so large that storing takes that long anyway.
 _NEW_WORKER_PHASES = tuple("starting_worker" if name == "storing" else name for name in _FIRST_PHASES)
 _LARGE_VALUE_BYTES = 10 << 20
 
@@ -68,7 +69,7 @@ class PathAttempt(NamedTuple):
 
 
 class PathWait(NamedTuple):
-    """A wait of an attempt, and the last awaited attempt to end, as a task and its attempt.
+    """A wait of an attempt. ``awaited`` is the last awaited attempt to end, as (task ID, attempt).
 
     Waits for a placement group have the phase of waiting for resources.
     """
@@ -80,7 +81,7 @@ class PathWait(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Whether a job has ended, its begin, and its end (or the time until which it is considered), in ns."""
+    """Whether a job has ended, its start time, and its end time (the end so far if it is running), in ns."""
 
     ended: bool
     begin_ns: int
@@ -90,10 +91,10 @@ class Extent(NamedTuple):
 class PathReader:
     """The record of one job, read step by step.
 
-    ``job_id`` is the given job, or the longest one that ran tasks. ``driver`` is its driver as an attempt,
-    which begins with the job at ``begin_ns``. ``ended`` is whether the job has ended. A job that has not
-    ended lasts until ``last_ns`` in a ``live`` session, else until its last recorded event. Running attempts
-    last until ``last_ns``. A known ``extent`` replaces these lookups.
+    ``job_id`` is the requested job, or the longest one that ran tasks. ``driver`` is its driver as an
+    attempt, which begins with the job at ``begin_ns``. ``ended`` is whether the job has ended. A job that has
+    not ended lasts until ``last_ns`` in a ``live`` session, or else until its last recorded event. Running
+    attempts last until ``last_ns``. If ``extent`` is passed, the job's start and end are not looked up.
 
     ``traced`` is whether the driver's waits are recorded. A driver without a tracer is assumed to have waited
     for each attempt that it submitted. Raises NotFound if there is no record of the job.
@@ -184,7 +185,7 @@ class PathReader:
         if not self.traced:
             is_guessed = f"parent_hi = $high AND parent_lo = $low AND {by_itself}"
             values = dict(zip(("high", "low"), split_id(self._driver_id), strict=True))
-        # Include retries that were waiting for a worker then, because callers ask for a task's last attempt.
+        # Include retries that were still waiting for a worker, because callers ask for a task's last attempt.
         has_begun = f"({REACHED} < {upto_ns} OR attempt > 0 AND {CREATED} < {upto_ns})"
         ended = ended_at(FOREVER)
         within = f"{ended} > {since_ns} AND ({ended} <= {upto_ns} OR {has_begun})"
@@ -200,14 +201,14 @@ class PathReader:
         return self._slice(bisect.bisect_left(self._bounds, at_ns))
 
     def _slices_back(self, upto_ns: int, since_ns: int) -> Iterator[Slice]:
-        """Yield the slices with attempts that ended between two times, the latest first."""
+        """Yield the slices with attempts that ended between the two times, the latest slice first."""
         for number in range(bisect.bisect_left(self._bounds, upto_ns), -1, -1):
             yield self._slice(number)
             if number and self._bounds[number - 1] <= since_ns:
                 return
 
     def running(self, task_id: str, at_ns: int) -> PathAttempt | None:
-        """Return the attempt of a task that was running at a time, or the last one that began before it."""
+        """Return the attempt of a task that was running at ``at_ns``, or the last that began before it."""
         if task_id.startswith(DRIVER_PREFIX):
             return self.driver if task_id == self._driver_id else None
         attempts = self._slice_at(at_ns).attempts
@@ -227,7 +228,7 @@ class PathReader:
         return max(earlier, key=lambda other: other.attempt, default=None)
 
     def argument(self, attempt: PathAttempt, before_ns: int) -> PathAttempt | None:
-        """Return the last producer of an attempt's arguments to end by ``before_ns``."""
+        """Return the attempt that ended last by ``before_ns`` among those that produced an argument."""
         for part in self._slices_back(before_ns, attempt.begins[0][1]):
             arguments = part.arguments
             for row in arguments.until(arguments.of_task(attempt.task_id), before_ns):
@@ -235,7 +236,7 @@ class PathReader:
         return None
 
     def before(self, attempt: PathAttempt, before_ns: int) -> PathAttempt | None:
-        """Return the last attempt to end among those that reached the same worker earlier."""
+        """Return the last attempt to end by ``before_ns`` of those that reached the same worker earlier."""
         worker = attempt.worker_id
         if worker is None:
             return None
@@ -244,21 +245,23 @@ class PathReader:
             for row in attempts.until(attempts.of_worker(worker), before_ns + _LATE_NS):
                 if attempts.executed_ns[row] > before_ns + SLACK_NS:
                     continue
-                # A call whose start is unknown may have reached the worker after this one if it ended later.
+                # A call without a recorded start may have reached the worker late, so it counts only if it
+                # ended by ``before_ns``.
                 reached_ns = attempts.reached_ns[row] if attempts.has_start[row] else attempts.end_ns[row] - 1
                 if reached_ns < before_ns and not _is(attempt, attempts, row):
                     return self._attempt(attempts, row)
         return None
 
     def wait(self, attempt: PathAttempt, before_ns: int) -> PathWait | None:
-        """Return the wait of an attempt that ended last by ``before_ns``, of those that began earlier."""
+        """Return an attempt's latest wait to end by ``before_ns``, of those that began earlier."""
         if attempt is self.driver and not self.traced:
             return self._guess(before_ns)
         if attempt.end_ns <= before_ns:
             for begin, awaited, phase in reversed(
                 self._open_waits.get((attempt.task_id, attempt.attempt), [])
             ):
-                # A Ray Train worker waits in a report, which is recorded with its actor's creation.
+                # Skip waits that began after the attempt's end. A Ray Train worker's waits in reports are
+                # recorded with the creation of its actor.
                 if begin < attempt.end_ns:
                     return PathWait(begin, attempt.end_ns, awaited, phase)
         for part in self._slices_back(before_ns, _since(attempt, before_ns)):
@@ -271,7 +274,7 @@ class PathReader:
         return None
 
     def _guess(self, before_ns: int) -> PathWait | None:
-        """Guess a wait of an untraced driver: it waited for each attempt that it submitted and that ended."""
+        """Return an untraced driver's latest wait. It is assumed to wait for each attempt that it submits."""
         for part in self._slices_back(before_ns, self.begin_ns):
             attempts = part.attempts
             for row in attempts.until(attempts.guessed, before_ns):
@@ -284,14 +287,14 @@ class PathReader:
     def awaited(self, attempt: PathAttempt, wait: PathWait, before_ns: int) -> PathAttempt | None:
         """Return the attempt that ended a wait, or None if the wait timed out.
 
-        An attempt outlives a wait that was interrupted. On the path, it ends with the wait. Thus its own open
-        wait is followed.
+        If the wait was interrupted, the awaited attempt lasted longer than the wait. It is returned as if it
+        had ended with the wait, so that the path follows the attempt's own open wait.
         """
         found = self._find_attempt(wait.awaited, wait.end_ns)
         return found and found._replace(end_ns=min(found.end_ns, wait.end_ns))
 
     def _find_attempt(self, key: tuple[str, int] | None, near_ns: int) -> PathAttempt | None:
-        """Return an attempt by task and number. It probably ended near ``near_ns``."""
+        """Return an attempt by its task and number. This is fastest if it ended near ``near_ns``."""
         if key is None:
             return None
         task_id, number = key
@@ -314,7 +317,7 @@ class PathReader:
 
     @cached_property
     def _open_waits(self) -> dict[tuple[str, int], list[tuple[int, tuple[str, int] | None, str]]]:
-        """Waits without a recorded end, by attempt, in order: (begin, awaited attempt, phase)."""
+        """Waits without a recorded end, by attempt, in order of time: (begin, awaited attempt, phase)."""
         found = defaultdict(list)
         for high, low, attempt, begin, is_group, *awaited in self._reader.execute(
             select_open_waits(self.last_ns)
@@ -347,7 +350,7 @@ class PathReader:
         )
 
     def _phases(self, attempts: Attempts, row: int, worker: str | None, name: str) -> tuple[str, ...]:
-        """Return the names of an attempt's phases. A worker that imports modules counts as starting."""
+        """Return the names of an attempt's phases. First imports of modules count as starting the worker."""
         reached_ns = attempts.reached_ns[row]
         if reached_ns >= self._first.get((worker, name), -FOREVER):
             return _PHASES
@@ -356,7 +359,10 @@ class PathReader:
         return _NEW_WORKER_PHASES if is_new and not is_large else _FIRST_PHASES
 
     def _worker_start(self, worker: str, begins: list[tuple[str, int]]) -> tuple[str, int] | None:
-        """Return the phase in which an attempt's worker started; see :func:`execution.with_worker_starts`."""
+        """Return the phase in which an attempt's worker started, or None.
+
+        See :func:`execution.with_worker_starts`.
+        """
         waited = next((begin for phase, begin in begins if phase == "waiting_node"), None)
         assigned = next((begin for phase, begin in begins if not phase.startswith("waiting")), None)
         if waited is None or assigned is None or assigned - waited <= FASTEST_START_NS:
@@ -386,7 +392,7 @@ class PathReader:
 
     @cached_property
     def _started(self) -> dict[str, tuple[int, int]]:
-        """When each worker was launched and when it had started, in ns, by worker."""
+        """When each worker was launched and when its start was complete, in ns, by worker."""
         found = self._reader.execute(
             "SELECT id, launch_ns, start_ns FROM worker_rows WHERE launch_ns > 0 AND start_ns > 0"
         ).fetchall()
@@ -398,5 +404,8 @@ def _is(attempt: PathAttempt, attempts: Attempts, row: int) -> bool:
 
 
 def _since(attempt: PathAttempt, before_ns: int) -> int:
-    """Return when the attempt's phase at a time began. Earlier ends do not explain that phase."""
+    """Return the time when the phase that the attempt was in at ``before_ns`` started.
+
+    Attempts that ended before this time do not explain the phase.
+    """
     return max((begin for _, begin in stretches(attempt) if begin < before_ns), default=before_ns)

@@ -21,15 +21,15 @@ from rayscope.storage.slots import Slots
 from rayscope.views.export.export import MAX_EXPORTS, Export
 from rayscope.views.export.format import FILES, Format
 
-#: Maximum pause after each piece, in s. Making a piece blocks recording, so each is followed by a pause of
-#: equal length.
+#: Maximum pause after each piece, in s. Making a piece blocks recording. So while a session is being
+#: recorded, each piece is followed by a pause that is as long as it took to make the piece.
 _MAX_PAUSE_S = 0.1
 _SLOTS = Slots(MAX_EXPORTS, f"{MAX_EXPORTS} exports are already running.")
 _CONTENT: dict[str, Any] = {media: {} for _, media in FILES.values()}
 
 
 class _Stream(StreamingResponse):
-    """Releases the export's resources once the response is sent, or if the client disconnects."""
+    """A response that releases the export's resources once it is sent, or if the client disconnects."""
 
     def __init__(self, pieces: Iterator[bytes], done: contextlib.ExitStack, **options: Any) -> None:
         super().__init__(pieces, **options)
@@ -55,7 +55,7 @@ def export(
     format: Annotated[Format, Query(description="perfetto, speedscope or parquet (in a ZIP)")],
     session: Session = None,
 ) -> Response:
-    """Return a session's attempts, or those that match the filters, in a format for other programs."""
+    """Export a session's attempts, or those that match the filters, in a format for other programs."""
     chosen = records.resolve(session)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_SLOTS.take())
@@ -83,11 +83,11 @@ def export(
         }
         pieces = _pace(made.chunks, catalog, records)
         return _Stream(pieces, stack.pop_all(), media_type=media_type, headers=headers)
-    raise AssertionError  # no context above swallows an error
+    raise AssertionError  # unreachable: no context above suppresses an exception
 
 
 def _pace(pieces: Iterator[bytes], catalog: Catalog, records: SessionReader) -> Iterator[bytes]:
-    """Yield the pieces, pausing while a session is recorded so that they take at most half of the time."""
+    """Yield the pieces. While a session is recorded, pause so that they take at most half of the time."""
     began = time.monotonic()
     for piece in pieces:
         took = time.monotonic() - began

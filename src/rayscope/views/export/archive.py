@@ -31,7 +31,7 @@ _PART = (
     "This covers only some of the attempts: {filters}. Nodes, workers, actors, jobs, and placement "
     "groups are complete."
 )
-#: Units of the columns. Each file has them in its metadata under the key ``rayscope``.
+#: Units of the columns. The metadata of each file contains them under the key ``rayscope``.
 _UNITS = {"*_ns": "ns since the epoch, or ns", "*bytes": "bytes"}
 
 
@@ -54,9 +54,9 @@ class _Pipe(io.RawIOBase):
 
 
 def archive(views: Tables, about: Mapping[str, Any]) -> Iterator[bytes]:
-    """Yield the archive: a file for each view, README.md, and about.json.
+    """Yield the archive. It contains one file per view, README.md, and about.json.
 
-    ``about`` has the session, the exporter, and the filters.
+    ``about`` contains the session, the exporter, and the filters.
     """
     pipe = _Pipe()
     rows: dict[str, int] = {}

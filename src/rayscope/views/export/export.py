@@ -24,22 +24,24 @@ from rayscope.views.stack import sql as stack_sql
 
 #: Maximum number of concurrent exports. Each may use as much memory as a session's queries.
 MAX_EXPORTS = 2
-#: Maximum number of attempts. speedscope's page loads the whole file, so the busiest workers are left out.
+#: Maximum number of attempts. speedscope's page loads the whole file into memory, so the workers with the
+#: most attempts are left out beyond this.
 SPEEDSCOPE_ATTEMPTS = 200_000
-#: Maximum number of frames in all stacks. Each stack includes all callers, which are many where calls are
-#: deep.
+#: Maximum number of frames in all stacks together. Each stack repeats all of its callers, so deep call paths
+#: add up quickly.
 SPEEDSCOPE_FRAMES = 5_000_000
-#: Number of points of a curve over the session's time.
+#: Number of points in each curve over the session's time.
 _POINTS = 1_000
-#: Counts of omitted items that apply to traces only, because profiles have no such items.
+#: Kinds of omitted items that are counted for traces only, because profiles have no such items.
 _ONLY_DRAWN = frozenset({"waits", "data_arrows", "call_arrows"})
 
 
 class Export:
-    """A session as a file in some format.
+    """A session as a file in one of the formats.
 
-    ``chunks`` yields its bytes, once. ``left_out`` counts the omitted items by kind, and is known from the
-    start. Close it when done, or use it in a ``with`` block. Raises StoreError, also while it is read.
+    ``chunks`` yields the file's bytes and can be read only once. ``left_out`` counts the omitted items by
+    kind, and is complete from the start. Close the export when done, or use it in a ``with`` block. Raises
+    StoreError, also while ``chunks`` is read.
     """
 
     def __init__(
@@ -79,12 +81,12 @@ class Export:
         self.close()
 
     def close(self) -> None:
-        """Release the record."""
+        """Stop the export and release the session's record."""
         self.chunks.close()
         self._open.close()
 
     def _explain_errors(self, chunks: Iterator[bytes]) -> Any:
-        """Yield the chunks, and raise errors of DuckDB as StoreError."""
+        """Yield the chunks. Errors of DuckDB are raised as StoreError."""
         try:
             first = next(chunks, b"")
         except (duckdb.Error, OSError) as error:
@@ -100,7 +102,7 @@ class Export:
         return rest()
 
     def _to_store_error(self, error: duckdb.Error | OSError) -> StoreError:
-        if str(error).startswith("Out of Memory"):  # how Arrow's reader reports it
+        if str(error).startswith("Out of Memory"):  # as reported by Arrow's reader
             error = duckdb.OutOfMemoryException(str(error))
         failure = explain(self._file.path, error)
         if failure.code in ("memory", "full"):

@@ -1,4 +1,4 @@
-"""The documented views as Arrow batches: a whole session, or the rows of some of its attempts."""
+"""The documented views as Arrow batches, for a whole session or for some of its attempts."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from rayscope.storage.sql.pages import Row, rows_of
 
 #: Number of rows per batch.
 BATCH = 50_000
-#: Number of attempts and objects per part. The view of data edges joins everything, so it is read in parts.
+#: Number of attempts and data edges to read at once for the view ``data_edges``. The view joins all of its
+#: tables, so it is read in parts.
 _EDGES_PART = 50_000
 _OF_ATTEMPT = "SEMI JOIN wanted USING (task_id, attempt)"
-#: Condition for each view that selects the rows of the attempts in ``wanted``. Views of entities, such as
+#: SQL clause for each view that selects the rows of the attempts in ``wanted``. Views of entities, such as
 #: nodes, are always complete.
 VIEWS: Mapping[str, str] = {
     "tasks": _OF_ATTEMPT,
@@ -35,7 +36,7 @@ VIEWS: Mapping[str, str] = {
 
 
 class Tables:
-    """The views of a session at the time of construction. ``narrowed`` is true for a part of the attempts."""
+    """The views of a session at the time of construction. ``narrowed``: only some attempts are included."""
 
     def __init__(self, reader: duckdb.DuckDBPyConnection, filters: TaskFilters) -> None:
         self._reader = reader
@@ -49,7 +50,7 @@ class Tables:
             )
 
     def batches(self, view: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return a view's schema and its rows. Read them to the end before reading anything else."""
+        """Return a view's schema and its rows. Read all of the rows before you read anything else."""
         part = VIEWS[view] if self.narrowed else ""
         if view == "data_edges":
             counted = self._reader.execute(
@@ -67,12 +68,12 @@ class Tables:
         return self._reader.sql(f"SELECT * FROM {source} {part}").to_arrow_reader(BATCH)
 
     def drops(self) -> list[Row]:
-        """Return the events that Ray lost, as rows with ``source``, ``reason``, ``count``, and more."""
+        """Return the events that Ray lost, as rows with ``source``, ``reason``, ``count``, and others."""
         return rows_of(self._reader.execute("SELECT * FROM drops WHERE count > 0 ORDER BY 1, 2"))
 
 
 @contextlib.contextmanager
 def tables(file: SessionFile, filters: TaskFilters) -> Iterator[Tables]:
-    """Provide the views of the attempts that match ``filters``. Raises BadQuery."""
+    """Provide the views, limited to the attempts that match ``filters``. Raises BadQuery."""
     with file.reader() as reader:
         yield Tables(reader, filters)

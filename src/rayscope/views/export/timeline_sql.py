@@ -1,7 +1,7 @@
-"""Attempts, their spans, and the data they exchanged, as rows on lanes for files of other programs.
+"""Attempts, their spans, and the data that they exchanged, as rows on lanes, for files of other programs.
 
-Everything goes into narrow temporary tables first (which attempts, in which order, on which lane and row),
-and is then read in batches, so that Python never holds more than one batch.
+Everything is first written to narrow temporary tables (which attempts, in which order, on which lane and
+row), and then read in batches, so that Python never holds more than one batch.
 """
 
 from __future__ import annotations
@@ -40,17 +40,19 @@ from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
 BATCH = 20_000
-#: Maximum number of rows of waits. Further waits at the same time are left out.
+#: Maximum number of rows for waits. Waits that do not fit are left out.
 WAIT_ROWS = 200
-#: Maximum number of data arrows from one attempt.
+#: Maximum number of data arrows that begin at one attempt.
 MAX_ARROWS = 1_000
 #: Maximum number of annotations of one attempt.
 _MAX_NOTES = 50
 _TASK = "hash(task_hi, task_lo)"
 _LANE = "coalesce(worker_id, 'node ' || node_id, '')"
-#: When a worker finished an attempt according to its own report; else when its owner had the result, or now.
+#: When a worker finished an attempt, as reported by the worker. Otherwise, when the owner received the
+#: result, or now.
 _DONE = f"greatest({REACHED}, coalesce(total_end_ns, execute_end_ns, {END}, $last))"
-#: Python packs intervals that overlap. Intervals that follow each other stay in row 0.
+#: Attempts of lanes on which attempts overlap. Only these are assigned to rows in Python. The others stay in
+#: row 0.
 _OVERLAPS = """
 SELECT lane, ordinal, begin_ns, end_ns FROM placed WHERE lane IN (
     SELECT lane FROM (SELECT lane, begin_ns, max(end_ns) OVER (
@@ -83,8 +85,8 @@ SELECT row_number() OVER (ORDER BY ordinal, begin_ns, end_ns DESC, name) AS seq,
     JOIN placed p ON p.task = hash(b.task_hi, b.task_lo) AND p.attempt = b.attempt
     WHERE p.begin_ns <= b.begin_ns AND p.end_ns >= b.begin_ns)
 """
-#: Data goes from the last attempt that produced it to the attempt that consumed it. For an argument, that is
-#: the last attempt of the task.
+#: Data arrows. Each leads from the last attempt of the producing task to the attempt that consumed the data.
+#: For an argument, that is the last attempt of the consuming task.
 _MOVED = f"""
 CREATE TEMP TABLE arrows AS
 WITH last AS (
@@ -160,9 +162,9 @@ WHERE n.kind = 'counter' AND n.number IS NOT NULL AND p.lane IS NOT NULL ORDER B
 class Timeline:
     """The part of a session to draw, as it was when this object was created. Use it in a ``with`` block.
 
-    ``begin_ns`` and ``end_ns`` cover all of it, and are None if it is empty. ``attempts`` is the number of
-    drawn attempts. ``left_out`` counts the omitted items by kind. If there are more than ``max_attempts``,
-    the workers with the most are left out. None means no limit.
+    All drawn items lie between ``begin_ns`` and ``end_ns``, which are None if there are none. ``attempts`` is
+    the number of drawn attempts. ``left_out`` counts the omitted items by kind. If there are more than
+    ``max_attempts`` attempts, the workers with the most are left out. None means no limit.
     """
 
     def __init__(
@@ -233,7 +235,7 @@ class Timeline:
         self.attempts = all_of_them - sum(self.left_out.get(name, 0) for name in omitted)
 
     def _drivers(self, chosen: str, where: Where, last: int) -> None:
-        """Add drivers that called the chosen attempts as lanes of one slice each."""
+        """Add the drivers that called the chosen attempts. Each is a lane with a single slice."""
         self._reader.execute(
             "CREATE TEMP TABLE drivers AS SELECT c.job_id, greatest(coalesce(j.end_ns, a.end_ns, "
             f"{last}), c.upto) AS end_ns, least(coalesce(a.start_ns, j.start_ns), c.since) AS begin_ns, "
@@ -252,7 +254,7 @@ class Timeline:
         )
 
     def _pack(self) -> None:
-        """Assign each attempt a row of its lane, and each wait a row of the waits, so that none overlap."""
+        """Assign each attempt to a row of its lane, and each wait to a row of the waits. None overlap."""
         tables = {}
         for table, sql, max_rows in (("packed", _OVERLAPS, None), ("waiting", _WAITS, WAIT_ROWS)):
             ordinals, rows = array("q"), array("i")
@@ -295,7 +297,7 @@ class Timeline:
         )
 
     def lanes(self) -> list[Row]:
-        """Return the lanes in order, with their labels' fields. Only lanes of drivers have ``job_id``."""
+        """Return the lanes in order with their labels' fields. Only lanes of drivers have ``job_id``."""
         return rows_of(
             self._reader.execute(
                 f"SELECT l.lane, l.node_id, {node_name('n')} AS node_name, "
@@ -308,11 +310,11 @@ class Timeline:
         )
 
     def drawn(self) -> Iterator[Row]:
-        """Yield the attempts and drivers in order, with the fields of ``formats.Attempt``."""
+        """Yield the attempts and drivers in order, with the fields of ``formats.draw.Attempt``."""
         yield from self._batches(_ATTEMPTS, "placed", "ordinal", self._last)
 
     def spans(self) -> Iterator[Row]:
-        """Yield the spans inside the attempts, in the same order and then by time.
+        """Yield the spans inside the attempts, in the order of the attempts and then by time.
 
         Each row has ``ordinal``, ``name``, ``begin_ns``, ``end_ns``, and ``extra``.
         """
@@ -328,9 +330,9 @@ class Timeline:
             yield from rows_of(self._reader.execute(sql, {**part, **bounds}))
 
     def counters(self) -> Iterator[tuple[int, str, int, float]]:
-        """Yield the values of user code's counters. Read them to the end before reading anything else.
+        """Yield the values that user code's counters had. Read all of them before you read anything else.
 
-        Each one is (lane, name, time in ns, value).
+        Each item is (lane, name, time in ns, value).
         """
         self._reader.execute(_COUNTERS)
         while found := self._reader.fetchmany(BATCH):
@@ -338,7 +340,7 @@ class Timeline:
 
 
 class Packing:
-    """Assigns rows to intervals that arrive in the order of their begins, so that none in a row overlap."""
+    """Assigns rows to intervals that arrive ordered by start time. The intervals of a row do not overlap."""
 
     def __init__(self, max_rows: int | None = None) -> None:
         self._max_rows = max_rows
@@ -347,7 +349,7 @@ class Packing:
         self._rows = 0
 
     def place(self, begin: int, end: int) -> int:
-        """Return the lowest free row, or -1 if all ``max_rows`` rows are taken."""
+        """Return the lowest free row for an interval, or -1 if all ``max_rows`` rows are occupied."""
         while self._busy and self._busy[0][0] <= begin:
             heapq.heappush(self._free, heapq.heappop(self._busy)[1])
         if self._free:
@@ -372,8 +374,8 @@ def timeline(
 ) -> Iterator[Timeline]:
     """Provide the attempts that match ``filters``, for drawing. Raises BadQuery.
 
-    Running attempts last until ``last_ns``. With ``by_lane`` the order is by lane and then by time, else by
-    time.
+    Running attempts last until ``last_ns``. With ``by_lane`` they are ordered by lane and then by time, and
+    otherwise only by time.
     """
     with file.reader() as reader:
         yield Timeline(reader, filters, last_ns=last_ns, by_lane=by_lane, max_attempts=max_attempts)

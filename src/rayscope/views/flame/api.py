@@ -52,7 +52,7 @@ def flow_flame(
     baseline_until_ns: Nanoseconds = None,
     baseline_rest: bool = False,
 ) -> Json[FlameAnswer | SandwichAnswer]:
-    """Return sums of attempts by call path as a tree, or with ``of`` one function's callers and callees.
+    """Return sums over attempts as a tree of call paths, or with ``of`` a function's callers and callees.
 
     With ``only=mine``, consecutive calls of a library's operator are one frame. The weight ``critical_path``
     covers one job: ``job_id``, or else the longest one.
@@ -98,21 +98,21 @@ def flow_flame(
 
 
 class _Sums(NamedTuple):
-    """Sums by call path, and the job of the critical path among them."""
+    """Sums by call path, and the ID of the job whose critical path they include, if any."""
 
     folded: Folded
     path_job: str | None
 
     @property
     def libraries(self) -> list[FoldedLibrary]:
-        """The number of functions of each library, as in the response."""
+        """The libraries with their numbers of functions, as in the response."""
         return [{"library": name, "functions": count} for name, count in self.folded.functions.items()]
 
 
 def _check(
     filters: TaskFilters, baseline: list[dict[str, Any]], *, weight: str, focus: str | None, of: str | None
 ) -> None:
-    """Raise BadQuery for parameters that do not go together."""
+    """Raise BadQuery if the parameters cannot be combined."""
     if of and (focus or baseline):
         raise BadQuery("`of` cannot be combined with `focus` or a baseline.", "Use separate requests.")
     if weight == "critical_path" and (baseline or filters.active().keys() - {"job_id"}):
@@ -133,7 +133,7 @@ def _sandwich(session: str, weight: Weight, of: str, sums: _Sums) -> SandwichAns
         "attempts": around.attempts,
         "total": around.total,
         "levels": around.levels,
-        # Structs are encoded like dicts, without the time and memory for a copy.
+        # Structs are encoded like dicts, so a copy, which would take time and memory, is not needed.
         "callers": cast(FlameTree, around.callers),
         "callees": cast(FlameTree, around.callees),
         "libraries": sums.libraries,
@@ -166,7 +166,7 @@ def _flame(session: str, weight: Weight, focus: str | None, sums: _Sums) -> Flam
 
 
 def _rest(filters: TaskFilters) -> list[dict[str, Any]]:
-    """Return the ranges before and after that of the filters. Raises BadQuery if there is no such time."""
+    """Return the time ranges before and after that of the filters. Raises BadQuery if they have no range."""
     since, until = filters.since_ns, filters.until_ns
     found = []
     if since is not None:
@@ -179,7 +179,7 @@ def _rest(filters: TaskFilters) -> list[dict[str, Any]]:
 
 
 def _baseline(job: str | None, since_ns: int | None, until_ns: int | None) -> list[dict[str, Any]]:
-    """Return the filters that the baseline changes, or an empty list without a baseline."""
+    """Return the changes that the baseline makes to the filters, or an empty list without a baseline."""
     found: dict[str, Any] = {}
     if job:
         found["job_id"] = job

@@ -1,4 +1,4 @@
-"""Flame graphs: sums by call path as a tree, cut to a screen, or centered on one function."""
+"""Flame graphs: sums by call path as a tree, reduced to what fits a screen, or centered on one function."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 
 from rayscope.views.flame.schemas import FrameKind, Weight
 
-#: ID of the driver's frame, above all calls.
+#: ID of the driver's frame, which is above all calls.
 ROOT = "0"
-#: ID of the frame of attempts whose call path is not known.
+#: ID of the frame above all attempts whose call path is not known.
 UNKNOWN = "unknown"
-#: Field of :class:`Own` for each weight, which determines a frame's width.
+#: For each weight, the field of :class:`Own` that determines the width of a frame.
 WEIGHTS: dict[Weight, str] = {
     "executing": "executing_ns",
     "awaiting": "awaiting_ns",
@@ -26,18 +26,19 @@ WEIGHTS: dict[Weight, str] = {
 }
 #: Maximum number of frames in a graph.
 MAX_FRAMES = 2000
-#: Maximum number of levels of callers. It is lower if a function's calls would exceed MAX_CALLER_FRAMES.
+#: Maximum number of levels of callers. There are fewer levels if a function's calls would exceed
+#: MAX_CALLER_FRAMES.
 MAX_CALLERS = 200
-#: Maximum number of callers' frames, over all calls of a function.
+#: Maximum number of frames of callers, over all calls of a function.
 MAX_CALLER_FRAMES = 100_000
 _LARGEST = 2**63 - 1
 
 
 class Own(NamedTuple):
-    """Sums over the attempts on exactly one call path, or if ``path`` is None on unknown paths to ``name``.
+    """Sums over the attempts on one call path. If ``path`` is None, over calls of ``name`` on unknown paths.
 
-    ``cpu_ns`` is the CPU time of the ``cpu_known`` attempts with a known CPU time. ``path_ns`` is their time
-    on a job's critical path.
+    ``cpu_ns`` is the CPU time of those ``cpu_known`` attempts whose CPU time is known. ``path_ns`` is the
+    time of the attempts on a job's critical path.
     """
 
     path: str | None
@@ -60,7 +61,7 @@ class Own(NamedTuple):
 
 
 class Path(NamedTuple):
-    """A call path: that of ``parent`` plus the called function, or the library if ``is_library``."""
+    """A call path: the path ``parent`` plus the called function, or plus the library if ``is_library``."""
 
     path: str
     parent: str
@@ -72,9 +73,9 @@ class Frame(msgspec.Struct):
     """A box of the graph.
 
     ``kind`` is ``"driver"``, ``"call"``, ``"library"`` (consecutive calls of a library), ``"unknown"``, or
-    ``"other"`` (``folded`` frames in one). ``own`` and ``baseline_own`` belong to the frame itself. ``value``
-    and ``baseline_value`` include all frames below it, and ``first_ns`` is the earliest of all these. The
-    other fields cover its own attempts.
+    ``"other"`` (one frame that replaces ``folded`` frames). ``own`` and ``baseline_own`` are for the frame
+    itself. ``value`` and ``baseline_value`` include all frames below it. ``first_ns`` is the earliest time in
+    all of these frames. The other fields cover the frame's own attempts.
     """
 
     id: str
@@ -104,7 +105,10 @@ class Frame(msgspec.Struct):
 
 
 class Tree(msgspec.Struct):
-    """Frames with parents before children and the largest child first, and how many exist and were merged."""
+    """Frames, parents before children and the largest child first.
+
+    ``frames_total`` is the number of frames before any were merged, and ``folded`` how many were merged.
+    """
 
     frames: list[Frame]
     frames_total: int
@@ -125,7 +129,7 @@ class Flame(msgspec.Struct):
 
 
 class Sandwich(msgspec.Struct):
-    """A function's attempts and all below them, by their callers (inverted) and by the calls they made.
+    """A function's attempts and all frames below them, by callers (inverted) and by the calls they made.
 
     ``levels`` is the number of levels of callers.
     """
@@ -148,7 +152,7 @@ def flame(
     focus: str | None = None,
     limit: int = MAX_FRAMES,
 ) -> Flame | None:
-    """Return the flame graph of ``rows``, or None if there is no frame ``focus``."""
+    """Return the flame graph of ``rows``, or None if ``focus`` is not a frame of it."""
     frames = _frames(rows, paths, weight, baseline)
     _roll_up(frames.values())
     root = frames[ROOT]
@@ -168,19 +172,19 @@ def flame(
 def sandwich(
     rows: Iterable[Own], paths: Iterable[Path], of: str, weight: Weight = "executing", *, limit: int = 500
 ) -> Sandwich:
-    """Return the calls of function ``of``. Frames at or below several of its frames count once.
+    """Return the callers and callees of the function ``of``. Each frame counts once despite recursion.
 
-    Below, recursive calls are frames under the outermost call. Above, callers are those of the innermost
-    call. There, ``own`` covers the attempts of ``of`` called on that way, and ``value`` includes all below
-    them.
+    In the tree of callees, recursive calls are frames under the outermost call. In the tree of callers, the
+    callers are those of the innermost call. There, ``own`` covers the attempts of ``of`` that were called on
+    this path, and ``value`` also includes everything below them.
     """
     frames = _frames(rows, paths, weight, None)
     down = _Merged(of)
     up = _Merged(of)
     attempts = total = 0
-    below: dict[str, Frame] = {}  # where each frame is in the tree of the calls below
+    below: dict[str, Frame] = {}  # the place of each frame in the tree of callees
     inner: dict[str, Frame] = {}  # the innermost call of ``of`` at or above each frame
-    # for each such call, the sum of its own value and those below it
+    # for each innermost call, the sum of its own value and the values below it
     under: dict[str, int] = defaultdict(int)
     for frame in frames.values():  # parents before children
         total += frame.own
@@ -215,7 +219,7 @@ def sandwich(
 
 
 class Folded(NamedTuple):
-    """Sums and paths in which consecutive calls of a library are one call of the library.
+    """Sums and paths in which consecutive calls of a library are a single call of the library.
 
     ``into`` maps each replaced path to its replacement. ``functions`` counts each library's functions.
     """
@@ -230,7 +234,7 @@ class Folded(NamedTuple):
 def fold_libraries(
     rows: Iterable[Own], baseline: Iterable[Own] | None, paths: Iterable[Path], libraries: Mapping[str, str]
 ) -> Folded:
-    """Merge consecutive calls of each library. Calls that these make are merged by function.
+    """Merge consecutive calls of each library. Calls made by a merged call are merged by function.
 
     ``libraries`` maps functions to their libraries.
     """
@@ -240,10 +244,10 @@ def fold_libraries(
         below[path.parent].append(path)
     merged_calls: dict[tuple[str, str, bool], Path] = {}
     into: dict[str, str] = {}
-    library_at: dict[str, str] = {}  # library by path, for paths of merged calls
+    library_at: dict[str, str] = {}  # the library of each path that stands for merged calls
     functions: dict[str, set[str]] = defaultdict(set)
     waiting = [path for path in known.values() if path.parent not in known]
-    for path in waiting:  # grows while it is read: parents before children
+    for path in waiting:  # the list grows during the loop, parents before children
         waiting += below[path.path]
         above = into.get(path.parent, path.parent)
         library = libraries.get(path.name)
@@ -280,7 +284,7 @@ def fold_libraries(
 def _frames(
     rows: Iterable[Own], paths: Iterable[Path], weight: Weight, baseline: Iterable[Own] | None
 ) -> dict[str, Frame]:
-    """Return a frame for each known and unknown path, with its own figures; parents before children."""
+    """Return a frame with its own figures for each path, known or unknown. Parents come before children."""
     calls = {path.path: path for path in paths}
     zero = None if baseline is None else 0
     frames = {ROOT: Frame(ROOT, None, None, "driver", 0, baseline_own=zero)}
@@ -357,7 +361,7 @@ def _of_both(choose: Callable[[int, int], int], first: int | None, second: int |
 
 
 def _roll_up(frames: Iterable[Frame]) -> None:
-    """Add to each frame the values below it."""
+    """Add to each frame the values of the frames below it."""
     of = {frame.id: frame for frame in frames}
     for frame in sorted(of.values(), key=lambda frame: -frame.depth):
         frame.value = min(frame.value, _LARGEST)
@@ -371,7 +375,7 @@ def _roll_up(frames: Iterable[Frame]) -> None:
 
 
 def _line(frames: Mapping[str, Frame], frame: Frame) -> Iterator[Frame]:
-    """Yield a frame and all above it."""
+    """Yield a frame and then all frames above it, the innermost first."""
     at: Frame | None = frame
     while at is not None:
         yield at
@@ -379,7 +383,7 @@ def _line(frames: Mapping[str, Frame], frame: Frame) -> Iterator[Frame]:
 
 
 def _below(frames: Iterable[Frame], top: str) -> Iterator[Frame]:
-    """Yield a frame and all below it in the given order, which has parents before children."""
+    """Yield the frame ``top`` and all frames below it. ``frames`` must have parents before children."""
     inside = {top}
     for frame in frames:
         if frame.id == top or frame.parent in inside:
@@ -392,7 +396,7 @@ def _size(frame: Frame) -> int:
 
 
 def _cut(frames: list[Frame], limit: int, *, inverted: bool = False) -> Tree:
-    """Return at most ``limit`` frames: the largest, and one per parent for the frames left out under it.
+    """Reduce the frames to at most ``limit``: the largest, and one per parent that replaces its other frames.
 
     A frame is never larger than the one above it, so all frames above a kept frame are kept too. ``inverted``
     means that a frame's own figures include those of the frames below it.
@@ -400,7 +404,7 @@ def _cut(frames: list[Frame], limit: int, *, inverted: bool = False) -> Tree:
     ranked = sorted(frames, key=lambda frame: (-_size(frame), frame.depth, frame.id))
 
     def rest(count: int) -> set[str | None]:
-        """Return the parents of left-out frames among the first ``count`` frames."""
+        """Return the frames that need a replacement child if only the ``count`` largest frames are kept."""
         inside = {frame.id for frame in ranked[:count]}
         return {frame.parent for frame in ranked[count:] if frame.parent in inside}
 
@@ -411,7 +415,7 @@ def _cut(frames: list[Frame], limit: int, *, inverted: bool = False) -> Tree:
             middle = (kept + over) // 2
             kept, over = (middle, over) if middle + len(rest(middle)) <= limit else (kept, middle)
     inside = {frame.id: frame for frame in ranked[:kept]}
-    into: dict[str, Frame] = {}  # for each frame left out, the frame that replaces it
+    into: dict[str, Frame] = {}  # for each omitted frame, the frame that replaces it
     others: dict[str, Frame] = {}
     for frame in sorted(ranked[kept:], key=lambda frame: frame.depth):
         parent = frame.parent or ROOT
@@ -438,7 +442,7 @@ def _cut(frames: list[Frame], limit: int, *, inverted: bool = False) -> Tree:
 
 
 def _ordered(frames: list[Frame]) -> list[Frame]:
-    """Return parents before children, the largest child first, and merged frames last."""
+    """Return the frames, parents before children, the largest child first, and replacements last."""
     under: dict[str | None, list[Frame]] = {}
     for frame in frames:
         under.setdefault(frame.parent, []).append(frame)
@@ -455,7 +459,7 @@ def _ordered(frames: list[Frame]) -> list[Frame]:
 
 
 class _Merged:
-    """A tree that merges frames of the same name under the same frame. Its top is a function."""
+    """A tree with a function at its top. Frames of the same name under the same frame are merged."""
 
     def __init__(self, name: str) -> None:
         self.root = Frame("0", None, name, "call", 0)
@@ -463,7 +467,7 @@ class _Merged:
         self._of: dict[tuple[str, str, str | None], Frame] = {}
 
     def under(self, above: Frame, like: Frame) -> Frame:
-        """Return the frame for ``like`` under ``above``."""
+        """Return the frame under ``above`` with the kind and name of ``like``, creating it on first use."""
         key = (above.id, like.kind, like.name)
         found = self._of.get(key)
         if found is None:

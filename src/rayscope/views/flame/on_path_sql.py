@@ -1,4 +1,4 @@
-"""The critical path's time on each call path."""
+"""How much of the critical path's time was spent on each call path."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ GROUP BY ALL
 def add_critical_path(
     file: SessionFile, rows: Sequence[Own], job_id: str | None, *, last_ns: int, live: bool
 ) -> tuple[list[Own], str]:
-    """Add each row's share of a job's critical path. Returns the rows and the job's ID. Raises NotFound.
+    """Add the time on a job's critical path to each row. Returns the rows and the job's ID. Raises NotFound.
 
-    ``job_id`` None selects the longest job that ran tasks. The result has additional rows for the driver and
-    for unknown time, so that the shares add up to the job's duration.
+    If ``job_id`` is None, the longest job that ran tasks is used. The result has additional rows for the
+    driver and for unknown time, so that the times add up to the job's duration.
     """
     record, path = read_path(file, last_ns, job_id, live=live)
     share: dict[tuple[str | None, str | None], int] = defaultdict(int)

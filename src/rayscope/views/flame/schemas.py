@@ -6,13 +6,13 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-#: The meaning of a frame's width.
+#: The figure that determines the width of a frame.
 Weight = Literal["executing", "awaiting", "duration", "cpu", "count", "bytes", "critical_path"]
 FrameKind = Literal["driver", "call", "library", "unknown", "other"]
 
 
 class FlameFrame(TypedDict):
-    """A call path. ``own`` covers its own attempts, ``value`` also those below it."""
+    """A call path. ``own`` covers its own attempts, and ``value`` also those below it."""
 
     id: str
     parent: str | None
@@ -51,7 +51,7 @@ class FoldedLibrary(TypedDict):
 
 
 class FlameTree(TypedDict):
-    """Frames, parents before children. ``folded`` of ``frames_total`` were merged into frames ``other``."""
+    """Frames, parents before children. ``folded`` of ``frames_total`` were merged into ``other`` frames."""
 
     frames: list[FlameFrame]
     frames_total: int
@@ -59,7 +59,7 @@ class FlameTree(TypedDict):
 
 
 class FlameAnswer(FlameTree):
-    """A flame graph. ``path_job_id`` is the job whose critical path the widths are shares of."""
+    """A flame graph. With the weight ``critical_path``, ``path_job_id`` is the job of the path."""
 
     session: str
     weight: Weight

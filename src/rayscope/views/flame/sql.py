@@ -36,20 +36,21 @@ _FRAME = re.compile(r"[0-9]{1,19}|unknown(/.*)?", re.DOTALL)
 _KEY = "task_hi, task_lo, attempt"
 
 
-#: Attempts of an unknown path are grouped by function. The function of a restarted actor is looked up last.
+#: Columns by which attempts are grouped. If the path is unknown, they are grouped by function. Finding the
+#: function of a restarted actor takes a lookup, so this is done last.
 _GROUP = "path_id, lone, made"
 _LONE = f"coalesce(lone, {creation_name('made')})"
 
 
 def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
-    """Return two statements: one creates a helper table, one returns a row per call path.
+    """Return two SQL statements. One creates a helper table, the other returns a row per call path.
 
     A single statement would exceed the memory limit. Both take the parameters of ``where``. ``since``,
-    ``upto``, and ``last`` are in ns; running attempts last until ``last``.
+    ``upto``, and ``last`` are in ns. Running attempts last until ``last``.
 
-    Blocked is the union of an attempt's waits, as in ``flow_sql.phases``. In a running attempt, a wait
-    without a recorded end continues. A range gets a share of waits that were recorded as one sum. Quantiles
-    are computed from eight buckets of durations per power of two.
+    Blocked time is the union of an attempt's waits, as in ``execution.phases``. In a running attempt, a wait
+    without a recorded end continues. If several waits were recorded as one sum, a time range gets a
+    proportional share of it. Quantiles are computed from eight buckets of durations per power of two.
     """
     is_ranged = since > 0 or upto < FOREVER
 
@@ -57,7 +58,7 @@ def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
         lasted = f"least({end}, {upto}) - greatest({begin}, {since})" if is_ranged else f"{end} - {begin}"
         return f"CASE WHEN {begin} IS NULL THEN 0 ELSE greatest(0, {lasted}) END"
 
-    # A range gets CPU time in proportion to its length.
+    # A time range gets CPU time in proportion to its length.
     lies = inside("began", "ended")
     used = f"(cpu_ns * (({lies}) / greatest(1, ended - began)))::BIGINT" if is_ranged else "cpu_ns"
     waited = waited_ns("true", f"SELECT {_KEY}, ended FROM timed", (str(since), str(upto)))
@@ -103,7 +104,7 @@ FROM ranked GROUP BY path_id, lone LIMIT {MAX_PATHS + 1}
     )
 
 
-#: The paths with the given IDs, and those above them.
+#: SQL for the paths with the given IDs, and the paths above them.
 _PATHS = """
 WITH RECURSIVE up AS (
     SELECT path_id, parent_path_id, name FROM paths WHERE path_id IN (SELECT unnest(?::BIGINT[]))
@@ -114,9 +115,10 @@ SELECT path_id, parent_path_id, name FROM up
 
 
 class PathSums(NamedTuple):
-    """Sums by call path: rows with the fields of ``compute.Own``, and the same rows of the baseline.
+    """Sums by call path: rows with the fields of ``compute.Own``, and the rows of the baseline.
 
-    ``paths`` has each path in them and those above it, as (ID, parent's ID, name). IDs are decimal texts.
+    ``paths`` has the paths of these rows and the paths above them, as (ID, parent's ID, name). IDs are
+    decimal strings.
     """
 
     rows: list[tuple[Any, ...]]
@@ -133,9 +135,9 @@ def path_sums(
 ) -> PathSums:
     """Return sums over the attempts that match ``filters``, by call path. Times are clipped to their range.
 
-    Each ``baseline`` has changes to the filters; the result has the rows of all of them. Unless the filters
-    name a job, a baseline of another job is excluded from the main sums. Running attempts last until
-    ``last_ns``. Raises BadQuery.
+    Each ``baseline`` is a set of changes to the filters. The result has the rows of all of them. Unless the
+    filters name a job, the main sums exclude the job of a baseline. Running attempts last until ``last_ns``.
+    Raises BadQuery.
     """
     where = attempt_filters(filters)
     compared = [replace(filters, **one) for one in baseline]
@@ -154,7 +156,7 @@ def path_sums(
 
 
 def paths_to(file: SessionFile, frame: str) -> list[tuple[str, str, str]]:
-    """Return a frame's path and those above it, as in :class:`PathSums`. Raises BadQuery."""
+    """Return a frame's path and the paths above it, as in :class:`PathSums`. Raises BadQuery."""
     if not _FRAME.fullmatch(frame) or (frame.isdigit() and int(frame) >= 2**63):
         raise BadQuery(
             f"{frame[:80]!r} is not a frame ID.", "Use the `id` of a frame from /api/v1/flow/flame."

@@ -23,11 +23,11 @@ from rayscope.views.gantt import schemas, sql
 from rayscope.views.gantt.compute import mean_running, pack
 from rayscope.views.gantt.sql import NOT_PLACED
 
-#: Maximum number of rows of a lane. If more attempts overlap, the others share the last row.
+#: Maximum number of rows per lane. If more attempts overlap, the others share the last row.
 MAX_ROWS = 20
-#: Maximum number of lanes in a response, and in the cached extent of the first lanes.
+#: Maximum number of lanes in a response, and in the cached extent, which has the first lanes.
 MAX_LANES = 500
-#: Kinds of lanes with rollups in large sessions.
+#: Kinds of lanes for which large sessions have rollups.
 _ROLLED_UP = ("worker", "function", "node")
 STATES = ("finished", "failed", "running", "cut_off", "waiting")
 
@@ -49,7 +49,7 @@ def bars(
     lanes: Annotated[int, Query(ge=1, le=MAX_LANES)] = 200,
     overview: bool = True,
 ) -> Json[schemas.GanttAnswer]:
-    """Return attempts as bars on lanes, in the window ``since_ns`` to ``until_ns``."""
+    """Return attempts as bars on lanes, for the window from ``since_ns`` to ``until_ns``."""
     chosen = records.resolve(session)
 
     def find(file: SessionFile) -> schemas.GanttAnswer:
@@ -74,7 +74,7 @@ def bars(
 
 
 class _Extent(msgspec.Struct):
-    """The part that does not depend on the window: the lanes, and the mean number of running attempts."""
+    """The part of the response that does not depend on the window: lanes, and utilization over time."""
 
     origin_ns: int
     end_ns: int
@@ -128,7 +128,10 @@ def _extent_of(
     lanes_from: int,
     lanes: int,
 ) -> _Extent:
-    """Return the extent with these lanes, for any window. Raises BadQuery and StoreError."""
+    """Return the extent with the requested lanes, which is the same for any window.
+
+    Raises BadQuery or StoreError.
+    """
     is_first = lanes_from + lanes <= MAX_LANES
     page = {} if is_first else {"lanes_from": lanes_from, "lanes": lanes}
     chosen = filters.active()
@@ -163,7 +166,8 @@ def _pack_lanes(by: str, lanes: list[Row], bars: list[Row]) -> _Rows:
     rows = _Rows([], [0] * len(bars), [0] * len(bars))
     for number, lane in enumerate(lanes):
         placed_lane = lane["lane"] != NOT_PLACED
-        # The calls that wait for an actor share one row, its queue, below those that it executes.
+        # Calls that wait for an actor share one row, the actor's queue, below the calls that the actor
+        # executes.
         queue = [at for at in of_lane[lane["lane"]] if placed_lane and bars[at]["waits"]]
         mine = [at for at in of_lane[lane["lane"]] if not placed_lane or not bars[at]["waits"]]
         packed = pack([bars[at]["begin"] for at in mine], [bars[at]["end"] for at in mine], MAX_ROWS)
@@ -189,7 +193,7 @@ def _pack_lanes(by: str, lanes: list[Row], bars: list[Row]) -> _Rows:
 def _encode_answer(
     session: str, by: str, lanes_from: int, extent: _Extent, window: sql.WindowBars, *, overview: bool
 ) -> schemas.GanttAnswer:
-    """Return the response, with packed rows, each name once, and columns instead of objects."""
+    """Return the response. Rows are packed, each name is included once, and bars are columns, not objects."""
     rows = _pack_lanes(by, extent.lanes, window.bars)
     names: dict[str, int] = {}
     bars: schemas.GanttBars = {

@@ -1,4 +1,4 @@
-"""Packs bars into rows without overlap, and computes how many attempts ran at a time."""
+"""Packs bars into rows without overlap, and computes how many attempts were running over time."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import heapq
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-#: Bars share a row if they overlap by less than this, in ns. Events are no more precise.
+#: Bars share a row if they overlap by less than this, in ns. The times of events are not more precise.
 TOLERANCE_NS = 5_000_000
-#: Bars share a row only if they overlap by less than this share of the shorter one.
+#: Bars share a row only if they overlap by less than this fraction of the shorter bar.
 TOLERANCE_SHARE = 0.01
 
 
@@ -24,8 +24,8 @@ def pack(begins: Sequence[int], ends: Sequence[int], max_rows: int) -> Packed:
     """Put each bar ``[begin, end)`` into the lowest free row, using at most ``max_rows`` rows.
 
     No two bars of a row overlap by more than :data:`TOLERANCE_NS` and :data:`TOLERANCE_SHARE` allow. Bars
-    that do not fit get -1, and ``folded`` counts them. An empty bar takes no room but needs a free row. There
-    are never more rows than bars that overlap at a time.
+    that do not fit get row -1, and ``folded`` counts them. An empty bar also needs a free row, but does not
+    occupy it. There are never more rows than bars that overlap at any one time.
     """
     row = [-1] * len(begins)
     free: list[int] = []
@@ -67,16 +67,16 @@ def _nearly_free(
     )
 
 
-#: (bucket, number of times in it, sum of these times)
+#: (bucket, number of starts or ends in the bucket, sum of their times)
 Events = Iterable[tuple[int, int, int]]
 
 
 def mean_running(begins: Events, ends: Events, buckets: int, width: int) -> list[float]:
-    """Return the mean number of open intervals in each of ``buckets`` stretches of ``width`` ns.
+    """Return the mean number of open intervals in each of ``buckets`` buckets that are ``width`` ns wide.
 
-    ``begins`` and ``ends`` are those of the intervals, relative to the begin of the first bucket. The result
-    is exact: the time until ``t`` is the sum of ``t - begin`` over the begins before ``t``, minus the same
-    sum over the ends.
+    ``begins`` and ``ends`` are those of the intervals, relative to the start of the first bucket. The result
+    is exact, because the total length of the intervals up to ``t`` is the sum of ``t - begin`` over the
+    ``begins`` before ``t``, minus the same sum over ``ends``.
     """
     counts, sums = [0] * buckets, [0] * buckets
     for events, sign in ((begins, 1), (ends, -1)):

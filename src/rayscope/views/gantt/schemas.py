@@ -1,4 +1,4 @@
-"""Responses of the Gantt chart. Times are in ns; IDs are hex texts."""
+"""Responses of the Gantt chart. Times are in ns. IDs are hex strings."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rayscope.api.schemas import AttemptLane, HiddenLibrary
 
 
 class GanttLane(AttemptLane):
-    """A worker, node, actor, or function, over the whole extent.
+    """A worker, node, actor, or function, with figures for the whole extent.
 
-    ``functions`` are the first of ``functions_total`` functions that a worker ran. ``waiting`` counts
+    ``functions`` has the first of the ``functions_total`` functions that a worker ran. ``waiting`` counts the
     attempts that wait for a worker or, on the lane of an actor or its worker, for the actor.
     """
 
@@ -20,7 +20,7 @@ class GanttLane(AttemptLane):
 
 
 class GanttBars(TypedDict):
-    """Bars as columns of equal length. Times are relative to ``origin_ns``, phases to the bar's begin."""
+    """Bars as columns of equal length. Start and end times are relative to ``origin_ns``."""
 
     lane: list[int]
     row: list[int]
@@ -36,7 +36,7 @@ class GanttBars(TypedDict):
 
 
 class GanttDetails(TypedDict):
-    """Begins of the phases of wide bars. ``bar`` is the index of a bar."""
+    """Start times of the phases of wide bars, relative to the bar's start. ``bar`` is a bar's index."""
 
     bar: list[int]
     created: list[int | None]
@@ -47,7 +47,7 @@ class GanttDetails(TypedDict):
 
 
 class GanttSpans(TypedDict):
-    """Stretches in which the attempts of wide bars were blocked, or awaited something else."""
+    """Periods when the attempts of wide bars were blocked, or awaited something other than objects."""
 
     bar: list[int]
     begin: list[int]

@@ -1,4 +1,4 @@
-"""Attempts as bars on lanes. Long attempts have their own bars; those narrower than a pixel are merged."""
+"""Attempts as bars on lanes. Long attempts have bars of their own. Those narrower than a pixel are merged."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from rayscope.storage.sql.lanes import LABELLED, LABELS, NAME, lanes_by
 from rayscope.storage.sql.pages import Row, Where, rows_of
 from rayscope.storage.sql.worker_names import name_lanes
 
-#: The lane of attempts that have not reached a worker. No ID begins like this.
+#: The lane of attempts that have not reached a worker. No ID begins with a blank.
 NOT_PLACED = " not placed"
-#: Maximum number of bars. With these limits a response is smaller than 1 MB.
+#: Maximum number of bars. This and the next two limits keep a response below 1 MB.
 MAX_BARS = 7_500
-#: Maximum number of blocked or awaiting spans.
+#: Maximum number of periods when attempts were blocked or awaiting.
 MAX_SPANS = 1_500
-#: Maximum number of bars with phases.
+#: Maximum number of bars that include their phases.
 MAX_DETAILED = 1_500
-#: Number of buckets of the extent.
+#: Number of buckets in which the utilization over the extent is computed.
 BUCKETS = 400
-#: Bars at least this many resolutions wide include their phases.
+#: Bars at least this many times as wide as the resolution include their phases.
 _DETAILED = 6
-#: Maximum number of times that the resolution is doubled.
+#: Maximum number of times that the resolution is doubled to reduce the number of bars.
 _STEPS = 21
 
 
 _FAILED = f"({END} IS NOT NULL AND state = 'FAILED')"
-#: SQL for the begins of phases, by name.
+#: SQL for the start time of each phase, by name.
 _BEGINS = {
     "created": CREATED,
     "waiting_node": "pending_node_assignment_ns",
@@ -59,7 +59,7 @@ _BEGINS = {
 
 
 class Extent(NamedTuple):
-    """The part that does not depend on the window: the total time range and some lanes."""
+    """The part that does not depend on the window: the total time range, and some of the lanes."""
 
     origin_ns: int
     end_ns: int
@@ -69,7 +69,7 @@ class Extent(NamedTuple):
 
 
 class UtilisationEvents(NamedTuple):
-    """Numbers and sums of begins and ends of attempts on workers, per bucket of ``bucket_ns``."""
+    """How many attempts began and ended on workers in each bucket, and the sums of these times."""
 
     bucket_ns: int
     begins: list[tuple[int, int, int]]
@@ -77,10 +77,10 @@ class UtilisationEvents(NamedTuple):
 
 
 class WindowBars(NamedTuple):
-    """The record of a window (docs/reference/api.md). Bars and spans are relative to the origin.
+    """The bars of a window (docs/reference/api.md). Times of bars and spans are relative to the origin.
 
-    ``spans`` has (index of the bar, begin, end, is_awaiting) for each stretch in which an attempt of a longer
-    bar was blocked, or awaited something other than object references.
+    ``spans`` has (index of the bar, begin, end, is_awaiting) for each period when an attempt of a longer bar
+    was blocked, or awaited something other than object references.
     """
 
     resolution_ns: int
@@ -91,7 +91,7 @@ class WindowBars(NamedTuple):
 
 
 def resolution(span: int, width: int) -> int:
-    """Return the smallest power of two (ns) that is at least one pixel wide."""
+    """Return the resolution in ns: the smallest power of two that is at least one pixel wide."""
     return 1 << max(0, -(-span // width) - 1).bit_length()
 
 
@@ -107,7 +107,7 @@ def extent(
 ) -> Extent:
     """Return the lanes of all attempts that match the filters, regardless of the window. Raises BadQuery.
 
-    ``levels`` is the depth down to which lanes by call path are separate.
+    Lanes by call path are separate down to a depth of ``levels``.
     """
     lane, label, order = lanes_by(by)
     base = _base(filters, lane, last_ns, by)
@@ -124,9 +124,9 @@ def extent(
 def utilisation_events(
     file: SessionFile, filters: TaskFilters, origin: int, end: int, *, last_ns: int
 ) -> UtilisationEvents:
-    """Return begins and ends of the attempts in an extent from ``origin`` to ``end``, over all lanes.
+    """Return when attempts started and ended in an extent from ``origin`` to ``end``, over all lanes.
 
-    Later begins and ends count as if they were at the extent's end.
+    Starts and ends after the extent count as if they were at its end.
     """
     bucket = max(1, -(-(end - origin) // BUCKETS))
     with file.reader() as reader:
@@ -147,7 +147,7 @@ def window_bars(
 ) -> WindowBars:
     """Return the bars between ``since_ns`` and ``until_ns`` of the filters. Raises BadQuery.
 
-    ``extent`` is the origin and end of the extent; ``lanes`` has the IDs of its lanes.
+    ``extent`` is (origin, end), and ``lanes`` has the IDs of its lanes.
     """
     since, until = filters.since_ns, filters.until_ns
     if since is not None and until is not None and until <= since:
@@ -180,8 +180,8 @@ class _Base:
     """The attempts that match the filters, with their lanes of kind ``by``.
 
     A call that waits for its actor is on the lane of the actor or its worker. On these lanes, a bar covers
-    the time in which a call executed, if that is recorded, because actors execute calls while storing the
-    outputs of others.
+    the time when a call executed, if that is recorded, because actors start to execute a call while they are
+    still storing the outputs of others.
     """
 
     def __init__(self, where: Where, lane: str, last_ns: int, by: str | None = None) -> None:
@@ -206,8 +206,8 @@ class _Base:
     def select(self, *columns: str) -> str:
         """Return SQL for the attempts with their lanes and times, plus ``columns``.
 
-        The SQL has ``lane``, ``waits`` (not yet on a worker), ``created_ns``, ``began_ns``, ``ended_ns``, and
-        ``told_end_ns`` (NULL for running attempts).
+        The SQL has the columns ``lane``, ``waits`` (not yet on a worker), ``created_ns``, ``began_ns``,
+        ``ended_ns``, and ``told_end_ns`` (the recorded end, NULL for running attempts).
         """
         more = "".join(f"{column}, " for column in columns)
         return (
@@ -217,7 +217,7 @@ class _Base:
 
 
 class _Window(NamedTuple):
-    """The attempts between ``begin`` and ``stop``, or at any time, on some or all lanes."""
+    """The attempts on some or all lanes between ``begin`` and ``stop``. None means no limit."""
 
     base: _Base
     lanes: list[str]
@@ -243,7 +243,7 @@ class _Window(NamedTuple):
 def _lanes(
     reader: duckdb.DuckDBPyConnection, base: _Base, label: str, order: str, offset: int, limit: int
 ) -> tuple[tuple[int, int, int] | None, int, list[Row]]:
-    """Return the total (begin, end, attempts), the number of lanes, and some lanes with their labels."""
+    """Return the total (begin, end, attempts), the number of lanes, and the requested lanes with labels."""
     used = ("node_id", "worker_pid", "actor_id", "actor_repr_name")
     busy = total(f"CASE WHEN NOT waits OR lane = '{NOT_PLACED}' THEN ended_ns - began_ns END")
     every = (
@@ -275,14 +275,15 @@ def _lanes(
 
 
 def _cells(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> int:
-    """Create the table ``cells``, and return how many attempts the window has.
+    """Create the table ``cells``, and return the number of attempts in the window.
 
-    Its rows group the attempts by lane, by whether they wait, by the ``grain`` (ns, a power of two) in which
-    they begin, and by ``steps``: how often the grain must be doubled until they are shorter than two grains.
-    ``longest`` is the row of the longest attempt.
+    Each row is a group of attempts that have the same lane, are all waiting or all not, and begin in the same
+    ``cell`` (a period of ``grain`` ns, a power of two). They also have the same ``steps``: how often the
+    grain must be doubled until they are shorter than two grains. ``longest`` is the row of the longest
+    attempt.
     """
     attempts, values = window.select("rowid AS place", f"{_FAILED} AS has_failed")
-    exponent = grain.bit_length() - 1  # shifts are cheaper than divisions
+    exponent = grain.bit_length() - 1  # shifts are faster than divisions
     doubled = f"(took >> {exponent + 1})"
     reader.execute(
         f"CREATE TEMP TABLE cells AS SELECT lane, waits, began_ns >> {exponent} AS cell, "
@@ -298,9 +299,9 @@ def _cells(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> in
 
 
 def _fitting(reader: duckdb.DuckDBPyConnection) -> tuple[int, bool]:
-    """Return how often to double the resolution for :data:`MAX_BARS`, and whether all bars are merged.
+    """Return how often to double the resolution to respect MAX_BARS, and whether all bars are merged.
 
-    Bars shorter than two resolutions are merged with those that begin in the same one.
+    Attempts shorter than twice the resolution are merged with those that begin in the same cell.
     """
     alone = dict(reader.execute("SELECT steps, sum(n)::BIGINT FROM cells GROUP BY steps").fetchall())
     for step in range(_STEPS):
@@ -326,7 +327,7 @@ def _bars(
 ) -> list[Row]:
     """Return the bars of a window at the resolution ``grain << step``.
 
-    Long bars include the begins of their phases, relative to their own begin. ``window`` None means that all
+    Long bars include the start times of their phases, relative to the bar's start. ``window`` is None if all
     bars are merged. Bars on lanes that are not in ``lanes`` are left out.
     """
     size = grain << step
@@ -367,7 +368,7 @@ ORDER BY ended_at - began_at DESC, b.lane, began_at""",
             values,
         )
     )
-    known = set(lanes)  # others may have appeared since the extent was computed
+    known = set(lanes)  # lanes may have been added since the extent was computed
     rows = [row for row in rows if row["lane"] in known]
     detailed = 0
     for row in rows:
@@ -381,10 +382,10 @@ ORDER BY ended_at - began_at DESC, b.lane, began_at""",
 def _blocked(
     reader: duckdb.DuckDBPyConnection, bars: Sequence[Row], origin: int, grain: int, last_ns: int
 ) -> list[tuple[int, int, int, bool]]:
-    """Return the stretches in which attempts of longer bars were blocked or awaited.
+    """Return the periods when attempts of longer bars were blocked or awaiting.
 
-    Each one is (index of the bar, begin, end, is_awaiting). Suspensions recorded as one sum count if they
-    make up most of their stretch.
+    Each is (index of the bar, begin, end, is_awaiting). Suspensions that were recorded as one sum count if
+    they make up at least half of their period.
     """
     wide = {(bar["task_id"], bar["attempt"]): at for at, bar in enumerate(bars) if bar["created"] is not None}
     if not wide:
@@ -414,7 +415,7 @@ def _blocked(
 def _events(
     reader: duckdb.DuckDBPyConnection, base: _Base, origin: int, over: int, bucket: int
 ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
-    """Return how many attempts began and ended at their workers, by bucket, with the sums of these times."""
+    """Return how many attempts began and ended on workers, by bucket, with the sums of these times."""
     begin, end = (f"(least({at}, {int(over)}) - {int(origin)})" for at in ("began_ns", "ended_ns"))
     found = reader.execute(
         f"WITH cells AS MATERIALIZED (SELECT {begin} // {int(bucket)} AS began_in, "

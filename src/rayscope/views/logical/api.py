@@ -57,7 +57,8 @@ def flow_logical(
     """Return functions and actor classes, their calls, and the data that moved between them.
 
     A class with up to 30 instances that call each other is expanded into them, unless ``fold`` names it. With
-    ``only=mine`` the functions of each operator of a library are one node, and so are its internals.
+    ``only=mine``, the functions of each operator of a library are one node, and so are the library's
+    internals.
     """
     chosen = records.resolve(session)
     is_folded, filters = filters.only is not None, filters.with_libraries()
@@ -88,7 +89,7 @@ def flow_logical(
         return {
             "session": chosen,
             "attempts": graph.attempts,
-            # Structs are encoded like dicts, without the time and memory for a copy.
+            # Structs are encoded like dicts, so a copy, which would take time and memory, is not needed.
             "nodes": cast(list[LogicalNode], graph.nodes),
             "calls": cast(list[LogicalCall], graph.calls),
             "data": cast(list[LogicalData], graph.data),

@@ -9,9 +9,9 @@ import msgspec
 
 from rayscope.views.logical.schemas import LogicalFolded, LogicalLibrary
 
-#: Maximum number of nodes and edges. Beyond that, the smallest functions become one node.
+#: Maximum number of nodes and edges. Beyond that, the smallest functions are merged into one node.
 MAX_ELEMENTS = 500
-#: Maximum number of drivers with their own nodes.
+#: Maximum number of drivers that have nodes of their own. The others share one.
 MAX_DRIVERS = 20
 UNKNOWN = "unknown"
 OTHER = "other"
@@ -29,10 +29,10 @@ class Node(msgspec.Struct):
     """A box of the graph.
 
     ``kind`` is ``driver``, ``function``, ``call``, ``class``, ``instance``, ``method``, ``unknown``,
-    ``library``, ``other``, or ``drivers``. ``parent`` is the ID of the box around it. The figures cover its
-    matching attempts, or those shown inside it. A node that is included only because it calls something or
-    passes a value has no figures. ``actors`` counts instances. ``library`` is the library that the code
-    belongs to, or None for the user's own code.
+    ``library``, ``other``, or ``drivers``. ``parent`` is the ID of the box around it. The figures cover the
+    node's own matching attempts, or those of the nodes inside it. A node that is included only because it
+    calls something or passes a value has no figures. ``actors`` counts instances. ``library`` is the library
+    to which the code belongs, or None for the user's own code.
     """
 
     id: str
@@ -61,7 +61,7 @@ class Node(msgspec.Struct):
 
 
 class Call(msgspec.Struct):
-    """Attempts of ``target`` that ``source`` submitted. Latency is from submission to end."""
+    """Attempts of ``target`` that ``source`` submitted. ``total_*`` cover the time from submission to end."""
 
     id: str
     source: str
@@ -80,7 +80,7 @@ class Call(msgspec.Struct):
 
 
 class Data(msgspec.Struct):
-    """Objects that ``source`` produced and ``target`` received as arguments or got, and their bytes."""
+    """Objects that ``source`` produced and ``target`` received as arguments or fetched, with their bytes."""
 
     id: str
     source: str
@@ -94,7 +94,7 @@ class Data(msgspec.Struct):
 
 
 class Graph(msgspec.Struct):
-    """The graph. ``attempts`` is the sum over the calls. Boxes come before their contents."""
+    """The graph. ``attempts`` is the sum over all calls. Boxes come before their contents."""
 
     attempts: int
     nodes: list[Node]
@@ -105,7 +105,7 @@ class Graph(msgspec.Struct):
 
 
 def class_of(name: str) -> str | None:
-    """Return the class in a method's name, or None if it has none."""
+    """Return the class that a method's name contains, or None if there is none."""
     return name.rpartition(".")[0] or None
 
 
@@ -126,12 +126,13 @@ def logical_graph(
     ``functions`` have ``func``, ``box``, and the figures of :class:`Node`. ``calls`` also have
     ``caller_kind`` (driver, function, unknown), ``caller``, and ``caller_box``. ``data`` has the same columns
     for ``producer`` and ``consumer``, and the figures of :class:`Data`. A box is the actor of an unfolded
-    class or the task of an unfolded function, or '' if it is not shown. ``methods`` has the names that are
-    methods, ``instances`` the number of actors by class, and ``names`` the actors' names. ``libraries`` maps
-    functions to libraries. The functions of a library become one node unless it is in ``unfolded``.
+    class or the task of an unfolded function, or '' if that actor or task is not shown. ``methods`` has the
+    names of methods, ``instances`` the number of actors by class, and ``names`` the actors' names.
+    ``libraries`` maps functions to libraries. The functions of a library become one node unless the library
+    is in ``unfolded``.
     """
     building = _Building(methods, libraries or {})
-    # The database returns groups in any order, but a repeated request must keep the same layout.
+    # The database returns groups in any order, but the layout must be the same when a request is repeated.
     for row in _sorted(functions, "func", "box"):
         node = building.function(row["func"], row["box"])
         _take(node, row, _SUMS, _QUANTILES)
@@ -189,7 +190,7 @@ def _sorted(rows: Iterable[Row], *by: str) -> list[Row]:
 
 
 class _Building:
-    """Nodes by ID, created on first use, without boxes."""
+    """Nodes by ID, created on first use. Boxes around them are added later."""
 
     def __init__(self, methods: Collection[str], libraries: Mapping[str, str]) -> None:
         self.nodes: dict[str, Node] = {}
@@ -201,7 +202,7 @@ class _Building:
         return self.nodes.setdefault(node.id, node)
 
     def function(self, name: str | None, box: str | None) -> Node:
-        """Return the node of a function or method. ``box`` is the instance around it, or the call itself."""
+        """Return the node of a function or method. ``box`` is a method's actor or a function's task."""
         cls = class_of(name) if name is not None and name in self._methods else None
         if cls is None and box is not None:
             return self._node(Node(f"f:{name}@{box}", "call", name, f"f:{name}", task_id=box or None))
@@ -221,7 +222,7 @@ class _Building:
 
 
 def _take(into: Any, row: Row, sums: Iterable[str], quantiles: Iterable[str]) -> None:
-    """Add figures. Quantiles of several rows cannot be added, so they become None."""
+    """Add a row's figures to ``into``. Quantiles of several rows cannot be added, so they become None."""
     alone = all(not getattr(into, name) for name in sums)
     for name in quantiles:
         setattr(into, name, row[name] if alone else None)
@@ -230,7 +231,7 @@ def _take(into: Any, row: Row, sums: Iterable[str], quantiles: Iterable[str]) ->
 
 
 def _drivers_folded(nodes: Mapping[str, Node], called: Iterable[tuple[str, str, Row]]) -> dict[str, str]:
-    """Map the drivers beyond the limit, those with the fewest calls, to the node that replaces them."""
+    """Map the drivers beyond MAX_DRIVERS, those with the fewest calls, to the node that replaces them."""
     calls = {identifier: 0 for identifier, node in nodes.items() if node.kind == "driver"}
     for source, _, row in called:
         if source in calls:
@@ -240,7 +241,7 @@ def _drivers_folded(nodes: Mapping[str, Node], called: Iterable[tuple[str, str, 
 
 
 def _libraries(nodes: Iterable[Node], unfolded: Collection[str]) -> list[LogicalLibrary]:
-    """Return the libraries of the nodes, by name."""
+    """Return the libraries to which the nodes belong, ordered by name."""
     functions: dict[str, set[str | None]] = {}
     for node in nodes:
         if node.library is not None:
@@ -257,7 +258,7 @@ def _fold(
     into: Mapping[str, str],
     limit: int,
 ) -> list[str]:
-    """Return the smallest functions, as few as possible, to merge into one node so that the graph fits."""
+    """Return the smallest functions, only as many as must be merged into one node to make the graph fit."""
     ranked = sorted(
         (
             node
@@ -291,7 +292,7 @@ def _ends(pair: tuple[str, str], into: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _around(node: Node) -> list[str]:
-    """Return the IDs of the boxes around a node, the outer one first."""
+    """Return the IDs of the boxes around a node, the outermost first."""
     if node.parent is None:
         return []
     if node.kind == "call":
@@ -301,7 +302,7 @@ def _around(node: Node) -> list[str]:
 
 
 def _merged(nodes: Mapping[str, Node], into: Mapping[str, str]) -> list[Node]:
-    """Return the remaining nodes, including merged ones."""
+    """Return the nodes that remain after merging, including the merged nodes."""
     found: dict[str, Node] = {}
     for node in nodes.values():
         target = into.get(node.id)
@@ -313,7 +314,7 @@ def _merged(nodes: Mapping[str, Node], into: Mapping[str, str]) -> list[Node]:
 
 
 def _merged_node(identifier: str, node: Node) -> Node:
-    """Return the empty merged node for ``node`` and others."""
+    """Return the node, still without figures, that will replace ``node`` and others."""
     if identifier == f"l:{node.library}":
         return Node(identifier, "library", node.library, library=node.library)
     return Node(identifier, identifier)
@@ -327,7 +328,7 @@ def _add(whole: Node, part: Node) -> None:
 
 
 def _boxed(nodes: Iterable[Node], instances: Mapping[str, int], folded: LogicalFolded) -> list[Node]:
-    """Return the nodes, each after the boxes around it. A box has the sums of its contents."""
+    """Return the nodes, each after the boxes around it. The figures of a box are the sums of its contents."""
     found: dict[str, Node] = {}
     shown: dict[str, set[str]] = {}
     for node in nodes:
@@ -351,7 +352,7 @@ def _boxed(nodes: Iterable[Node], instances: Mapping[str, int], folded: LogicalF
 
 
 def _box_around(node: Node, identifier: str, instances: Mapping[str, int]) -> Node:
-    """Return one of the boxes of :func:`_around`."""
+    """Return the box of :func:`_around` that has this ID."""
     if node.kind == "call":
         return Node(identifier, "function", node.name, library=node.library, is_expanded=True)
     cls = node.class_name or ""

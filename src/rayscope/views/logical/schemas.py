@@ -1,4 +1,4 @@
-"""The shape of the logical graph's response, for the OpenAPI description. msgspec encodes responses."""
+"""The shape of the logical graph's response, for the OpenAPI description. msgspec encodes the responses."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing_extensions import TypedDict
 
 
 class LogicalFigures(TypedDict):
-    """Sums (ns, bytes) over attempts and their quantiles.
+    """Sums over attempts (ns, bytes), and quantiles.
 
-    ``total_*`` are quantiles of the time from submission to end, the others of ``duration_ns``.
+    ``total_*`` are quantiles of the time from submission to end. The others are quantiles of ``duration_ns``.
     """
 
     attempts: int
@@ -28,7 +28,7 @@ class LogicalNode(LogicalFigures):
     """A function, one of its calls, a driver, an actor class or instance, or a library.
 
     ``parent`` is the box around it. The ``name`` of a driver is its script. With ``only=mine``, ``library``
-    is the library or the library's operator that it is folded into, such as "Serve: internals".
+    is the library or the library's operator into which it is folded, such as "Serve: internals".
     """
 
     id: str
@@ -68,7 +68,7 @@ class LogicalData(TypedDict):
 
 
 class LogicalFolded(TypedDict):
-    """Numbers of functions, drivers, instances by class, and attempts by function without own nodes."""
+    """How many functions, drivers, instances by class, and calls by function have no nodes of their own."""
 
     functions: int
     attempts: int
@@ -79,7 +79,7 @@ class LogicalFolded(TypedDict):
 
 
 class LogicalLibrary(TypedDict):
-    """A library or a library's operator, the number of its functions, and whether they are one node."""
+    """A library or a library's operator, the number of its functions, and whether they are a single node."""
 
     library: str
     functions: int

@@ -38,22 +38,23 @@ from rayscope.storage.sql.function_names import (
 from rayscope.storage.sql.pages import Row, Where, rows_of
 from rayscope.views.logical.sums_sql import called, sums_of_attempts
 
-#: Maximum number of classes and functions in `expand`.
+#: Maximum number of classes and functions in ``expand``.
 MAX_EXPANDED = 10
-#: Maximum number of instances shown of each class: those with the most attempts.
+#: Maximum number of instances to show per class: those with the most attempts.
 MAX_INSTANCES = 50
-#: Maximum number of calls shown of each function: the longest.
+#: Maximum number of calls to show per function: the longest ones.
 MAX_CALLS = 50
-#: Classes that call themselves are unfolded by default, up to this total number of instances.
+#: Classes whose instances call each other are unfolded by default, up to this number of instances in total.
 MAX_UNASKED = 30
-#: A graph with more functions and edges than this keeps these classes folded.
+#: If a graph has more functions and edges than this, such classes stay folded.
 MAX_UNASKED_ROWS = 200
-#: With more attempts than this, quantiles are estimated instead of exact (by a sample if classes are
-#: unfolded).
+#: With more attempts than this, quantiles are estimated (from a sample if classes are unfolded).
 EXACT_QUANTILES = 100_000
-#: Up to this many attempts, data edges are read in parallel with the sums. More would need too much memory.
+#: Up to this many attempts, data edges are read in parallel with the sums. With more attempts, that would
+#: need too much memory.
 _MAX_PARALLEL_ATTEMPTS = 1_000_000
-#: Rollups of more attempts than this do not unfold classes, because that would need too much memory.
+#: If a session has more attempts than this, its rollup does not unfold classes, which would need too much
+#: memory.
 ROLLUP_UNASKED = 1_000_000
 _KEY = "task_hi, task_lo, attempt"
 _PICKED = (
@@ -66,8 +67,8 @@ def _called(where: Where, last: int, is_exact: bool, is_unfolded: bool, spans: s
     """Return SQL for sums by function, and by caller and function.
 
     The parameters are :class:`Unfolded` and those of ``where``. ``spans`` is an SQL condition for the waits
-    to read. The caller of an attempt with a call path comes from the path. The parent is looked up only for
-    other attempts, and if instances are separate.
+    to read. The caller of an attempt comes from its call path, if that is known. The parent is looked up only
+    for other attempts, and for callers whose instances are separate.
     """
     estimated = () if is_exact else ("reservoir_quantile", ", 8192")
     wanted = f"{class_of('up.name')} IN (SELECT unnest(unfolded) FROM asked)" if is_unfolded else "false"
@@ -124,7 +125,7 @@ SELECT func, {box} AS box, state, sum(attempts)::BIGINT FROM named GROUP BY ALL 
 
 
 class LogicalRows(NamedTuple):
-    """The arguments of ``rayscope.views.logical.compute.logical_graph``."""
+    """The arguments of ``rayscope.views.logical.compute.logical_graph``, and how exact they are."""
 
     functions: list[Row]
     calls: list[Row]
@@ -133,8 +134,8 @@ class LogicalRows(NamedTuple):
     instances: dict[str, int]
     is_estimated: bool
     sampled: int
-    #: Labels of shown actors by ID: their name, or else the result of their ``__repr__``. Rollups of older
-    #: versions have none.
+    #: Labels of shown actors by ID: the actor's name, or else the result of its ``__repr__``. Rollups that
+    #: were written by older versions have no labels.
     names: dict[str, str] = {}  # noqa: RUF012 - a default that is never modified
 
 
@@ -149,10 +150,10 @@ def logical_rows(
 ) -> LogicalRows:
     """Return sums by function, by caller and function, and by the two ends of data edges.
 
-    ``filters`` select the attempts; a data edge counts if one of its ends is among them. Running attempts
-    last until ``last_ns``. Classes that call themselves are unfolded even if they are not in ``expand``,
-    unless they are in ``fold`` or there are more than ``unasked`` attempts. Times are in ns, sizes in bytes.
-    Raises BadQuery.
+    ``filters`` select the attempts. A data edge counts if one of its ends is among them. Running attempts
+    last until ``last_ns``. Classes whose instances call each other are unfolded even if they are not in
+    ``expand``, unless they are in ``fold`` or there are more than ``unasked`` attempts. Times are in ns, and
+    sizes in bytes. Raises BadQuery.
     """
     if len(expand) > MAX_EXPANDED:
         raise BadQuery(
@@ -168,7 +169,7 @@ def logical_rows(
             for of, values in ((f"attempts{where.sql}", where.values), ("span_rows", []))
         )
         is_exact = attempt_count <= EXACT_QUANTILES
-        # Looking up the waits of most attempts would take longer than reading all waits.
+        # If most attempts match, looking up their waits would take longer than reading all waits.
         spans = "task_hi IN (SELECT task_hi FROM picked)" if is_filtered and attempt_count < waits else "true"
         unfolded = _without_methods(reader, unfolded)
         instances = instances_of(reader, where)
@@ -178,7 +179,7 @@ def logical_rows(
         tasks = _longest(reader, where, unfolded, last_ns)
         unfolding = Unfolded(unfolded, actors, tasks, [int(task[:16], 16) for task in tasks])
         mine = where if is_filtered else None
-        # Most of the time it uses only one core.
+        # The sums use only one core most of the time.
         is_parallel = attempt_count <= _MAX_PARALLEL_ATTEMPTS
         moving = executor.submit(data_edges, file, mine, attempt_count, unfolding) if is_parallel else None
         if is_exact or unfolded:
@@ -199,7 +200,7 @@ def logical_rows(
 
 
 def _without_methods(reader: duckdb.DuckDBPyConnection, names: list[str]) -> list[str]:
-    """Remove methods from the names. In the graph, calls belong to the instances of a method's class."""
+    """Remove methods from the names. In the graph, a method's calls belong to the instances of its class."""
     if not any("." in name for name in names):
         return names
     methods = reader.execute(
@@ -211,7 +212,7 @@ def _without_methods(reader: duckdb.DuckDBPyConnection, names: list[str]) -> lis
 def with_states(
     rows: list[Row], counted: Iterable[tuple[str | None, str | None, str, int]]
 ) -> tuple[list[Row], list[Row]]:
-    """Return the functions with their numbers of attempts by state, and the calls."""
+    """Return (functions with their attempts by state, calls). ``rows`` has both kinds."""
     states: dict[tuple[str | None, str | None], dict[str, int]] = {}
     for func, box, state, number in counted:
         states.setdefault((func, box), {})[state] = number
@@ -226,7 +227,7 @@ def with_states(
 
 
 def attempts_where(filters: TaskFilters) -> Where:
-    """Return the condition for the attempts that count. Raises BadQuery."""
+    """Return the condition for the attempts that the graph counts. Raises BadQuery."""
     where = attempt_filters(filters)
     if filters.type == "DRIVER_TASK":
         where.add(NOT_DRIVER)  # drivers call tasks, and nothing calls drivers
@@ -234,7 +235,7 @@ def attempts_where(filters: TaskFilters) -> Where:
 
 
 def _by_actor(where: Where) -> str:
-    """Return SQL that counts each actor's matching attempts. The parameters are those of ``where``."""
+    """Return SQL that counts the matching attempts of each actor. The parameters are those of ``where``."""
     return (
         "WITH picked AS (SELECT func_name, distinct_name, name, module_name, type, actor_id, "
         "count(*) AS attempts "
@@ -252,7 +253,7 @@ def instances_of(reader: duckdb.DuckDBPyConnection, where: Where) -> dict[str, i
 
 
 def _largest_instances(reader: duckdb.DuckDBPyConnection, where: Where, classes: list[str]) -> list[str]:
-    """Return the actors of ``classes`` to show."""
+    """Return the actors of ``classes`` to show: those with the most attempts."""
     if not classes:
         return []
     found = reader.execute(
@@ -284,7 +285,7 @@ def _recursive(reader: duckdb.DuckDBPyConnection, instances: Mapping[str, int]) 
 
 
 def _names(reader: duckdb.DuckDBPyConnection, actors: list[str]) -> dict[str, str]:
-    """Return the actors' labels by ID, without actors that have none."""
+    """Return the labels of actors by ID. Actors without a label are left out."""
     if not actors:
         return {}
     return dict(
@@ -300,7 +301,7 @@ def _names(reader: duckdb.DuckDBPyConnection, actors: list[str]) -> dict[str, st
 def _longest(
     reader: duckdb.DuckDBPyConnection, where: Where, functions: Sequence[str], last_ns: int
 ) -> list[str]:
-    """Return the tasks with the longest matching attempts of each of ``functions``."""
+    """Return, for each of ``functions``, the tasks with the longest matching attempts."""
     took = times(int(last_ns))["duration"]
     return [
         task
@@ -318,7 +319,7 @@ _METHODS = f"SELECT {FUNCTION} AS func FROM attempts WHERE {IS_ACTOR}"
 
 
 def _methods(reader: duckdb.DuckDBPyConnection, rows: list[Row], data: list[Row]) -> set[str]:
-    """The functions that are methods of actors, including callers and ends of edges without attempts."""
+    """Return which functions are methods of actors, including callers and ends of edges without attempts."""
     known = {row["func"] for row in rows}
     method_names = {row["func"] for row in rows if row["is_method"] and row["func"]}
     named = {row["caller"] for row in rows if row["caller_kind"] == "function"}
@@ -330,6 +331,6 @@ def _methods(reader: duckdb.DuckDBPyConnection, rows: list[Row], data: list[Row]
     others = reader.execute(
         f"SELECT DISTINCT func FROM ({_METHODS}) WHERE func IN (SELECT unnest(?::VARCHAR[]))", [unknown_names]
     ).fetchall()
-    # Restarts of actors have no name in Ray.
+    # Ray does not name restarts of actors, so these are not found above.
     restarted = {name for name in unknown_names if name.endswith(".__init__")}
     return method_names | {name for (name,) in others} | restarted

@@ -1,4 +1,4 @@
-"""Sums of a logical graph with very many attempts, first by call path, because there are few call paths."""
+"""Sums for a logical graph with very many attempts: first by call path, because there are few call paths."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from rayscope.storage.sql.pages import Row, Where, rows_of
 from rayscope.storage.sql.quantiles import bucket, quantile, ranked
 
 _KEY = "task_hi, task_lo, attempt"
-#: Columns that determine function and caller. ``made`` is the actor of an attempt without a name. ``up`` is
-#: the parent, if neither the path nor the parent's ID determines the caller.
+#: Columns that determine function and caller. ``made`` is the actor of an attempt without a name. ``up_hi``
+#: and ``up_lo`` identify the parent, if neither the path nor the parent's ID determines the caller.
 GROUP = "path_id, own, made, is_method, job, up_hi, up_lo"
-#: The actor of a restart. Restarts have no name in Ray, so filters by name find them by their actor's class.
+#: The actor of a restart. Ray does not name restarts, so filters by name find them by their actor's class.
 RESTARTED = "CASE WHEN name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"
-#: The columns ``blocked`` and ``awaiting`` of an attempt in ``keyed``. ``w`` is its row of :func:`wait_sums`.
+#: Columns ``blocked`` and ``awaiting`` of an attempt in ``keyed``. ``w`` is its row of :func:`wait_sums`.
 WAITED = waited_columns("w.")
-#: Call paths with the names of their callers.
+#: CTE with the name of the caller for each call path.
 _KNOWN = (
     "known AS (SELECT own.path_id AS path_id, up.name AS name "
     "FROM paths own JOIN paths up ON up.path_id = own.parent_path_id)"
 )
 _EDGE = "is_node, func, caller_kind, caller"
-#: Times with quantiles, each with the prefix of its columns.
+#: Times that have quantiles, each with the prefix of the columns.
 QUANTILES = (("total", "total_"), ("duration", ""))
 
 
 def called(
     reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans: str
 ) -> tuple[list[Row], list[tuple[str | None, None, str, int]]]:
-    """Return a row per function (``is_node``) and per caller and function, with estimated quantiles.
+    """Return a row per function (``is_node``) and a row per caller and function, with estimated quantiles.
 
     The second list has (function, None, state, number of attempts), ordered by state. ``spans`` is an SQL
     condition on ``picked`` for the waits to read.
@@ -65,7 +65,7 @@ def called(
 
 
 def wait_sums(reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans: str) -> None:
-    """Create the table ``waited`` with the sums of each attempt's waits, by key."""
+    """Create the table ``waited`` with the sums of each attempt's waits, by the attempt's key."""
     picked = (
         f"WITH picked AS NOT MATERIALIZED (SELECT {_KEY}, {ended_at(last)} AS ended FROM attempts{where.sql})"
     )
@@ -79,7 +79,8 @@ def wait_sums(reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans:
 def keyed(where: Where, last: int) -> str:
     """Return SQL for the CTEs ``known`` (paths with the caller's name), ``picked``, and ``keyed``.
 
-    ``keyed`` has the attempts with their grouping columns. The parameters are those of ``where``.
+    ``keyed`` has the attempts with the columns by which they are grouped. The parameters are those of
+    ``where``.
     """
     of_attempt = times(last)
     return f"""
@@ -101,11 +102,11 @@ keyed AS NOT MATERIALIZED (
 
 
 def sums_of_attempts(of: str, is_method: str, quantile: str = "quantile_cont", sample: str = "") -> str:
-    """Return SQL for rows in the format of :func:`by_edge`, also grouped by box.
+    """Return SQL for rows in the format of :func:`by_edge`, but also grouped by box.
 
     ``of`` has attempts with their function, caller, boxes, ``duration``, ``executing``, ``awaiting``,
     ``blocked``, and ``total``. ``is_method`` is SQL for whether an attempt belongs to an actor. ``quantile``
-    and ``sample`` are the function for quantiles and its last parameter.
+    is the function for quantiles, and ``sample`` its last parameter.
     """
     quantiles = ", ".join(
         f"{quantile}({of}, {share}{sample})::BIGINT AS {prefix}p{share * 100:.0f}_ns"
@@ -123,9 +124,9 @@ FROM {of} GROUP BY GROUPING SETS ((func, box), (func, box, caller_kind, caller, 
 
 
 def sums(group: str, buckets: str) -> str:
-    """Return SQL for the sums over attempts with their times, :data:`WAITED`, and ``output_bytes``.
+    """Return SQL for sums over attempts that have their times, :data:`WAITED`, and ``output_bytes``.
 
-    ``group`` has the grouping columns besides the state and the ``buckets`` (``duration_in``, ``total_in``).
+    ``group`` has the grouping columns, besides the state and the ``buckets`` (``duration_in``, ``total_in``).
     """
     bounds = ", ".join(f"min({of}) AS min_{of}, max({of}) AS max_{of}" for of, _ in QUANTILES)
     return (
@@ -137,7 +138,7 @@ def sums(group: str, buckets: str) -> str:
 
 
 def named_groups(of: str) -> str:
-    """Return SQL for the rows of ``of``, with function and caller instead of :data:`GROUP`."""
+    """Return SQL for the rows of ``of`` with function and caller in place of :data:`GROUP`."""
     callers = tasks_named(f"task_hi IN (SELECT up_hi FROM {of} WHERE up_hi IS NOT NULL)")
     return f"""
 WITH {_KNOWN},
@@ -153,7 +154,7 @@ LEFT JOIN callers c ON c.task_hi = s.up_hi AND c.task_lo = s.up_lo
 
 
 def _spread(of: str) -> str:
-    """Return SQL for the durations of one kind, by bucket."""
+    """Return SQL for the number and range of durations per bucket, for one kind of time."""
     return (
         f"{_EDGE}, {of}_in AS bucket, coalesce(sum(n) FILTER ({of}_in IS NOT NULL), 0) AS took_n, "
         f"min(min_{of}) AS min_took, max(max_{of}) AS max_took"
@@ -161,7 +162,7 @@ def _spread(of: str) -> str:
 
 
 def by_edge(named: str) -> str:
-    """Return SQL for the first rows of :func:`called`.
+    """Return SQL for the rows per function and per caller and function, as :func:`called` returns them first.
 
     ``named`` is SQL for rows of :func:`sums` with ``func``, ``caller_kind``, ``caller``, and ``is_method``.
     """

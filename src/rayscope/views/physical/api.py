@@ -122,7 +122,7 @@ def transfers(
     until_ns: Nanoseconds = None,
     span_ns: Span = None,
 ) -> Json[schemas.TransfersAnswer]:
-    """Return objects consumed on another node than the one that produced them, by pairs of nodes."""
+    """Return objects that were consumed on a different node than they were produced on, by pairs of nodes."""
     chosen = records.resolve(session)
 
     def find(file: SessionFile) -> schemas.TransfersAnswer:

@@ -9,7 +9,7 @@ from rayscope.cluster.placement.schemas import NodeContent, PlacementColumns
 
 
 class PhysicalAnswer(PlacementColumns):
-    """Contents of the nodes at ``at_ns``."""
+    """The contents of the nodes at ``at_ns``."""
 
     session: str
     at_ns: int | None
@@ -18,7 +18,7 @@ class PhysicalAnswer(PlacementColumns):
     scripts: dict[str, str]
     workers_left_out: int
     annotations: list[str]
-    #: Measured usage, only for the present time of a live session.
+    #: Measured usage, or None unless the response is about the present time of a live session.
     measured: Measured | None
 
 

@@ -18,7 +18,7 @@ def _pairs(since: int, until: int, share: int) -> str:
     taken = _TAKEN.format(since=since, until=until)
     if share > 1:
         taken += f" AND {one_in(share)}"
-    # An object's ID contains its producer, except for objects that were put.
+    # An object's ID identifies its producer, except for objects that were put.
     made = (
         f"{{}}_hi IN (SELECT object_hi FROM edge_rows WHERE {taken} "
         f"AND (object_index >= {FIRST_PUT} OR bytes IS NULL))"
@@ -54,10 +54,11 @@ ORDER BY bytes DESC, objects DESC, source, target LIMIT {MAX_PAIRS}
 
 
 class Transfers(NamedTuple):
-    """Objects moved between nodes, and the sampling of the record.
+    """Objects moved between nodes, and how the record samples objects.
 
-    ``pairs`` has the largest pairs of nodes; ``unsized`` counts objects of unknown size. The other fields are
-    the number of pairs, the sums over all pairs, and the number of objects per sampled object.
+    ``pairs`` has the pairs of nodes with the most bytes. In each, ``unsized`` counts objects of unknown size.
+    The other fields are the number of pairs, the sums over all pairs, and ``sampled``: one in how many
+    objects is recorded.
     """
 
     pairs: list[TransferPair]
@@ -71,8 +72,8 @@ def transfers(file: SessionFile, since_ns: int, until_ns: int) -> Transfers:
     """Return the objects that tasks consumed in a time range (ns) and that other nodes had produced.
 
     An object counts once per consuming node, even if several tasks there consumed it. The place of
-    consumption is where the attempt ran. For a task's result, or a value taken by an attempt without a
-    record, it is where the task's last attempt ran.
+    consumption is where the consuming attempt ran or, if that attempt is not on record, where the last
+    attempt of its task ran. Likewise, the result of a task was produced where the task's last attempt ran.
     """
     with file.reader() as reader:
         share, _ = share_of(reader)

@@ -40,7 +40,7 @@ def flow_range(
 
 
 def _describe_range(session: str, sums: RangeSums, by: str) -> RangeAnswer:
-    """Return the response: the sums, and their ratios to the length of the range."""
+    """Return the response: the sums, and some of them as shares of the length of the range."""
     length = sums.until_ns - sums.since_ns
     return {
         "session": session,

@@ -8,7 +8,7 @@ from rayscope.api.schemas import AttemptLane
 
 
 class RangeFunction(TypedDict):
-    """A function's attempts inside the range."""
+    """A function's attempts, clipped to the range."""
 
     name: str
     attempts: int
@@ -21,9 +21,9 @@ class RangeFunction(TypedDict):
 
 
 class RangeLane(AttemptLane):
-    """A worker, node, actor, or function, inside the range.
+    """A worker, node, actor, or function, with figures for the range.
 
-    ``functions`` are the first of ``functions_total`` functions that a worker ran.
+    ``functions`` has the first of the ``functions_total`` functions that a worker ran.
     """
 
     rows: int | None
@@ -31,14 +31,14 @@ class RangeLane(AttemptLane):
 
 
 class RangeRunning(TypedDict):
-    """How many attempts were on workers at a time."""
+    """How many attempts were on workers at the same time: the mean and the maximum."""
 
     mean: float
     most: int | None
 
 
 class RangeAnswer(TypedDict):
-    """A time range."""
+    """The statistics of a time range."""
 
     session: str
     by: str

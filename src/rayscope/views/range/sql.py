@@ -29,9 +29,10 @@ from rayscope.storage.sql.lanes import LABELLED, LABELS, lanes_by
 from rayscope.storage.sql.pages import Row, Where, rows_of
 from rayscope.storage.sql.worker_names import name_lanes
 
-#: Maximum number of functions and lanes in a response: those with the most time.
+#: Maximum number of functions and of lanes in a response: those with the most time.
 MAX_ROWS = 100
-#: With more attempts on workers than this, the maximum at a time is not computed. Each attempt is two events.
+#: With more attempts on workers than this, the maximum number at the same time is not computed, because it
+#: takes two events per attempt.
 MAX_COUNTED = 1_000_000
 _KEY = "task_hi, task_lo, attempt"
 _PHASES = ", ".join(f"{total(f'{phase}_ns')} AS {phase}_ns" for phase in SCHEDULING_PHASES)
@@ -40,7 +41,8 @@ _PHASES = ", ".join(f"{total(f'{phase}_ns')} AS {phase}_ns" for phase in SCHEDUL
 class RangeSums(NamedTuple):
     """Sums over the attempts that overlap a range (docs/reference/api.md). ``phases`` are in ns.
 
-    If the maximum was not computed, lanes have no ``rows``, and ``most`` is None.
+    ``most`` is the maximum number of attempts on workers at the same time. If it was not computed, it is
+    None, and the lanes have no ``rows``.
     """
 
     since_ns: int
@@ -64,10 +66,11 @@ def range_sums(
     last_ns: int,
     levels: int = call_lanes.MAX_LEVELS,
 ) -> RangeSums:
-    """Return sums of the attempts that match ``filters`` between their ``since_ns`` and ``until_ns``.
+    """Return sums over the attempts that match ``filters`` between their ``since_ns`` and ``until_ns``.
 
-    If one of these is absent, the range extends to the first or last attempt. ``by`` and ``levels`` select
-    the lanes, as in the Gantt chart. Attempts without an end last until ``last_ns``. Raises BadQuery.
+    If one of these is absent, the range begins with the first attempt or ends with the last one. ``by`` and
+    ``levels`` select the lanes, as in the Gantt chart. Attempts without an end last until ``last_ns``. Raises
+    BadQuery.
     """
     lane, _, _ = lanes_by(by)
     where = attempt_filters(filters)
@@ -115,7 +118,7 @@ def range_sums(
 def _extent(
     reader: duckdb.DuckDBPyConnection, where: Where, filters: TaskFilters, last_ns: int
 ) -> tuple[int, int]:
-    """Return the requested range. A missing bound is where the attempts begin or end."""
+    """Return the requested range. A missing bound is taken from the start or end of the attempts."""
     since, until = filters.since_ns, filters.until_ns
     if since is not None and until is not None:
         return int(since), int(until)
@@ -134,8 +137,8 @@ def _extent(
 def _touching(where: Where, lane: str, since: int, until: int, last: int) -> str:
     """Return SQL for one row per lane, function, and state.
 
-    Each row has the attempts, how many of them were on workers inside the range (``placed``), their time
-    there (``busy_ns``), and the phases. The parameters are those of ``where``.
+    Each row has the number of attempts, how many of them were on workers inside the range (``placed``), their
+    time there (``busy_ns``), and the phases. The parameters are those of ``where``.
     """
     inside = (str(since), str(until))
     busy = f"greatest(0, least(ended_ns, {until}) - greatest(began_ns, {since}))"
@@ -167,7 +170,7 @@ def _phase_inside(phase: str) -> str:
 
 
 def _functions(reader: duckdb.DuckDBPyConnection) -> tuple[list[Row], int]:
-    """Return the functions that executed longest in the range, and the number of functions."""
+    """Return the functions that executed longest in the range, and the number of all functions."""
     rows = rows_of(
         reader.execute(
             f"SELECT shown AS name, {total('attempts')} AS attempts, "
@@ -184,7 +187,7 @@ def _functions(reader: duckdb.DuckDBPyConnection) -> tuple[list[Row], int]:
 
 
 def _lanes(reader: duckdb.DuckDBPyConnection, by: str) -> tuple[list[Row], int]:
-    """Return the busiest lanes of the range with their labels' fields, and the number of lanes."""
+    """Return the busiest lanes of the range with the fields for their labels, and the number of all lanes."""
     _, label, _ = lanes_by(by)
     rows = rows_of(
         reader.execute(
@@ -211,9 +214,9 @@ def _max_at_a_time(
     last: int,
     lanes: list[Row],
 ) -> int:
-    """Return the maximum number of attempts on workers at a time, and add that of each lane as its ``rows``.
+    """Return the maximum number of attempts on workers at the same time. Set each lane's own as its ``rows``.
 
-    An attempt that begins when another ends takes its place.
+    If an attempt begins just when another ends, the two do not count as simultaneous.
     """
     reader.execute(
         f"""

@@ -27,7 +27,7 @@ def stack(
     session: Session = None,
     at_ns: Nanoseconds = None,
 ) -> Json[schemas.StackAnswer]:
-    """Return the attempts in flight at a time, merged by callers, function, and situation, with waits."""
+    """Return the attempts in flight at a time and their waits, merged by callers, function, and situation."""
     chosen = records.resolve(session)
 
     def look(file: SessionFile) -> schemas.StackAnswer:
@@ -41,7 +41,7 @@ def stack(
             "in_flight": found.in_flight,
             "left_out": found.in_flight - tree.in_flight,
             "callers_left_out": found.callers_left_out,
-            # Structs are encoded like dicts, without the time and memory for a copy.
+            # Structs are encoded like dicts, so a copy, which would take time and memory, is not needed.
             "nodes": cast(list[schemas.StackNode], tree.nodes),
             "folded_nodes": tree.folded_nodes,
             "chains": tree.chains,
@@ -58,7 +58,7 @@ def activity(
     session: Session = None,
     buckets: Buckets = 400,
 ) -> Json[schemas.ActivityAnswer]:
-    """Return how many attempts were in flight and running, in equal parts of the session's time."""
+    """Return how many attempts were in flight and running over time, in equal parts of the session's time."""
     chosen = records.resolve(session)
 
     def find(file: SessionFile) -> schemas.ActivityAnswer:
@@ -77,6 +77,6 @@ def activity(
 
 
 def unit_of(row: dict[str, Any]) -> Unit:
-    """Convert a row of the database to a unit."""
+    """Convert a database row to a unit."""
     examples = sorted((Example(**e) for e in row.pop("examples", None) or ()), key=lambda e: e.order)
     return Unit(**row, examples=tuple(examples))

@@ -1,6 +1,6 @@
 """The distributed call stack: the attempts in flight at one time, merged into a prefix tree.
 
-It does for Ray what LLNL's STAT does for the processes of an MPI job: attempts with the same function, in the
+It does for Ray what LLNL's STAT does for the processes of an MPI job. Attempts of the same function, in the
 same situation, under the same chain of callers become one node with a count.
 """
 
@@ -24,11 +24,12 @@ MAX_CHAINS = 20
 _NAMED = 10
 #: Maximum number of examples per node.
 _EXAMPLES = 5
-#: A tree with more nodes than this has one example per node, and the first `_FEW` targets of its waits.
+#: In a tree with more nodes than this, each node has only one example and the first ``_FEW`` targets of its
+#: waits.
 _LARGE_TREE_NODES = 500
-#: Maximum number of targets per node of a large tree.
+#: Maximum number of wait targets per node in such a large tree.
 _FEW = 3
-#: Maximum number of steps in the search for chains.
+#: Maximum number of steps in the search for chains of waits.
 _STEPS = 20_000
 #: Maximum number of links in a chain.
 _LINKS = 200
@@ -37,7 +38,7 @@ _DRIVER = "DRIVER_TASK"
 
 
 class Example(msgspec.Struct, frozen=True):
-    """One attempt, its node, and the time since which it has been in its situation (ns)."""
+    """One attempt, the Ray node that it is on, and the time since which it has been in its situation (ns)."""
 
     since_ns: int
     task_id: str
@@ -47,16 +48,16 @@ class Example(msgspec.Struct, frozen=True):
 
     @property
     def order(self) -> tuple[int, str, int]:
-        """Sort key: the oldest first."""
+        """Sort key that puts the oldest first."""
         return self.since_ns, self.task_id, self.attempt
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """Similar attempts with the same parent, or a task (``task_id``) that is the parent of others.
+    """Similar attempts with the same parent, or a single task (``task_id``) that is the parent of others.
 
-    ``unit`` is its number in :class:`Wait`. ``count`` is the number of matching attempts in flight.
-    ``others`` counts those included only for their descendants: a driver, an ended attempt, or one that the
-    filters exclude. ``examples`` has the oldest first.
+    ``unit`` is the number by which a :class:`Wait` refers to it. ``count`` is the number of matching attempts
+    in flight. ``others`` counts those that are included only for their descendants: a driver, an ended
+    attempt, or one that the filters exclude. The oldest of ``examples`` comes first.
     """
 
     unit: int
@@ -73,7 +74,7 @@ class Unit(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Attempts of ``waiter`` wait for attempts of ``target``, in ``count`` pairs. Has some of the targets."""
+    """Attempts of ``waiter`` wait for attempts of ``target``, in ``count`` pairs. ``examples``: targets."""
 
     waiter: int
     target: int
@@ -84,10 +85,10 @@ class Wait(msgspec.Struct, frozen=True):
 class Node(msgspec.Struct):
     """Attempts of the same function in the same situation under the same chain of callers.
 
-    ``count`` of them are in flight; ``total`` includes all below. ``others`` are included only for those
-    below. ``deepest`` is how many of them the job waits for now and wait for nothing themselves. ``awaited``
-    is true if the job waits for them, directly or indirectly. ``folded_nodes`` nodes below it
-    (``folded_count`` attempts) are left out.
+    ``count`` of them are in flight, and ``total`` includes all nodes below. ``others`` are included only
+    because of attempts below them. ``awaited`` is true if the job waits for some of them, directly or
+    indirectly. ``deepest`` counts those that the job waits for and that wait for nothing themselves.
+    ``folded_nodes`` nodes below (with ``folded_count`` attempts) are left out.
     """
 
     id: str
@@ -110,7 +111,7 @@ class Node(msgspec.Struct):
 
 
 class Stack(msgspec.Struct):
-    """The tree, each node after its parent. ``in_flight`` attempts are in it, including folded ones."""
+    """The tree, each node after its parent. ``in_flight`` counts all attempts, including those left out."""
 
     in_flight: int
     nodes: list[Node]
@@ -123,7 +124,7 @@ def _id(parent: str, name: str, situation: str) -> str:
 
 
 class _Tree:
-    """Nodes by ID, and the node of each unit."""
+    """All nodes by ID, and the ID of each unit's node."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
         self.nodes: dict[str, Node] = {}
@@ -135,7 +136,7 @@ class _Tree:
             self._add(self.nodes[self.of_unit[unit.unit]], unit)
 
     def _place(self, unit: Unit) -> None:
-        """Find or create the nodes of a unit and its callers, from the outermost down."""
+        """Find or create the nodes of a unit and its callers, the outermost first."""
         climbed: list[Unit] = []
         seen: set[int] = set()
         at: Unit | None = unit
@@ -152,7 +153,7 @@ class _Tree:
             else:
                 # Its parent is unknown or not in the record, or the parents form a cycle.
                 parent = self._node(None, "", None, "unknown")
-            # Drivers of two jobs have separate stacks.
+            # Drivers of different jobs have separate stacks.
             key = one.name if one.type != _DRIVER else f"{one.name}\0{one.task_id}"
             self.of_unit[one.unit] = self._node(parent, one.name, one.type, one.situation, key).id
 
@@ -194,11 +195,11 @@ class _Tree:
 
 
 def call_stack(units: Iterable[Unit], waits: Iterable[Wait], max_nodes: int = MAX_NODES) -> Stack:
-    """Return the prefix tree of ``units`` and their waits. The order of both is irrelevant.
+    """Return the prefix tree of ``units`` and their waits. The order of the arguments' items does not matter.
 
-    At most ``max_nodes`` nodes are kept: first those that the job waits for, then the largest. The
-    nearest kept ancestor counts the others in ``folded_nodes``. Units of unknown parents, or of parents that
-    form a cycle, are under a node without a name in the situation ``unknown``.
+    At most ``max_nodes`` nodes are kept: first those that the job waits for, then the largest. The others are
+    counted in ``folded_nodes`` of their nearest ancestor that is kept. Units whose parents are unknown or
+    form a cycle are placed under a node that has no name and the situation ``unknown``.
     """
     units = sorted(units, key=lambda unit: unit.unit)
     tree = _Tree(units)
@@ -221,14 +222,14 @@ def call_stack(units: Iterable[Unit], waits: Iterable[Wait], max_nodes: int = MA
 
 
 def nodes_of(units: Iterable[Unit]) -> dict[int, str]:
-    """Return the ID of each unit's node in :func:`call_stack`."""
+    """Return the ID of the node in which :func:`call_stack` puts each unit."""
     return _Tree(sorted(units, key=lambda unit: unit.unit)).of_unit
 
 
 def _mark(tree: _Tree, units: Sequence[Unit], waits: Sequence[Wait]) -> None:
-    """Mark everything that the job waits for: all direct and indirect targets of blocked drivers.
+    """Mark everything that the job waits for, which is all direct and indirect targets of blocked drivers.
 
-    Nothing is marked for a job whose driver is not known to be blocked: it is running, or it was not traced.
+    If a job's driver is running or was not traced, it is not known to be blocked, and nothing is marked.
     """
     targets: dict[int, list[int]] = defaultdict(list)
     for wait in waits:
@@ -256,7 +257,7 @@ class _Edge(msgspec.Struct, frozen=True):
 
 
 def _block(tree: _Tree, waits: Sequence[Wait]) -> dict[str, dict[str, _Edge]]:
-    """Return the waits by node, and set each node's own."""
+    """Return the waits between nodes, and list each node's most frequent ones in its ``blocked_on``."""
     edges: dict[str, dict[str, _Edge]] = defaultdict(dict)
     for wait in waits:
         into = edges[tree.of_unit[wait.waiter]]
@@ -284,7 +285,8 @@ def _block(tree: _Tree, waits: Sequence[Wait]) -> dict[str, dict[str, _Edge]]:
 def _chains(tree: _Tree, edges: dict[str, dict[str, _Edge]]) -> list[list[StackLink]]:
     """Return the chains of waits, from nodes that no other node waits for to nodes that wait for none.
 
-    Those of drivers come first, then the largest. In a graph with very many paths, some are skipped.
+    Chains that begin with a driver come first, then the largest. If a graph has very many paths, some are
+    skipped.
     """
     waited_for = {target for into in edges.values() for target in into}
     starts = sorted(node for node in edges if node not in waited_for)
@@ -293,7 +295,7 @@ def _chains(tree: _Tree, edges: dict[str, dict[str, _Edge]]) -> list[list[StackL
     visited: set[str] = set()
 
     def link(node_id: str, count: int) -> StackLink:
-        """Return a step of a chain. ``count`` is a number of waits, or of attempts in the first step."""
+        """Return a step of a chain. ``count`` counts waits or, in the first step, attempts."""
         node = tree.nodes[node_id]
         return {
             "node": node_id,
@@ -318,13 +320,13 @@ def _chains(tree: _Tree, edges: dict[str, dict[str, _Edge]]) -> list[list[StackL
                 if any(tree.nodes[step["node"]].total for step in chain):
                     chains.append(chain)
                 continue
-            # The largest one is searched first.
+            # The largest one goes last, so that it is searched first.
             for to, count in heapq.nlargest(_EXAMPLES * _NAMED, following, key=lambda f: (f[1], f[0]))[::-1]:
                 todo.append([*chain, link(to, count)])
 
     for start in starts:
         search(start)
-    # A cycle of waits has no first node.
+    # A cycle of waits has no first node, so search from any node that was not visited.
     for start in sorted(edges):
         if start not in visited:
             search(start)
@@ -337,7 +339,7 @@ def _chains(tree: _Tree, edges: dict[str, dict[str, _Edge]]) -> list[list[StackL
 
 
 def _keep(tree: _Tree, max_nodes: int) -> tuple[list[Node], int]:
-    """Return the nodes with attempts in flight, in the order of the tree, and how many were left out."""
+    """Return the kept nodes in the order of the tree, and how many nodes with attempts were left out."""
     children: dict[str | None, list[Node]] = defaultdict(list)
     for node in tree.nodes.values():
         if node.total:
@@ -354,7 +356,7 @@ def _keep(tree: _Tree, max_nodes: int) -> tuple[list[Node], int]:
             heapq.heappush(heap, (not node.awaited, -node.total, node.id))
     nodes: list[Node] = []
     folded = 0
-    # Each node with its nearest kept ancestor.
+    # nodes still to visit, each with its nearest kept ancestor
     todo: list[tuple[Node, Node | None]] = [(node, None) for node in children[None][::-1]]
     while todo:
         node, above = todo.pop()

@@ -23,7 +23,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Frame(NamedTuple):
-    """One call: its function (since Python 3.11 with class and enclosing functions), file, and line."""
+    """One call: its function (since Python 3.11 with its class and enclosing functions), file, and line."""
 
     name: str
     file: str
@@ -32,7 +32,7 @@ class Frame(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """A thread with its frames, the outermost first. ``active``: on a CPU, or waiting for Python's lock."""
+    """A thread with its frames, the outermost first. ``active``: on a CPU, or waiting for the GIL."""
 
     name: str
     active: bool
@@ -40,7 +40,7 @@ class Thread(NamedTuple):
 
 
 class Dump(NamedTuple):
-    """A process: its ID, and its title or command line."""
+    """A process: its ID, its title or command line, and its threads."""
 
     pid: int
     title: str
@@ -48,7 +48,7 @@ class Dump(NamedTuple):
 
 
 def parse_dump(text: str) -> Dump:
-    """Return the first process of a dump. Raises ValueError if the text is not a dump.
+    """Return the first process in the output of ``py-spy dump``. Raises ValueError if there is none.
 
     Values of variables, which py-spy prints only on request, are skipped.
     """

@@ -1,6 +1,6 @@
 """The Python frames of workers at one time, merged below the tree of :mod:`rayscope.views.stack.compute`.
 
-The input is the output of ``py-spy dump`` for one process. The result has the frames of the user's code.
+The input is the output of ``py-spy dump`` for each process. The result has the frames of the user's code.
 Frames of Ray around it are left out unless all frames are requested.
 """
 
@@ -20,26 +20,26 @@ from rayscope.views.stack.frames_schemas import MergedFrame, MergedFrameKind, No
 
 #: Maximum number of frames in a response.
 MAX_FRAMES = 2000
-#: Number of outermost and of innermost frames to keep of a deeper stack.
+#: Number of outermost frames, and of innermost frames, to keep of a deeper stack.
 _ENDS = 60
-#: More repetitions of a frame than this are a recursion, and are cut.
+#: If a frame is repeated more often than this, it is a recursion, and the repetitions are cut.
 _REPEATED = 3
 #: Maximum number of example workers per frame.
 _EXAMPLES = 5
 
 #: A frame of code.
 CODE: MergedFrameKind = "code"
-#: A thread that runs no task.
+#: A thread that does not run tasks.
 THREAD: MergedFrameKind = "thread"
-#: A number of frames left out.
+#: A placeholder for frames that are left out.
 CUT: MergedFrameKind = "cut"
-#: An event loop with nothing to run.
+#: An event loop that has nothing to run.
 AWAIT: MergedFrameKind = "await"
 #: A stack without user code.
 NONE: MergedFrameKind = "none"
 
-#: Code of Ray and Python that runs a task, an event loop, or a thread, as (end of the file's path, functions
-#: or None for all).
+#: Code of Ray and Python that runs a task, an event loop, or a thread, as (end of the file's path, names of
+#: functions or None for all).
 _WRAPPERS: tuple[tuple[str, frozenset[str] | None], ...] = (
     ("ray/_private/workers/default_worker.py", None),
     ("ray/_private/worker.py", frozenset({"main_loop"})),
@@ -56,7 +56,7 @@ _WRAPPERS: tuple[tuple[str, frozenset[str] | None], ...] = (
     ("asyncio/runners.py", None),
     ("selectors.py", None),
 )
-#: Frames between the user's code and its calls, at any depth.
+#: Files of frames between the user's code and the code that it calls, at any depth of the stack.
 _BETWEEN = re.compile(
     r"(^|/)(ray/_private/(client_mode_hook|auto_init_hook)\.py|ray/util/tracing/tracing_helper\.py"
     r"|rayscope/tracer/\w+\.py)$"
@@ -64,7 +64,7 @@ _BETWEEN = re.compile(
 _OF_RAY = re.compile(r"(^|/)(ray/_private/|_raylet\.pyx)")
 _RUNS_TASKS = ("ray/_private/worker.py", "ray/_private/function_manager.py")
 _LOOP = "AsyncIO Thread"
-#: The thread of a Ray Train worker that runs the user's function.
+#: Prefix of the name of the thread in which a Ray Train worker runs the user's function.
 _TRAINING = "TrainingThread("
 
 
@@ -77,7 +77,7 @@ class Stack(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A worker that runs attempts of a node of the stack. ``names`` are the possible names of their function.
+    """A worker that runs attempts of a stack node. ``names`` are the possible names of their function.
 
     ``only``: the worker runs nothing else at that time (a task, not an actor).
     """
@@ -102,10 +102,11 @@ class Busy(NamedTuple):
 def choose(
     tree: Sequence[Node], of_unit: Mapping[int, str], busy: Iterable[Busy], root: str | None, limit: int
 ) -> tuple[dict[str, Busy], list[Place], int]:
-    """Return the workers to sample by ID, the place of each, and how many are left out beyond ``limit``.
+    """Return the workers to sample by ID, their places, and how many workers are left out beyond ``limit``.
 
-    With ``root``, these are the workers at and below that node, its own first; else those of the whole
-    ``tree``. Workers that the job waits for come first, and blocked ones last. Similar nodes take turns.
+    With ``root``, these are the workers at that node and below it, those at the node first. Without ``root``,
+    they are all workers of the ``tree``. Those that the job waits for come first, and blocked ones last.
+    Among similar nodes, one worker of each is chosen in turn.
     """
     within = _below(tree, root)
     by_node: dict[str, dict[str, Busy]] = defaultdict(dict)
@@ -134,17 +135,17 @@ def _below(tree: Sequence[Node], root: str | None) -> set[str]:
     if root is None:
         return {node.id for node in tree}
     found = {root}
-    for node in tree:  # each node is after its parent
+    for node in tree:  # each node comes after its parent
         if node.parent in found:
             found.add(node.id)
     return found & {node.id for node in tree}
 
 
 def has_moved_on(place: Place, title: str) -> bool:
-    """Return whether the title shows that a worker has moved on from ``place``.
+    """Return whether a process title shows that the worker no longer runs what it ran at ``place``.
 
     Ray names a worker's process ``ray::FUNCTION`` while a task runs, and ``ray::IDLE`` afterwards. An actor's
-    title names only the call that began or ended last, so it proves nothing about the others.
+    title names only the call that began or ended last, so it proves nothing about other calls.
     """
     named = title.removeprefix("ray::")
     # Long titles are truncated.
@@ -152,9 +153,9 @@ def has_moved_on(place: Place, title: str) -> bool:
 
 
 def stacks_of(dump: Dump, whole: bool = False) -> tuple[list[Stack], int]:
-    """Return the stacks of a process to show, and how many idle user threads are left out.
+    """Return the stacks of a process to show, and how many idle threads of the user are left out.
 
-    With ``whole``, the result has all threads with all their frames, each under its thread.
+    With ``whole``, the result has all threads with all of their frames, each under a frame for the thread.
     """
     shown: list[Stack] = []
     idle = 0
@@ -199,18 +200,18 @@ def _is_file(path: str, end: str) -> bool:
 
 
 def _of_user(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
-    """Return the frames without Ray's code that surrounds the user's code or lies between it and a call."""
+    """Return the frames of user code, without Ray's frames around it and between it and the code it calls."""
     start = next((at for at, frame in enumerate(frames) if not _is_wrapper(frame)), len(frames))
     return tuple(frame for frame in frames[start:] if not _BETWEEN.search(frame.file))
 
 
 def _named(thread: Thread) -> Frame:
-    """Return a frame for a thread. Threads of a pool, whose names end in numbers, share one frame."""
+    """Return a frame for a thread. Threads of a pool, whose names differ only in numbers, share one frame."""
     return Frame(re.sub(r"\d+", "#", thread.name), "", None, THREAD)
 
 
 def _cut(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
-    """Return the frames without repetitions of a recursion, and without the middle of a deep stack."""
+    """Return the frames without the repetitions of a recursion and without the middle of a deep stack."""
     shown: list[Frame] = []
     for frame, run in groupby(frames):
         same = len(list(run))
@@ -230,9 +231,9 @@ def merge(
 ) -> tuple[list[NodeFrames], int]:
     """Return the frames below each node of ``places``, and how many frames are left out.
 
-    ``dumps`` are by worker. If a worker is at several nodes (a threaded or async actor), each stack is below
-    the node whose function it begins with, or else the first. At most ``max_frames`` frames are kept: those
-    of the most stacks.
+    ``dumps`` are by worker ID. If a worker is at several nodes (a threaded or async actor), each stack is put
+    below the node whose function it begins with, or else below the first one. At most ``max_frames`` frames
+    are kept: those that occur in the most stacks.
     """
     by_worker: dict[str, list[Place]] = defaultdict(list)
     for place in places:
@@ -272,7 +273,10 @@ def _belongs(stack: Stack, places: Sequence[Place]) -> Place:
 
 
 class _Tree:
-    """The merged frames below one node. ``own`` of a frame's stacks end at it; ``active`` are on a CPU."""
+    """The merged frames below one node of the call stack.
+
+    In each frame, ``own`` counts the stacks that end there, and ``active`` the stacks that are on a CPU.
+    """
 
     def __init__(self, node: str) -> None:
         self.node = node
@@ -312,13 +316,13 @@ class _Tree:
             parent["own"] += 1
 
     def ordered(self, kept_ids: set[str]) -> list[MergedFrame]:
-        """Return the kept frames, each after its parent, the one with the most stacks first."""
+        """Return the kept frames, parents before children, and siblings with more stacks first."""
         children: dict[str | None, list[MergedFrame]] = defaultdict(list)
         for frame in self.frames.values():
             if frame["id"] in kept_ids:
                 children[frame["parent"]].append(frame)
         for below in children.values():
-            below.sort(key=_order, reverse=True)  # the first one is popped first
+            below.sort(key=_order, reverse=True)  # reversed, because the last item is popped first
         todo = children[None]
         ordered = []
         while todo:
@@ -333,12 +337,12 @@ def _id(parent: str, frame: Frame) -> str:
 
 
 def _order(frame: MergedFrame) -> tuple[bool, int, str, str, int]:
-    """Sort key: frames that run tasks before other threads, then the most stacks, then by name."""
+    """Sort key: frames of task code before those of other threads, then the most stacks, then by name."""
     return frame["kind"] == THREAD, -frame["count"], frame["name"], frame["file"], frame["line"] or 0
 
 
 def _keep(trees: Iterable[_Tree], max_frames: int) -> tuple[set[str], int]:
-    """Return the IDs of the frames with the most stacks, with their ancestors, and how many are left out."""
+    """Return the IDs of the frames with the most stacks and of their ancestors, and how many are left out."""
     below: dict[str | None, list[MergedFrame]] = defaultdict(list)
     total = 0
     for tree in trees:

@@ -33,7 +33,7 @@ WorkerId = Annotated[str, Field(pattern=r"^[0-9a-f]{56}$")]
 
 
 class FramesRequest(Body):
-    """The workers to sample: every busy one, those at or below one stack line, or the listed ones."""
+    """The workers to sample: all busy ones, those at and below one line of the stack, or the listed ones."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -54,7 +54,7 @@ def frames(
     selection: FramesRequest,
     filters: Filters,
 ) -> Json[frames_schemas.FramesAnswer]:
-    """Return the Python stacks of the workers that are running something now, merged by stack line."""
+    """Return the Python stacks of workers that are running something now, merged by line of the stack."""
     session = records.resolve(selection.session)
     if not records.is_live(session):
         raise BadQuery(f"{session} has ended, so its processes are gone.", "Choose a live session.")

@@ -10,7 +10,7 @@ MergedFrameKind = Literal["code", "thread", "cut", "await", "none"]
 
 
 class MergedFrame(TypedDict):
-    """Stacks with the same frames from the outermost to this one."""
+    """Stacks that have the same frames from the outermost frame to this one."""
 
     id: str
     parent: str | None
@@ -36,7 +36,7 @@ class NodeFrames(TypedDict):
 
 
 class FramesWorker(TypedDict):
-    """A requested worker. If it runs nothing, only its ID is known."""
+    """A requested worker. If it is not running anything, only its ID is known."""
 
     worker_id: str
     node_id: str | None
@@ -44,13 +44,13 @@ class FramesWorker(TypedDict):
 
 
 class SeenWorker(FramesWorker):
-    """A worker whose frames are in the response. ``title`` is its process's title."""
+    """A worker whose frames are in the response. ``title`` is the title of its process."""
 
     title: str
 
 
 class FramesProblem(TypedDict):
-    """Why there are no frames of ``count`` workers."""
+    """The reason why the frames of ``count`` workers are missing."""
 
     code: str
     message: str

@@ -1,7 +1,7 @@
-"""Samples the Python frames of workers in live sessions. Samples are shared among viewers and limited.
+"""Samples the Python frames of workers in live sessions. Viewers share samples, and their rate is limited.
 
 Each dump stops its process for some ms. So a worker is dumped at most once per second, regardless of the
-number of viewers. At most four dumps run on a node, and sixteen in total.
+number of viewers. At most four dumps run on a node at the same time, and sixteen in total.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_WORKERS = 64
 _MAX_DUMPS = 16
 #: Maximum number of concurrent dumps on one node.
 _MAX_DUMPS_PER_NODE = 4
-#: How long a dump is reused, in seconds.
+#: How long a dump may be reused, in seconds.
 _HOLD_S = 1.0
 #: Time limit of one dump, in seconds.
 _TIMEOUT_S = 5.0
@@ -36,14 +36,14 @@ _TIMEOUT_S = 5.0
 _DEADLINE_S = 15.0
 #: Maximum number of concurrent requests.
 _REQUESTS = 8
-#: Maximum number of workers listed with a problem.
+#: Maximum number of workers that are listed for each problem.
 _SHOWN_WORKERS = 20
 #: Prefix of the titles of worker processes. A process with another title is no longer a worker.
 _TITLE = "ray::"
 
 
 class Problem(NamedTuple):
-    """Why a worker has no frames. ``of_node``: the same is true for all workers on its node."""
+    """Why a worker has no frames. ``of_node``: the same applies to all workers on its node."""
 
     code: str
     message: str
@@ -68,17 +68,17 @@ Answer = Dump | Problem
 
 
 class Dumps:
-    """Takes dumps. One per server; thread-safe."""
+    """Creates the stack dumps of workers, for all requests to the server. Thread-safe."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(_MAX_DUMPS, "rayscope-frames")
         self._slots = Slots(_REQUESTS, "Too many stack samples are being taken.")
         self._lock = threading.Lock()
-        #: Expiry and result by session, worker, and process ID.
+        #: Expiry time and result of recent dumps, by session, worker, and process ID.
         self._taken: dict[tuple[str, str, int], tuple[float, Future[Answer]]] = {}
 
     def take(self, session: str, gcs: GcsClient, workers: Mapping[str, Busy]) -> dict[str, Answer]:
-        """Return the dump of each of ``workers`` (by ID), or the reason why there is none.
+        """Return a dump of each of the ``workers`` (by ID), or the reason why there is none.
 
         Raises Busy while there are too many other requests.
         """
@@ -89,7 +89,7 @@ class Dumps:
             answers: dict[str, Answer] = {}
             ended = threading.Event()
             nodes = [_Node(gcs, node_id, queue) for node_id, queue in queues.items()]
-            # Each node has a turn before any node has its second one.
+            # Start a job for each node before any node gets its second one.
             turns = [node for turn in range(_MAX_DUMPS_PER_NODE) for node in nodes if turn < node.jobs]
             jobs = [self._pool.submit(self._drain, session, node, answers, ended) for node in turns]
             wait(jobs, _DEADLINE_S)
@@ -98,7 +98,7 @@ class Dumps:
         return {worker: taken.get(worker, _LATE) for worker in workers}
 
     def _drain(self, session: str, node: _Node, answers: dict[str, Answer], ended: threading.Event) -> None:
-        """Take the remaining dumps of a node, one after another."""
+        """Dump the remaining workers of a node, one after another."""
         try:
             while node.queue and not ended.is_set():
                 try:
@@ -115,7 +115,7 @@ class Dumps:
             node.leave()
 
     def _reuse_or_dump(self, key: tuple[str, str, int], make: Callable[[], Answer]) -> Answer:
-        """Return a dump that is at most a second old, one in progress, or a new one."""
+        """Return a dump that is at most a second old, one that is in progress, or else a new one."""
         now = time.monotonic()
         with self._lock:
             self._taken = {k: kept for k, kept in self._taken.items() if now < kept[0]}
@@ -139,9 +139,9 @@ class Dumps:
 
 
 class _Node:
-    """A node's queue of workers to dump, and its agent once it is connected.
+    """The queue of a node's workers to dump, and the connection to the node's agent, once there is one.
 
-    ``jobs`` threads take dumps from the queue, and each leaves when it is done.
+    ``jobs`` is the number of threads that still take workers from the queue. Each calls ``leave`` at its end.
     """
 
     def __init__(self, gcs: GcsClient, node_id: str, queue: deque[Busy]) -> None:
@@ -177,7 +177,7 @@ class _Node:
 
 
 def describe_problems(problems: Mapping[Problem, list[FramesWorker]]) -> list[FramesProblem]:
-    """Return the problems in a response with some of their workers, the most frequent problem first."""
+    """Return the problems with some of their workers, as in the response, the most frequent problem first."""
     return [
         {
             "code": problem.code,

@@ -8,7 +8,7 @@ from rayscope.cluster.placement.schemas import Situation
 
 
 class StackExample(TypedDict):
-    """One attempt of a node: its location, and the time since which it has been in its situation."""
+    """One attempt of a node: where it runs, and the time since which it has been in its situation."""
 
     since_ns: int
     task_id: str
@@ -73,7 +73,7 @@ class StackAnswer(TypedDict):
 
 
 class ActivityAnswer(TypedDict):
-    """How many attempts were in flight, ran, and failed in equal parts of the session's time."""
+    """How many attempts were in flight, were running, and failed, in equal parts of the session's time."""
 
     session: str
     begin_ns: int | None

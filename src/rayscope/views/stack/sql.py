@@ -24,13 +24,14 @@ from rayscope.storage.sql.filters import TaskFilters, attempt_filters, default_t
 from rayscope.storage.sql.pages import Row, rows_of
 from rayscope.storage.sql.situations import AWAITED, IN_FLIGHT, create_flight
 
-#: Maximum number of groups of similar attempts. Groups with dependents come first, then the largest.
+#: Maximum number of groups of similar attempts. Tasks with children come first, then the largest groups.
 _MAX_UNITS = 100_000
-#: Maximum number of waits.
+#: Maximum number of (waiter, target) pairs of groups.
 _MAX_WAITS = 200_000
-#: Minimum number of levels of ended callers to look up above the attempts in flight, if there are as many.
+#: Number of levels of ended callers above the attempts in flight that are looked up regardless of the time
+#: limit.
 _LEVELS = 50
-#: Time limit for looking up further levels, in seconds.
+#: Time limit for looking up callers beyond these levels, in seconds.
 _CLIMB_S = 2.0
 #: Maximum number of examples per group.
 _EXAMPLES = 5
@@ -38,7 +39,7 @@ _EXAMPLES = 5
 _TASK = hex_id("task")
 
 
-#: (waiter, target): attempts in ray.get, ray.wait, or await, and attempts whose arguments are not ready.
+#: (waiter, target) pairs. Waiters are attempts in ray.get, ray.wait, or await, or with arguments not ready.
 _PAIRS = f"""
 CREATE TEMP TABLE pairs AS
 SELECT DISTINCT w.task_hi, w.task_lo, w.attempt,
@@ -55,7 +56,7 @@ JOIN edge_rows e ON e.task_hi = w.task_hi AND e.task_lo = w.task_lo AND e.kind =
 JOIN flight f ON f.task_hi = e.object_hi AND f.task_lo = e.object_lo
 WHERE w.situation = 'waiting_args' AND e.object_index < {FIRST_PUT}
 """
-#: Each attempt with its group.
+#: Assigns each attempt to a group.
 _PLACED = """
 CREATE TEMP TABLE placed AS
 SELECT *, hash(CASE WHEN is_parent THEN task_hi END, CASE WHEN is_parent THEN task_lo END,
@@ -81,7 +82,8 @@ SELECT unit, CASE WHEN any_value(is_parent) THEN any_value({_TASK}) END AS task_
 FROM placed WHERE counted OR is_parent OR waits OR is_target
 GROUP BY unit ORDER BY task_id IS NULL, count(*) DESC, unit LIMIT {_MAX_UNITS}
 """
-#: The workers of a group's attempts. An actor's worker may run several at a time.
+#: The workers that run the attempts of each group. An actor's worker may run several attempts at the same
+#: time.
 _WORKERS = f"""
 SELECT unit, worker_id, node_id, worker_pid, any_value(name) AS name, any_value(task_name) AS task_name,
     min(type) AS type
@@ -90,8 +92,8 @@ WHERE counted AND situation IN ('loading', 'fetching', 'running', 'blocked', 'st
     AND worker_id IS NOT NULL AND node_id IS NOT NULL AND worker_pid > 0
 GROUP BY unit, worker_id, node_id, worker_pid ORDER BY min(since), worker_id, unit LIMIT {_MAX_UNITS}
 """
-#: Ray Train workers run the user's function in a thread and run no task meanwhile. They are shown at their
-#: controller.
+#: Ray Train workers run the user's function in a thread and do not run a task meanwhile. They are shown at
+#: the call of their controller.
 _TRAINERS = f"""
 SELECT p.unit, a.worker_id, w.node_id, w.pid AS worker_pid, any_value(p.name) AS name,
     NULL AS task_name, 'ACTOR_TASK' AS type
@@ -104,7 +106,7 @@ _ABOVE = """
 CREATE TEMP TABLE above (task_hi UBIGINT, task_lo VARCHAR, parent_hi UBIGINT, parent_lo VARCHAR,
     name VARCHAR, type VARCHAR, end_ns BIGINT)
 """
-#: Adds one more level of callers that are not in flight.
+#: Adds the next level of callers that are not in flight.
 _CLIMB = f"""
 INSERT INTO above
 SELECT task_hi, task_lo, arg_max(parent_hi, attempt), arg_max(parent_lo, attempt),
@@ -158,7 +160,7 @@ class InFlight(NamedTuple):
     """The attempts in flight at ``at_ns``: ``units`` and ``waits`` with the fields of ``compute``.
 
     ``in_flight`` counts the attempts that match the filters. ``workers``, if requested, have ``unit``,
-    ``worker_id``, ``node_id``, ``worker_pid``, ``name``, and ``task_name``, ``type``. ``callers_left_out``:
+    ``worker_id``, ``node_id``, ``worker_pid``, ``name``, ``task_name``, and ``type``. ``callers_left_out``:
     some attempts have more levels of ended callers than were looked up.
     """
 
@@ -181,9 +183,9 @@ def in_flight(
 ) -> InFlight:
     """Return the attempts matching ``filters`` that were created but had not ended at ``at_ns``, in groups.
 
-    Without ``at_ns``, the time is ``last_ns`` (now) in a live session. In an ended session it is the last
-    time with an attempt in flight, or None if there was none. ``workers`` includes their workers. Raises
-    BadQuery.
+    Without ``at_ns``, the time is ``last_ns`` (now) in a live session. In an ended session, it is the last
+    time when an attempt was in flight, or None if none ever was. With ``workers``, the result includes the
+    workers that run the attempts. Raises BadQuery.
     """
     where = attempt_filters(filters)
     with file.reader() as reader:
@@ -211,7 +213,7 @@ def in_flight(
 
 
 def _climb(reader: duckdb.DuckDBPyConnection) -> bool:
-    """Add ended callers to ``above``, one level after another. Returns whether these are all."""
+    """Add ended callers to ``above``, one level after another. Returns whether all of them were added."""
     until = time.monotonic() + _CLIMB_S
     below, level = "flight", 0
     while level < _LEVELS or time.monotonic() < until:
@@ -224,7 +226,7 @@ def _climb(reader: duckdb.DuckDBPyConnection) -> bool:
 
 
 class Activity(NamedTuple):
-    """The mean number of attempts in flight and running per time bucket, and the number of failures.
+    """The mean number of attempts in flight and running, and the number of failures, in each time bucket.
 
     Without attempts, the times are None and the lists are empty.
     """
@@ -238,7 +240,7 @@ class Activity(NamedTuple):
 
 
 def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int) -> Activity:
-    """Return the activity of the attempts that match ``filters``.
+    """Return the activity of the attempts that match ``filters``, in equal time buckets.
 
     The ``buckets`` divide the time from the creation of the first of these attempts to the end of the last
     one. Attempts without an end are in flight until ``last_ns``. Raises BadQuery.
@@ -286,7 +288,11 @@ def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int
 
 
 def _means(sums: list[list[Any]], width: int) -> list[float]:
-    """Return the mean number in each bucket, from its begins minus its ends and their time before its end."""
+    """Return the mean number of attempts in each bucket.
+
+    ``sums`` has, for each bucket, the number of starts minus the number of ends, and the sum of the times
+    from each of these until the bucket's end. The times of ends count as negative.
+    """
     means = []
     before = 0
     for count, rest in sums:

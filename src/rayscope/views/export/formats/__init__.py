@@ -1,4 +1,4 @@
-"""A session's timeline as files that other programs open: pure functions from rows to bytes."""
+"""File formats in which other programs read a session's timeline. Pure code that turns rows into bytes."""
 
 from rayscope.views.export.formats.draw import Attempt, Lane, Sink, Span, draw
 from rayscope.views.export.formats.perfetto import PerfettoTrace

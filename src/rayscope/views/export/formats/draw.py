@@ -1,4 +1,4 @@
-"""Draws attempts on lanes as slices on tracks. Two slices of a track are disjoint or nested."""
+"""Draws attempts as slices on tracks, which stand for the rows of lanes. Slices of a track never cross."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
-#: Kinds of slices, which are also their categories in the files.
+#: Kinds of slices, which are also the categories in the files.
 ATTEMPT = "task"
 FAILED = "failed"
 DRIVER = "driver"
@@ -16,18 +16,18 @@ USER = "user"
 SPAN = "span"
 WAIT = "wait"
 _BLOCKING = frozenset({"ray.get", "ray.wait", "await", "placement_group.wait"})
-#: A sink is emptied once it holds this many bytes.
+#: A sink's output is taken once it has this many bytes.
 CHUNK = 1 << 18
-#: The process that has the waits.
+#: Name of the process whose tracks show attempts that are waiting to run.
 WAITING = "waiting to run"
-#: The process of lanes whose node is not known.
+#: Name of the process for lanes whose node is not known.
 UNKNOWN_NODE = "unknown node"
 _EXTRA_CHARS = 500
 Args = Mapping[str, Any]
 
 
 class Lane(NamedTuple):
-    """A worker's lane, or a driver's if ``job_id`` is set."""
+    """A worker's lane, or a driver's lane if ``job_id`` is set."""
 
     lane: int
     node_id: str | None = None
@@ -62,9 +62,10 @@ class Lane(NamedTuple):
 class Attempt(NamedTuple):
     """An attempt in row ``row`` of its lane, or a driver (``type`` is ``DRIVER_TASK``). Times are in ns.
 
-    It waited from ``created_ns`` to ``begin_ns``, or to its end if it has no ``begin_ns``. The wait is drawn
-    in ``wait_row``, unless that is None. ``gives`` are the IDs of the arrows that begin here. ``takes`` are
-    those of the arrows that end here, each with the begin of the span that took it, if any.
+    The attempt waited from ``created_ns`` to ``begin_ns``, or to its end if it has no ``begin_ns``. The wait
+    is drawn in ``wait_row``, unless that is None. ``gives`` has the IDs of the data arrows that begin at this
+    attempt. ``takes`` has those of the arrows that end here, each with the start time of the span that
+    received the data, or None.
     """
 
     ordinal: int
@@ -104,7 +105,7 @@ class Attempt(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A span inside the attempt with the given ordinal. Times are in ns; ``extra`` is JSON."""
+    """A span inside the attempt that has the given ordinal. Times are in ns, and ``extra`` is JSON."""
 
     ordinal: int
     name: str
@@ -114,10 +115,10 @@ class Span(NamedTuple):
 
 
 class Sink(Protocol):
-    """Writes slices. Those of one track arrive properly nested, in the order of their begins.
+    """Writes slices. The slices of each track arrive properly nested, ordered by start time.
 
-    ``key`` identifies a track, ``of`` is its process, and ``name`` its label. ``gives`` and ``takes`` are IDs
-    of arrows.
+    ``key`` identifies a track, ``of`` is the track's process, and ``name`` its label. ``gives`` and ``takes``
+    are the IDs of arrows that begin and end there.
     """
 
     def track(self, key: object, of: str, name: str) -> int:
@@ -142,13 +143,13 @@ class Sink(Protocol):
     def instant(
         self, track: int, at: int, name: str, category: str, args: Args, gives: Iterable[int]
     ) -> None:
-        """Write an event without a duration."""
+        """Write an event without a duration, from which the arrows ``gives`` begin."""
 
     def counter(self, of: str, name: str, at: int, value: float) -> None:
-        """Write the value of a process's counter at a time."""
+        """Write the value that a process's counter had at a time."""
 
     def take(self) -> bytes:
-        """Return the bytes written since the last call."""
+        """Return the bytes written since the last call, and forget them."""
 
     def size(self) -> int:
         """Return how many bytes :meth:`take` would return."""
@@ -168,14 +169,14 @@ class _Slice(NamedTuple):
 
 
 class _Track:
-    """The open slices of a track as (begin, end, arrows that end there), the outermost first."""
+    """A track with its open slices as (begin, end, arrows that end there), the outermost first."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.open: list[tuple[int, int, tuple[int, ...]]] = []
 
     def close(self, until: int | None, sink: Sink) -> None:
-        """Close the slices that ended by ``until``, or all if it is None."""
+        """Close the slices that ended by ``until``. If that is None, close all of them."""
         while self.open and (until is None or self.open[-1][1] <= until):
             begin, end, takes = self.open.pop()
             sink.end(self.number, begin, end, takes)
@@ -194,7 +195,7 @@ class _Drawing:
         self.crossing_tracks: dict[int, list[_Track]] = {}
 
     def on(self, lane: int, row: int) -> _Track:
-        """Return the track for a row of a lane. The first row's track has just the lane's name."""
+        """Return the track for a row of a lane. The name of the first row's track is just the lane's name."""
         found = self.tracks.get((lane, row))
         if found is None:
             of = self.lanes[lane]
@@ -210,7 +211,7 @@ class _Drawing:
         return found
 
     def crossing(self, lane: int, part: _Slice) -> _Track:
-        """Return a track of a lane with room for a slice that crosses the others."""
+        """Return an additional track of a lane that is free for a slice which would cross another slice."""
         rows = self.crossing_tracks.setdefault(lane, [])
         for track in rows:
             track.close(part.begin, self.sink)
@@ -239,7 +240,7 @@ class _Drawing:
         track.close(attempt.begin_ns, self.sink)
         if attempt.caller_lane is not None and attempt.caller_row is not None:
             caller = self.on(attempt.caller_lane, attempt.caller_row).number
-            # IDs of calls are odd and those of data even, so that they never collide.
+            # IDs of call arrows are odd and those of data arrows are even, so they never collide.
             self.sink.instant(
                 caller,
                 attempt.created_ns,
@@ -309,10 +310,11 @@ def draw(
 ) -> Iterator[bytes]:
     """Draw the attempts into ``sink``, and yield its output piece by piece.
 
-    ``attempts`` arrive with rising ordinals, and those in one row of a lane in order of time without overlap.
-    ``spans`` arrive in the same order, and within an attempt by begin and then the longest first. A slice
-    that crosses another is never cut, but moves to a separate track. With ``by_lane`` they arrive lane by
-    lane, each lane is closed before the next one begins, and waits are not drawn.
+    ``attempts`` arrive in the order of their ordinals, and those in one row of a lane are ordered by time and
+    do not overlap. ``spans`` arrive in the same order. Within an attempt they are ordered by start time, and
+    then the longest first. A slice that crosses another is never cut, but moves to a separate track. With
+    ``by_lane`` the attempts arrive lane by lane, each lane is closed before the next one begins, and waits
+    are not drawn.
     """
     drawing = _Drawing(lanes, sink, waits=not by_lane)
     lane: int | None = None
@@ -342,12 +344,12 @@ def _data(ids: Iterable[int]) -> list[int]:
 
 
 def _arrows(ids: Iterable[int]) -> list[int]:
-    """Return IDs of arrows. A negative number is a call."""
+    """Return the IDs of arrows that end at an attempt. A negative number stands for the arrow of a call."""
     return [2 * number if number > 0 else 1 - 2 * number for number in ids]
 
 
 def _phases(attempt: Attempt) -> list[_Slice]:
-    """Return the slices of fetching, executing, and storing, as reported by the worker."""
+    """Return the slices for fetching, executing, and storing, as reported by the worker."""
     begin, end = attempt.begin_ns, attempt.end_ns
     if begin is None or attempt.execute_begin_ns is None:
         return []
@@ -359,7 +361,7 @@ def _phases(attempt: Attempt) -> list[_Slice]:
 
 def _span(span: Span, took: Mapping[int, list[int]]) -> _Slice:
     extra = span.extra or ""
-    # As in flow_sql.WAITS: a user's own span never counts as blocked, whatever its name.
+    # As in execution.WAITS, a span of user code never counts as blocked, whatever its name is.
     waits = BLOCKED if span.name in _BLOCKING else SPAN
     category = USER if extra.startswith('{"user":') else waits
     args = {"extra": extra[:_EXTRA_CHARS]} if extra else {}

@@ -1,6 +1,6 @@
-"""Perfetto's own trace format: a stream of protobuf packets.
+"""Perfetto's own trace format, which is a stream of protobuf packets.
 
-Only a few of its messages are needed, so their fields are encoded by hand, in a third of the time of
+The format needs only a few messages, so their fields are encoded by hand, which takes a third of the time of
 protobuf's classes. Field numbers follow ``protos/perfetto/trace``. A test decodes the result with the
 official classes.
 """
@@ -24,15 +24,16 @@ _REALTIME = 1
 _DOUBLE = struct.Struct("<d")
 _FIXED = struct.Struct("<Q")
 _INT64 = 2**63
-#: Maximum number of encoded arguments to cache. Most of them occur again.
+#: Maximum number of encoded arguments to cache. Most arguments occur many times.
 _MAX_CACHED_ARGS = 20_000
-#: Process and category of the event that describes the file.
+#: Name of both the process and the category of the event that describes the file.
 ABOUT = "rayscope"
 
 
-#: Varints of up to two bytes, by value.
+#: Encoded varints of up to two bytes, by value.
 _SHORT = [bytes([n]) if n < 128 else bytes([n & 0x7F | 0x80, n >> 7]) for n in range(1 << 14)]
-#: Two bytes for 14 bits of a longer varint, with the bit that more bytes follow.
+#: The two bytes of a longer varint that encode 14 bits, by the value of these. Both have the continuation
+#: bit.
 _GROUP = [bytes([n & 0x7F | 0x80, n >> 7 | 0x80]) for n in range(1 << 14)]
 
 
@@ -60,7 +61,7 @@ def _text(field: int, value: str) -> bytes:
 
 
 class _Interned:
-    """Texts written once and then referenced by number. ``field`` is their field in InternedData."""
+    """Strings that are written once, then referenced by number. ``field`` is their field in InternedData."""
 
     def __init__(self, field: int) -> None:
         self._field = field
@@ -92,7 +93,7 @@ class PerfettoTrace(Buffer):
         self._session = session
 
     def start(self, begin_ns: int, about: Args) -> None:
-        """Write the clock and the file's description. ``begin_ns`` is wall time in ns since the epoch."""
+        """Write the clock and the file's description. ``begin_ns`` is a wall-clock time since the epoch."""
         clocks = b"".join(
             _bytes(1, _number(1, clock) + _number(2, begin_ns)) for clock in (_BOOTTIME, _REALTIME)
         )
@@ -121,7 +122,7 @@ class PerfettoTrace(Buffer):
         return known
 
     def track(self, key: object, of: str, name: str) -> int:
-        """Return the track of a thread in the process ``of``."""
+        """Return the number of the track for a thread in the process ``of``."""
         process = self._process(of)
         known = self._tracks.get(key)
         if known is None:
@@ -164,7 +165,7 @@ class PerfettoTrace(Buffer):
         )
 
     def end(self, track: int, begin: int, end: int, takes: Iterable[int]) -> None:
-        """Close the slice."""
+        """End the last slice that was opened on this track."""
         self._event(_END, track, end, _flows(48, takes))
 
     def instant(
@@ -174,7 +175,7 @@ class PerfettoTrace(Buffer):
         self._event(_INSTANT, track, at, self._named(name, category, args) + _flows(47, gives))
 
     def counter(self, of: str, name: str, at: int, value: float) -> None:
-        """Write a value of a counter in the process ``of``."""
+        """Write the value of a counter of the process ``of``."""
         known = self._counters.get((of, name))
         if known is None:
             parent = self._process(of)
@@ -184,7 +185,7 @@ class PerfettoTrace(Buffer):
         self._event(_COUNTER, known, at, varint(44 << 3 | 1) + _DOUBLE.pack(value))
 
 
-#: The first packet begins the state of the trace's only sequence. Later packets depend on it.
+#: The first packet initializes the state of the trace's only sequence. Later packets depend on this state.
 _FIRST = _number(10, 1) + _number(13, 3)
 _LATER = _number(10, 1) + _number(13, 2)
 #: The first bytes of an event, by type.

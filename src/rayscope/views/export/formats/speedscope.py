@@ -1,4 +1,4 @@
-"""speedscope's own JSON: the time of all attempts by call path, and what each worker was doing."""
+"""speedscope's own JSON format: execution time by call path, and what each worker was doing over time."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Speedscope(Buffer):
         self._first = True
 
     def start(self, begin_ns: int, frames: Sequence[Frame], max_frames: int) -> int:
-        """Write the first profile: the executing time of ``frames`` of a flame graph, parents first.
+        """Write the first profile: the execution time of a flame graph's ``frames``, parents first.
 
-        Its stacks have at most ``max_frames`` frames together. Stacks with the least time are left out beyond
-        that. Returns how many were left out.
+        The profile has one stack per call path. All stacks together have at most ``max_frames`` frames.
+        Beyond that, the stacks with the least time are left out. Returns the number of omitted stacks.
         """
         self._origin = begin_ns
         self._out += b'{"$schema":"' + _SCHEMA.encode() + b'","profiles":['
@@ -85,7 +85,7 @@ class Speedscope(Buffer):
         return len(busy) - len(kept)
 
     def finish(self, about: Mapping[str, Any]) -> None:
-        """Write the last lane, the frames' names, and the description of the file."""
+        """Write the last lane, the names of the frames, and the description of the file."""
         self._flush()
         shared = {"frames": [{"name": name} for name in self._frames]}
         rest = {
@@ -119,7 +119,7 @@ class Speedscope(Buffer):
         self._open = {}
 
     def track(self, key: object, of: str, name: str) -> int:
-        """Return the number of a profile. ``key`` begins with the lane."""
+        """Return the number of a profile. The first item of ``key`` is the lane."""
         known = self._tracks.get(key)
         if known is None:
             known = self._tracks[key] = len(self._names)
@@ -138,7 +138,7 @@ class Speedscope(Buffer):
         gives: Iterable[int],
         takes: Iterable[int],
     ) -> None:
-        """Open a frame."""
+        """Open a frame in the profile of a track."""
         if self._lanes[track] != self._lane:
             self._flush()
             self._lane = self._lanes[track]
@@ -150,7 +150,7 @@ class Speedscope(Buffer):
         profile.add("O", profile.stack[-1], at)
 
     def end(self, track: int, begin: int, end: int, takes: Iterable[int]) -> None:
-        """Close the frame."""
+        """Close the frame that was opened last in the profile of a track."""
         profile = self._open[track]
         profile.add("C", profile.stack.pop(), end - self._origin)
 
