@@ -1,5 +1,6 @@
-"""Clients of the server's HTTP API, synchronous and asynchronous, with typed answers; see
-docs/reference/client.md.
+"""Synchronous and asynchronous clients of the server's HTTP API, with typed responses.
+
+See docs/reference/client.md.
 """
 
 from rayscope.client.http import AsyncClient, Client

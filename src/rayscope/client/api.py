@@ -1,4 +1,4 @@
-"""The requests to a server. Each method is described once for the synchronous and the asynchronous client."""
+"""The requests to a server. Each is described once, for both the synchronous and the asynchronous client."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ if TYPE_CHECKING:
     from rayscope.client import types as t
     from rayscope.client.filters import EntityFilters, EventFilters, JobOptions, TaskFilters
 
-#: Time-out of an export, in seconds.
+#: Timeout of an export, in seconds.
 EXPORT_S = 3600.0
-#: Time-out of a SQL query, in seconds.
+#: Timeout of a SQL query, in seconds.
 _SQL_S = 120.0
-#: Time-out of a replay, in seconds.
+#: Timeout of a replay, in seconds.
 _REPLAY_S = 120.0
-#: Time-out of the replay of a large job, in seconds.
+#: Timeout of the replay of a large job, in seconds.
 _LONG_S = 1800.0
 
 
 class Api(LogsApi):
-    """Requests about a session. ``session`` is an ID, a prefix of it, or a display name; None: the client's
-    session, or else the one with the latest data.
+    """Requests to a server, most of them about one session.
 
-    Times are ns since the epoch or datetimes. Every method raises RayscopeError when it is called.
+    ``session`` is an ID, the beginning of an ID, or a display name. If it is None, the client's session is
+    used, or else the one with the latest data. Times are ns since the epoch or datetimes. Every method raises
+    RayscopeError when it is called.
     """
 
     def _flow(self, view: str, session: str | None, filters: Mapping[str, Any], **more: Any) -> Call[Any]:
@@ -49,38 +50,38 @@ class Api(LogsApi):
 
     @request
     def health(self) -> Call[t.HealthAnswer]:
-        """The state of the server, its version, and the number of batches waiting to be merged."""
+        """Return the state of the server, its version, and the number of batches waiting to be merged."""
         return Call("GET", "/api/health", timeout_s=5)
 
     @paged
     def sessions(
         self, limit: int | None = None, name: str | None = None, q: str | None = None
     ) -> Listing[t.SessionItem]:
-        """The recorded sessions, latest sign of life first; or the one with this ID, prefix of an ID, or
-        display ``name``.
+        """Return the recorded sessions, the most recently active ones first.
 
-        ``q``: only those with this text in their name, script, host, tags, note, or Ray's name.
+        ``name``: only the session with this ID, beginning of an ID, or display name. ``q``: only sessions
+        with this text in their name, script, host, tags, note, or Ray's name.
         """
         return Listing("/api/v1/sessions", params(name=name, q=q), "SessionItem", limit, of_session=False)
 
     @request
     def summary(self, session: str | None = None) -> Call[t.Summary]:
-        """A session at a glance: states, functions by time, latest failures, missing data."""
+        """Return a session at a glance: states, functions by time, latest failures, and missing data."""
         return Call("GET", "/api/v1/summary", params(session=self._of(session)))
 
     @request
     def cluster(self, session: str | None = None) -> Call[t.ClusterAnswer]:
-        """The number of entities by state, and the total resources."""
+        """Return the number of entities by state, and the total resources."""
         return Call("GET", "/api/v1/cluster", params(session=self._of(session)))
 
     @request
     def recording(self, session: str | None = None) -> Call[t.RecordingAnswer]:
-        """How a session is recorded, node by node (docs/reference/api.md)."""
+        """Return how a session is recorded, node by node (docs/reference/api.md)."""
         return Call("GET", "/api/v1/recording", params(session=self._of(session)))
 
     @request
     def attach(self, address: str, ray_token: str | None = None) -> Call[str]:
-        """Start snapshots of the cluster whose GCS is at ``address``; returns the session's name.
+        """Start snapshots of the cluster whose GCS is at ``address``. Returns the session's name.
 
         Requires the operator token.
         """
@@ -93,7 +94,7 @@ class Api(LogsApi):
             pick=lambda answer: str(answer["session"]),
         )
 
-    # Lists, and details of single entities.
+    # Lists, and the details of single entities.
 
     @paged
     def tasks(
@@ -104,7 +105,7 @@ class Api(LogsApi):
         limit: int | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Listing[t.TaskItem]:
-        """Attempts of tasks, newest first unless sorted."""
+        """Return attempts of tasks, the newest first unless ``sort`` is set."""
         query = params(f.TaskFilters, filters, session=self._of(session), sort=sort)
         return Listing("/api/v1/tasks", query, "TaskItem", limit)
 
@@ -117,7 +118,7 @@ class Api(LogsApi):
         limit: int | None = None,
         **filters: Unpack[EntityFilters],
     ) -> Listing[t.Actor]:
-        """Actors, alive and dead."""
+        """Return actors, both alive and dead."""
         return self._entities("actors", "Actor", session, filters, sort=sort, limit=limit)
 
     @paged
@@ -129,7 +130,7 @@ class Api(LogsApi):
         limit: int | None = None,
         **filters: Unpack[EntityFilters],
     ) -> Listing[t.Node]:
-        """Nodes with their usage."""
+        """Return nodes with their usage."""
         return self._entities("nodes", "Node", session, filters, sort=sort, limit=limit)
 
     @paged
@@ -141,7 +142,7 @@ class Api(LogsApi):
         limit: int | None = None,
         **filters: Unpack[EntityFilters],
     ) -> Listing[t.Worker]:
-        """Worker processes."""
+        """Return worker processes."""
         return self._entities("workers", "Worker", session, filters, sort=sort, limit=limit)
 
     @paged
@@ -153,7 +154,7 @@ class Api(LogsApi):
         limit: int | None = None,
         **filters: Unpack[EntityFilters],
     ) -> Listing[t.Job]:
-        """Drivers and submitted jobs, with their attempts by state."""
+        """Return drivers and submitted jobs, with their attempts by state."""
         return self._entities("jobs", "Job", session, filters, sort=sort, limit=limit)
 
     @paged
@@ -165,7 +166,7 @@ class Api(LogsApi):
         limit: int | None = None,
         **filters: Unpack[EntityFilters],
     ) -> Listing[t.PlacementGroup]:
-        """Placement groups."""
+        """Return placement groups."""
         shape = "PlacementGroup"
         return self._entities("placement-groups", shape, session, filters, sort=sort, limit=limit)
 
@@ -173,7 +174,7 @@ class Api(LogsApi):
     def events(
         self, *, session: str | None = None, limit: int | None = None, **filters: Unpack[EventFilters]
     ) -> Listing[t.Event]:
-        """Events, newest first."""
+        """Return events, the newest first."""
         query = params(f.EventFilters, filters, session=self._of(session))
         return Listing("/api/v1/events", query, "Event", limit)
 
@@ -186,24 +187,24 @@ class Api(LogsApi):
         limit: int | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Call[t.FailuresAnswer]:
-        """Failed attempts by function, error, message and line, final ones first; ``limit``: maximum number
-        of groups.
+        """Return failed attempts, grouped by function, error, message, and line. Final failures come first.
 
-        ``outcome``: only tasks whose failure is ``final``, ``retrying`` or ``recovered``.
+        ``limit``: maximum number of groups. ``outcome``: only tasks whose failure is ``final``, ``retrying``,
+        or ``recovered``.
         """
         more: dict[str, Any] = {"outcome": outcome, "limit": limit, "session": self._of(session)}
         return Call("GET", "/api/v1/failures", params(f.TaskFilters, filters, **more))
 
     @request
     def crashes(self, *, session: str | None = None, limit: int | None = None) -> Call[t.CrashesAnswer]:
-        """Crashed workers, newest first, with the harm done; ``limit``: at most 100."""
+        """Return crashed workers, the newest first, with the harm done. ``limit`` is at most 100."""
         return Call("GET", "/api/v1/crashes", params(limit=limit, session=self._of(session)))
 
     @request
     def functions(
         self, *, session: str | None = None, limit: int | None = None, **filters: Unpack[TaskFilters]
     ) -> Call[t.FunctionsAnswer]:
-        """Functions by the time of their attempts; ``limit`` is 50 by default."""
+        """Return functions by the total time of their attempts. ``limit`` is 50 by default."""
         more: dict[str, Any] = {"limit": limit, "session": self._of(session)}
         return Call("GET", "/api/v1/functions", params(f.TaskFilters, filters, **more))
 
@@ -217,7 +218,7 @@ class Api(LogsApi):
         since_ns: int | None = None,
         until_ns: int | None = None,
     ) -> Call[t.SchedulingAnswer]:
-        """The time of each function's attempts by phase, longest total first."""
+        """Return the time of each function's attempts by phase, the longest total first."""
         session = self._of(session)
         return Call(
             "GET",
@@ -227,13 +228,14 @@ class Api(LogsApi):
 
     @request
     def task(self, task_id: str, session: str | None = None) -> Call[t.TaskDetail]:
-        """A task in full: attempts, errors, call path, children, spans, data."""
+        """Return a task with all details: attempts, errors, call path, children, spans, and data."""
         return Call("GET", f"/api/v1/tasks/{part(task_id)}", params(session=self._of(session)))
 
     @request
     def one(self, kind: str, entity_id: str, session: str | None = None) -> Call[dict[str, Any]]:
-        """A single entity of ``actors``, ``nodes``, ``workers``, ``jobs`` or ``placement_groups`` with its
-        history.
+        """Return a single entity with its history.
+
+        ``kind`` is ``actors``, ``nodes``, ``workers``, ``jobs``, or ``placement_groups``.
         """
         return Call(
             "GET",
@@ -243,7 +245,7 @@ class Api(LogsApi):
 
     @request
     def progress(self, job_id: str, session: str | None = None) -> Call[t.Progress]:
-        """The attempts of a job by state and by function."""
+        """Return how many attempts of a job there are by state and by function."""
         return Call("GET", f"/api/v1/jobs/{part(job_id)}/progress", params(session=self._of(session)))
 
     @request
@@ -257,7 +259,7 @@ class Api(LogsApi):
         job_id: str | None = None,
         older_than_s: float | None = None,
     ) -> Call[t.MemoryAnswer]:
-        """The usage of a live cluster's object stores by holder."""
+        """Return the usage of a live cluster's object stores, by what holds the objects."""
         more: dict[str, Any] = {
             "type": type,
             "node_id": node_id,
@@ -268,36 +270,36 @@ class Api(LogsApi):
 
     @request
     def datasets(self, *, session: str | None = None, limit: int | None = None) -> Call[t.DatasetPage]:
-        """The datasets that Ray Data executed, newest first, with their operators."""
+        """Return the datasets that Ray Data executed, the newest first, with their operators."""
         return Call("GET", "/api/v1/data", params(session=self._of(session), limit=limit))
 
     @request
     def dataset(self, dataset_id: str, session: str | None = None) -> Call[t.DatasetAnswer]:
-        """A dataset with the tasks of its operators, and the slowest operator, which sets the pace."""
+        """Return a dataset with the tasks of its operators, and the slowest operator, which sets the pace."""
         return Call("GET", f"/api/v1/data/{part(dataset_id)}", params(session=self._of(session)))
 
     @request
     def serve_applications(self, session: str | None = None) -> Call[t.ServePage]:
-        """The applications of Ray Serve with their deployments, and its proxies and controller."""
+        """Return the applications of Ray Serve with their deployments, and Serve's proxies and controller."""
         return Call("GET", "/api/v1/serve", params(session=self._of(session)))
 
     @request
     def serve_application(
         self, application: str, session: str | None = None
     ) -> Call[t.ServeApplicationAnswer]:
-        """An application of Ray Serve with its deployments, replicas, and changes of state."""
+        """Return an application of Ray Serve with its deployments, replicas, and changes of state."""
         return Call("GET", f"/api/v1/serve/{part(application)}", params(session=self._of(session)))
 
     @request
     def train_runs(self, *, session: str | None = None, limit: int | None = None) -> Call[t.TrainRunPage]:
-        """The runs of Ray Train, newest first."""
+        """Return the runs of Ray Train, the newest first."""
         return Call("GET", "/api/v1/train", params(session=self._of(session), limit=limit))
 
     @request
     def train_run(
         self, run_id: str, *, attempt: str | None = None, session: str | None = None
     ) -> Call[t.TrainRunAnswer]:
-        """A run of Ray Train with the reports of an attempt's workers (by default, of the last attempt)."""
+        """Return a run of Ray Train with the reports of an attempt's workers (by default, the last one's)."""
         return Call(
             "GET", f"/api/v1/train/{part(run_id)}", params(session=self._of(session), attempt=attempt)
         )
@@ -306,7 +308,7 @@ class Api(LogsApi):
     def tune_experiments(
         self, *, session: str | None = None, limit: int | None = None
     ) -> Call[t.TuneExperimentPage]:
-        """The experiments of Ray Tune, newest first, with their trials by state and the best one so far."""
+        """Return the experiments of Ray Tune, newest first, with trials by state and the best so far."""
         return Call("GET", "/api/v1/tune", params(session=self._of(session), limit=limit))
 
     @request
@@ -318,13 +320,13 @@ class Api(LogsApi):
         mode: Literal["min", "max"] | None = None,
         session: str | None = None,
     ) -> Call[t.TuneExperimentAnswer]:
-        """An experiment of Ray Tune with its trials, compared by a metric (by default, its own)."""
+        """Return an experiment of Ray Tune with its trials, compared by ``metric`` (by default, its own)."""
         asked_for = params(session=self._of(session), metric=metric, mode=mode)
         return Call("GET", f"/api/v1/tune/{part(experiment_id)}", asked_for)
 
     @request
     def alerts(self, session: str | None = None) -> Call[t.AlertsAnswer]:
-        """Alerts that are firing, pending, or were resolved recently."""
+        """Return the alerts that are firing, are pending, or were resolved recently."""
         return Call("GET", "/api/v1/alerts", params(session=self._of(session)))
 
     @request
@@ -337,9 +339,10 @@ class Api(LogsApi):
         cursor: str | None = None,
         session: str | None = None,
     ) -> Call[t.LatestAnswer]:
-        """The latest value of each series, Rayscope's own first: of one collector (``tasks``), or of all.
+        """Return the latest value of each series, Rayscope's own series first.
 
-        ``name``: of one metric, or of all with a prefix (``ray_node_*``); ``cursor``: ``next`` of a page.
+        ``collector``: only its series (such as ``tasks``). ``name``: only this metric, or all with a prefix
+        (``ray_node_*``). ``cursor``: ``next`` of the previous page.
         """
         more: dict[str, Any] = {"collector": collector, "name": name, "limit": limit, "cursor": cursor}
         return Call("GET", "/api/v1/metrics", params(session=self._of(session), **more))
@@ -357,10 +360,11 @@ class Api(LogsApi):
         cursor: str | None = None,
         session: str | None = None,
     ) -> Call[t.QueryAnswer]:
-        """A PromQL expression, or the series of a collector, over a range (by default, the last hour).
+        """Return the values of a PromQL expression, or of a collector's series, over a range of time.
 
-        ``limit``: maximum number of series (20 of an expression, 500 of a collector). ``left_out`` is the
-        number of others. ``cursor``: ``next`` of the previous page of a collector's series.
+        The range is the last hour by default. ``limit``: maximum number of series (20 for an expression, 500
+        for a collector by default). ``left_out`` in the response is the number of other series. ``cursor``:
+        ``next`` of the previous page of a collector's series.
         """
         step_ns = None if step_s is None else int(step_s * 1e9)
         more: dict[str, Any] = {"since_ns": since, "until_ns": until, "step_ns": step_ns, "limit": limit}
@@ -370,11 +374,11 @@ class Api(LogsApi):
 
     @request
     def sql(self, query: str, *, session: str | None = None, limit: int = 1000) -> Call[SqlResult]:
-        """The rows of one SELECT over the views of docs/reference/sql.md."""
+        """Return the rows of one SELECT over the views in docs/reference/sql.md."""
         body = params(sql=query, limit=limit, session=self._of(session))
         return Call("POST", "/api/v1/sql", body=body, timeout_s=_SQL_S, pick=SqlResult)
 
-    # Views of an execution. docs/reference/api.md describes their answers.
+    # Views of an execution. docs/reference/api.md describes the responses.
 
     @request
     def logical(
@@ -386,7 +390,7 @@ class Api(LogsApi):
         session: str | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Call[t.LogicalAnswer]:
-        """A graph of calls and data flow between functions."""
+        """Return a graph of the calls and the data flow between functions."""
         call = self._flow("logical", session, filters)
         names = {"expand": list(expand), "fold": list(fold), "unfold": list(unfold)}
         return Call(call.method, call.path, {**call.params, **names})
@@ -402,7 +406,7 @@ class Api(LogsApi):
         session: str | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Call[t.GanttAnswer]:
-        """Attempts as bars on lanes."""
+        """Return attempts as bars on lanes."""
         return self._flow("gantt", session, filters, by=by, width=width, lanes_from=lanes_from, lanes=lanes)
 
     @request
@@ -416,7 +420,7 @@ class Api(LogsApi):
         session: str | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Call[t.FlameAnswer | t.SandwichAnswer]:
-        """The time of all attempts by call path."""
+        """Return the time of all attempts by call path."""
         more: dict[str, Any] = {
             "weight": weight,
             "focus": focus,
@@ -429,21 +433,21 @@ class Api(LogsApi):
     def stack(
         self, *, at: Time | None = None, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Call[t.StackAnswer]:
-        """The attempts in flight at one time, by callers, and what they are blocked on."""
+        """Return the attempts in flight at one time, by callers, and what they are blocked on."""
         return self._flow("stack", session, filters, at_ns=at)
 
     @request
     def physical(
         self, *, at: Time | None = None, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Call[t.PhysicalAnswer]:
-        """The state of the cluster at one time: nodes, workers, actors, placement groups."""
+        """Return the state of the cluster at one time: nodes, workers, actors, and placement groups."""
         return self._flow("physical", session, filters, at_ns=at)
 
     @request
     def critical_path(
         self, job_id: str | None = None, session: str | None = None
     ) -> Call[t.CriticalPathAnswer]:
-        """The chain of work and waits that determined how long a job took."""
+        """Return the chain of work and waits that determined how long a job took."""
         return Call("GET", "/api/v1/flow/critical-path", params(session=self._of(session), job_id=job_id))
 
     # Possible improvements of a job.
@@ -452,7 +456,7 @@ class Api(LogsApi):
     def insights(
         self, job_id: str | None = None, session: str | None = None, *, long: bool = False
     ) -> Call[t.InsightsAnswer]:
-        """The savings of making each function faster, and of other changes; predicted by replay.
+        """Return how much time faster functions and other changes would save, as predicted by replay.
 
         ``long``: also replay a job of more than 100,000 attempts, which takes a minute or more.
         """
@@ -461,14 +465,14 @@ class Api(LogsApi):
 
     @request
     def insights_progress(self, job_id: str, session: str | None = None) -> Call[t.ProgressAnswer]:
-        """Progress of a long-running answer: of ``insights`` with ``long``, or of ``whatif``."""
+        """Return the progress of a long-running ``insights`` (with ``long``) or ``whatif`` request."""
         return Call("GET", "/api/v1/insights/progress", params(session=self._of(session), job_id=job_id))
 
     @request
     def whatif(
         self, changes: Sequence[t.Changes], *, job_id: str | None = None, session: str | None = None
     ) -> Call[t.WhatIfAnswer]:
-        """The predicted duration of a job with ``changes``, all at once: docs/reference/api.md lists them."""
+        """Return the predicted duration of a job with all ``changes`` (see docs/reference/api.md)."""
         body = {**params(session=self._of(session), job_id=job_id), "changes": list(changes)}
         return Call("POST", "/api/v1/what-if", body=body, timeout_s=_LONG_S)
 
@@ -483,14 +487,14 @@ class Api(LogsApi):
         note: str | None = None,
         tags: Sequence[str] | None = None,
     ) -> Call[t.SessionItem]:
-        """Name or annotate a session. None leaves a field unchanged, and an empty name removes it."""
+        """Name or annotate a session. None leaves a field unchanged, and an empty name removes the name."""
         fields = {"name": name, "note": note, "tags": None if tags is None else list(tags)}
         body = {key: value for key, value in fields.items() if value is not None}
         return Call("PATCH", f"/api/v1/sessions/{part(session)}", body=body, needs_operator=True)
 
     @request
     def delete_session(self, session: str, *, force: bool = False) -> Call[str]:
-        """Delete a session's record. ``force``: even while it is still recorded. Returns its name."""
+        """Delete a session's record, with ``force`` even while it is recorded. Returns the session's name."""
         path, query = f"/api/v1/sessions/{part(session)}", params(force=force or None)
         return Call("DELETE", path, query, needs_operator=True, pick=lambda answer: str(answer["session"]))
 
@@ -505,9 +509,10 @@ class Api(LogsApi):
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
     ) -> Call[str]:
-        """Add an alert rule, or replace the rule with that name. Returns its name.
+        """Add an alert rule, or replace the rule that has this name. Returns the rule's name.
 
-        ``expr``: PromQL; ``labels``: such as ``severity``; ``annotations``: ``summary`` and ``description``.
+        ``expr`` is PromQL. ``labels`` are, for example, ``severity``. ``annotations`` are ``summary`` and
+        ``description``.
         """
         rule = {
             "expr": expr,
@@ -523,7 +528,7 @@ class Api(LogsApi):
     def submit_job(
         self, entrypoint: str, *, session: str | None = None, **options: Unpack[JobOptions]
     ) -> Call[str]:
-        """Submit a job (a shell command) through Ray's job API. Returns its submission id."""
+        """Submit a job (a shell command) through Ray's job API. Returns its submission ID."""
         return Call(
             "POST",
             "/api/v1/jobs",
@@ -536,7 +541,7 @@ class Api(LogsApi):
 
     @request
     def stop_job(self, job_id: str, session: str | None = None) -> Call[bool]:
-        """Stop a submitted job. Returns whether it was still running. ``job_id`` may be its submission id."""
+        """Stop a submitted job. Returns whether it was still running. ``job_id`` may be its submission ID."""
         path, of = f"/api/v1/jobs/{part(job_id)}/stop", params(session=self._of(session))
         return Call(
             "POST", path, of, timeout_s=120, needs_operator=True, pick=lambda answer: bool(answer["stopped"])
@@ -544,7 +549,7 @@ class Api(LogsApi):
 
     @request
     def delete_job(self, job_id: str, session: str | None = None) -> Call[bool]:
-        """Delete a submitted job that has ended from Ray; its record is kept."""
+        """Delete a submitted job that has ended from Ray. The job's record is kept."""
         path, of = f"/api/v1/jobs/{part(job_id)}", params(session=self._of(session))
         return Call(
             "DELETE",

@@ -11,7 +11,7 @@ from rayscope.errors import RayscopeError
 if TYPE_CHECKING:
     from rayscope.client import types as t
 
-#: The owners of log lines.
+#: Parameters that name the owner of log lines.
 _OWNERS = ("task_id", "actor_id", "job_id", "worker_id")
 
 
@@ -34,7 +34,7 @@ class LogsApi:
         limit: int | None = None,
         session: str | None = None,
     ) -> Call[t.LogFilesAnswer]:
-        """Log files, newest first. ``hide_empty``: without files into which nothing was printed."""
+        """Return log files, the newest first. ``hide_empty``: without files to which nothing was printed."""
         more: dict[str, Any] = {
             "node_id": node_id,
             "kind": kind,
@@ -62,7 +62,10 @@ class LogsApi:
         limit: int | None = None,
         session: str | None = None,
     ) -> Call[t.LogPage]:
-        """Lines of a file: the last ones, those from ``offset`` on, or those before ``before`` (bytes)."""
+        """Return lines of a file: the last ones, those from ``offset`` on, or those before ``before``.
+
+        Offsets are in bytes.
+        """
         more: dict[str, Any] = {
             "offset": offset,
             "before": before,
@@ -87,7 +90,7 @@ class LogsApi:
         limit: int | None = None,
         session: str | None = None,
     ) -> Call[t.LogsOfAnswer]:
-        """The last lines of a task's attempt, an actor, a job or a worker, with their files."""
+        """Return the last lines of a task's attempt, an actor, a job, or a worker, with their files."""
         owner: dict[str, Any] = dict(zip(_OWNERS, (task_id, actor_id, job_id, worker_id), strict=True))
         if sum(identity is not None for identity in owner.values()) != 1:
             raise RayscopeError(
@@ -111,7 +114,7 @@ class LogsApi:
         limit: int | None = None,
         session: str | None = None,
     ) -> Call[t.LogSearchAnswer]:
-        """Lines of all files that contain a text, or match an expression (RE2)."""
+        """Return the lines of all files that contain the text ``q``, or match ``q`` as an RE2 expression."""
         more: dict[str, Any] = {
             "regex": regex,
             "case": case,

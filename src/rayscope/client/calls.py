@@ -1,4 +1,4 @@
-"""A request as a value, described once for both clients."""
+"""Requests as values that both clients can send."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from urllib.parse import quote
 from rayscope.errors import RayscopeError
 
 T = TypeVar("T")
-#: ns since the epoch, or a datetime (in this machine's time zone, if it has none).
+#: ns since the epoch, or a datetime. A datetime without a time zone is in this machine's time zone.
 Time = int | datetime
 
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """One request, and what is taken of its answer. ``acts``: it needs the operator's role.
+    """One request, and what to return from its response. ``needs_operator``: send the operator token.
 
-    ``body`` is sent as JSON, ``content`` as it is.
+    ``body`` is sent as JSON, and ``content`` unchanged. ``pick`` extracts the result from the response.
     """
 
     method: str
@@ -36,7 +36,7 @@ class Call(Generic[T]):
 
 @dataclass(frozen=True)
 class Listing(Generic[T]):
-    """A paged list. ``shape`` names the TypedDict of its rows; ``limit`` is the maximum number of rows.
+    """A paged list. ``shape`` names the TypedDict of its rows. ``limit`` is the maximum number of rows.
 
     ``of_session``: the list belongs to one session, which must stay the same for all pages.
     """
@@ -48,8 +48,9 @@ class Listing(Generic[T]):
     of_session: bool = True
 
     def row_type(self) -> type[T]:
-        """The TypedDict of the rows. It is imported late, because its module is slow to load and rarely
-        needed.
+        """Return the TypedDict of the rows.
+
+        It is imported late, because its module is slow to load and rarely needed.
         """
         from rayscope.client import types
 
@@ -57,7 +58,7 @@ class Listing(Generic[T]):
 
 
 class SyncCaller(ABC):
-    """Sends calls and waits for their answers."""
+    """Sends calls and waits for their responses."""
 
     @abstractmethod
     def ask(self, call: Call[T]) -> T:
@@ -75,7 +76,7 @@ class AsyncCaller(ABC):
 def params(
     shape: type | None = None, filters: Mapping[str, Any] | None = None, **more: Any
 ) -> dict[str, Any]:
-    """Parameters of a request. None is left out, times become ns, several values are joined by commas.
+    """Return the parameters of a request. None is left out, times become ns, and lists are joined by commas.
 
     Raises TypeError for filters that are not fields of ``shape``, because the server would ignore them.
     """
@@ -98,7 +99,7 @@ def _plain(value: Any) -> Any:
 
 
 def part(identity: str) -> str:
-    """An id as one segment of a path. Raises RayscopeError for an id that would change the path."""
+    """Return an ID as one segment of a path. Raises RayscopeError if the ID would change the path."""
     if not isinstance(identity, str) or identity.strip() in ("", ".", "..") or "/" in identity:
         raise RayscopeError(f"{identity!r} is not an ID.", "Copy one from a list.", "bad_request")
     return quote(identity, safe="")

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 
 class _Filters(TypedDict, total=False):
-    """Filters of all lists."""
+    """Filters that all lists have."""
 
     job_id: str
     node_id: str
@@ -16,10 +16,10 @@ class _Filters(TypedDict, total=False):
 
 
 class EntityFilters(_Filters, total=False):
-    """Filters of actors, nodes, workers, jobs and placement groups, for rows that have the field.
+    """Filters of actors, nodes, workers, jobs, and placement groups. Each applies where the field exists.
 
-    ``state`` and ids: several, separated by commas. ``internal``: include Ray's internal entities.
-    ``since_ns`` and ``until_ns``: only entities that lived between them.
+    ``state`` and IDs accept several values, separated by commas. ``internal``: include Ray's internal
+    entities. ``since_ns`` and ``until_ns``: only entities that lived at some time between the two.
     """
 
     state: str
@@ -33,7 +33,7 @@ class EntityFilters(_Filters, total=False):
 
 
 class TaskFilters(_Filters, total=False):
-    """Filters of attempts, for the list of tasks, the views of them and exports."""
+    """Filters of attempts, for the list of tasks, the views of an execution, and exports."""
 
     name: str
     func_name: str
@@ -57,7 +57,7 @@ class EventFilters(_Filters, total=False):
 
 
 class JobOptions(TypedDict, total=False):
-    """Options for submitting a job, as in Ray's job API. ``entrypoint_memory``: bytes."""
+    """Options for submitting a job, as in Ray's job API. ``entrypoint_memory`` is in bytes."""
 
     submission_id: str
     runtime_env: dict[str, Any]

@@ -1,4 +1,4 @@
-"""The two clients: they send the described requests over HTTP."""
+"""The two clients, which send the described requests over HTTP."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _Client = TypeVar("_Client", bound="Client")
 _OPERATOR = "X-Rayscope-Operator"
-#: The server's message for a path that it does not have. For an unknown id, the message is longer.
+#: The beginning of the server's message for a path that does not exist. Messages about unknown IDs differ.
 _UNKNOWN_PATH = "Path not found"
 
 
 class _Http(Api):
-    """Common to both clients: the server's address and tokens, and reading its answers."""
+    """The parts that both clients share: the server's address, the tokens, and the reading of responses."""
 
-    #: Path -> its name in error messages.
+    #: Names for API paths in error messages.
     _request_names: Mapping[str, str] = METHODS
 
     def _connect(self, **options: Any) -> None:
@@ -52,13 +52,14 @@ class _Http(Api):
         folder: str | Path | None = None,
         timeout_s: float = 30,
     ) -> None:
-        """``url``: of the server; by default RAYSCOPE_URL, or the server of the data directory.
+        """Set up a client. Raises RayscopeError.
 
-        ``token``: the server's token (by default RAYSCOPE_TOKEN or RAYSCOPE_TOKEN_FILE; "" for none).
-        ``operator_token``: for actions (by default RAYSCOPE_OPERATOR, or that of the data directory, if the
-        server is its own). ``session``: for requests that name none. ``folder``: the data directory, if not
-        RAYSCOPE_DATA_DIR or ~/.rayscope. ``timeout_s``: of requests without a longer time-out. Raises
-        RayscopeError.
+        ``url``: the server's URL; by default RAYSCOPE_URL, or the server of the data directory. ``token``:
+        the server's token; by default RAYSCOPE_TOKEN or RAYSCOPE_TOKEN_FILE, and "" for none.
+        ``operator_token``: the token for actions; by default RAYSCOPE_OPERATOR, or the data directory's token
+        if the server is its own. ``session``: the session of requests that name none. ``folder``: the data
+        directory; by default RAYSCOPE_DATA_DIR or ~/.rayscope. ``timeout_s``: the timeout of requests that
+        have none of their own.
         """
         self._folder = data_dir() if folder is None else Path(folder)
         self.url = server_url(url, self._folder)
@@ -66,14 +67,14 @@ class _Http(Api):
         self._operator = operator_token
         token = server_token(None) if token is None else token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        # trust_env: proxies in the environment are for the internet, not for our server.
+        # Proxies in the environment are for the internet, not for our server, so httpx must ignore them.
         self._connect(base_url=self.url, headers=headers, timeout=timeout_s, trust_env=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
 
     def _request(self, call: Call[Any]) -> dict[str, Any]:
-        """A call as httpx arguments. Redirects are never followed for actions."""
+        """Return a call as httpx arguments. Redirects are never followed for actions."""
         options: dict[str, Any] = {
             "method": call.method,
             "url": call.path,
@@ -120,7 +121,7 @@ class _Http(Api):
             ) from error
 
     def _read(self, call: Call[T], response: httpx.Response) -> T:
-        """The requested part of an answer. Raises RayscopeError for an error answer."""
+        """Return the requested part of a response. Raises RayscopeError if it is an error."""
         status = response.status_code
         odd = RayscopeError(
             f"{self.url} responded with status {status}; this does not look like a Rayscope server.",
@@ -160,7 +161,7 @@ class _Http(Api):
 
 
 class Client(_Http, SyncCaller):
-    """A client of a Rayscope server. Thread-safe; a context manager. See docs/reference/client.md."""
+    """A client of a Rayscope server. Thread-safe, and a context manager. See docs/reference/client.md."""
 
     def _connect(self, **options: Any) -> None:
         import httpx
@@ -178,18 +179,18 @@ class Client(_Http, SyncCaller):
         self.close()
 
     def ask(self, call: Call[T]) -> T:
-        """Carry out a request. Raises RayscopeError."""
+        """Send a request and return the result. Raises RayscopeError."""
         with self._explain_errors():
             response = self._client.request(**self._request(call))
         return self._read(call, response)
 
     def rows(self, listing: Listing[T]) -> Rows[T]:
-        """The rows of a list."""
+        """Return the rows of a list, which are fetched on demand."""
         return Rows(self, listing)
 
     @contextlib.contextmanager
     def stream(self, call: Call[Any]) -> Iterator[httpx.Response]:
-        """An answer whose body is read in pieces inside the block. Raises RayscopeError."""
+        """Provide a response whose body is read in pieces inside the block. Raises RayscopeError."""
         with self._explain_errors(), self._client.stream(**self._request(call)) as response:
             if not response.is_success:
                 response.read()
@@ -199,23 +200,23 @@ class Client(_Http, SyncCaller):
     def exporting(
         self, form: str, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> contextlib.AbstractContextManager[httpx.Response]:
-        """The answer of an export, to be read in pieces."""
+        """Provide the response of an export, to be read in pieces inside the block."""
         return self.stream(self._export(form, session, filters))
 
     def export(
         self, form: str, path: str | Path, *, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Path:
-        """Write a session to ``path``: ``perfetto``, ``speedscope`` or ``parquet`` (a ZIP)."""
+        """Write a session to ``path`` as ``perfetto``, ``speedscope``, or ``parquet`` (a ZIP file)."""
         with self.exporting(form, session, **filters) as response, replacing(Path(path)) as file:
             for piece in response.iter_bytes():
                 file.write(piece)
         return Path(path)
 
     def job_client(self, session: str | None = None, address: str | None = None) -> JobSubmissionClient:
-        """Ray's own job client, for the session's cluster.
+        """Return Ray's own job client for the session's cluster. Raises RayscopeError.
 
-        ``address``: of the cluster's dashboard, if the default one is unreachable from here. Ray's token is
-        read from Ray's usual places. Raises RayscopeError.
+        ``address``: the cluster's dashboard, if its default address cannot be reached from here. Ray's token
+        is read from where Ray looks for it.
         """
         from rayscope.client.ray_jobs import job_client
 
@@ -223,7 +224,7 @@ class Client(_Http, SyncCaller):
 
 
 class AsyncClient(_Http, AsyncCaller):
-    """Like :class:`Client`, for asyncio: methods are awaited, lists are for ``async for``."""
+    """Like :class:`Client`, but for asyncio: methods are awaited, and lists are used with ``async for``."""
 
     def _connect(self, **options: Any) -> None:
         import httpx
@@ -241,18 +242,18 @@ class AsyncClient(_Http, AsyncCaller):
         await self.close()
 
     async def ask(self, call: Call[T]) -> T:
-        """Carry out a request. Raises RayscopeError."""
+        """Send a request and return the result. Raises RayscopeError."""
         with self._explain_errors():
             response = await self._client.request(**self._request(call))
         return self._read(call, response)
 
     def rows(self, listing: Listing[T]) -> AsyncRows[T]:
-        """The rows of a list."""
+        """Return the rows of a list, which are fetched on demand."""
         return AsyncRows(self, listing)
 
     @contextlib.asynccontextmanager
     async def stream(self, call: Call[Any]) -> AsyncIterator[httpx.Response]:
-        """An answer whose body is read in pieces inside the block. Raises RayscopeError."""
+        """Provide a response whose body is read in pieces inside the block. Raises RayscopeError."""
         with self._explain_errors():
             async with self._client.stream(**self._request(call)) as response:
                 if not response.is_success:
@@ -263,7 +264,7 @@ class AsyncClient(_Http, AsyncCaller):
     async def export(
         self, form: str, path: str | Path, *, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Path:
-        """Write a session to ``path``: ``perfetto``, ``speedscope`` or ``parquet`` (a ZIP)."""
+        """Write a session to ``path`` as ``perfetto``, ``speedscope``, or ``parquet`` (a ZIP file)."""
         call = self._export(form, session, filters)
         async with self.stream(call) as response:
             with replacing(Path(path)) as file:

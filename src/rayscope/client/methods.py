@@ -1,4 +1,4 @@
-"""Descriptors that turn described requests into methods of the synchronous and the asynchronous client."""
+"""Descriptors that turn the described requests into methods of both clients, synchronous and asynchronous."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class request(Generic[P, T]):
-    """A method that returns an answer: directly in Client, awaited in AsyncClient."""
+    """A method that returns a response: directly in Client, and as an awaitable in AsyncClient."""
 
     def __init__(self, describe: Callable[Concatenate[Any, P], Call[T]]) -> None:
         self._describe = describe
@@ -39,7 +39,7 @@ class request(Generic[P, T]):
 
 
 class paged(Generic[P, T]):
-    """A method that returns the rows of a list: Rows in Client, AsyncRows in AsyncClient."""
+    """A method that returns the rows of a list, as Rows in Client and as AsyncRows in AsyncClient."""
 
     def __init__(self, describe: Callable[Concatenate[Any, P], Listing[T]]) -> None:
         self._describe = describe

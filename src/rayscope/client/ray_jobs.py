@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from rayscope.client.types import SessionItem
 
-#: The newest sessions, at most the given number.
+#: Takes the maximum number of sessions (None for all), and returns the newest ones.
 ListSessions = Callable[[int | None], "Iterable[SessionItem]"]
 
 
 def job_client(list_sessions: ListSessions, session: str | None, address: str | None) -> JobSubmissionClient:
-    """Ray's client for the session's cluster; see ``Client.job_client``. Raises RayscopeError."""
+    """Return Ray's client for the session's cluster. See ``Client.job_client``. Raises RayscopeError."""
     from ray.job_submission import JobSubmissionClient
 
     from rayscope.ray.dashboard import DashboardError
@@ -50,7 +50,10 @@ def job_client(list_sessions: ListSessions, session: str | None, address: str | 
 
 
 def _dashboard(list_sessions: ListSessions, session: str | None, token: str | None) -> tuple[str, str | None]:
-    """The session, and its cluster's dashboard as reported by its GCS (None if the GCS is unreachable)."""
+    """Return the session's name, and the URL of its dashboard as reported by the cluster's GCS.
+
+    The URL is None if the GCS cannot be reached.
+    """
     from rayscope.ray.gcs.client import GcsClient, GcsError
 
     sessions = list_sessions(1 if session is None else None)

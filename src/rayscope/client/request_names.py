@@ -1,4 +1,4 @@
-"""Replaces API requests in the server's messages with methods of the client or commands."""
+"""Replaces API requests in the server's messages by methods of the client or by commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 _REQUEST = re.compile(r"`?(?:GET |POST )?(/api/[a-z0-9/-]*[a-z0-9]|/openapi\.json)`?")
 _LISTS = ("sessions", "tasks", "jobs", "actors", "workers", "nodes", "functions", "failures", "events")
-#: Path -> method of the client. A missing path has the name of its parent.
+#: Maps paths to methods of the client. A path that is not listed has the name of its parent.
 METHODS = {
     **{f"/api/v1/{name}": f"`Client.{name}()`" for name in (*_LISTS, "alerts", "summary")},
     "/api/v1/logs": "`Client.log_files()`",
@@ -16,7 +16,7 @@ METHODS = {
     "/api/v1/flow/stack": "`Client.stack()`",
     "/openapi.json": "the client's documentation",
 }
-#: Path -> command of the command line.
+#: Maps paths to commands.
 COMMANDS = {
     **{f"/api/v1/{name}": f"`rayscope {name}`" for name in (*_LISTS, "logs")},
     "/api/v1/alerts": "`rayscope alerts list`",
@@ -27,7 +27,7 @@ COMMANDS = {
 
 
 def name_requests(text: str, names: Mapping[str, str]) -> str:
-    """``text`` with ``GET /api/...`` replaced by its name in ``names``; unknown paths stay."""
+    """Return ``text`` with each ``GET /api/...`` replaced by its name in ``names``, if it has one."""
 
     def name(match: re.Match[str]) -> str:
         path = match[1]

@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from rayscope.client.types import Dropped
 
 T = TypeVar("T")
-#: Rows per page: the server's maximum.
+#: Rows per page. This is the server's maximum.
 _PAGE = 1000
-#: Number of rows shown in a notebook.
+#: Number of rows to show in a notebook.
 _HTML_ROWS = 10
 
 
 class _Paging(Generic[T]):
-    """The next request of a list, and the processing of its answer; the same for both clients."""
+    """The state of reading a list page by page: the next request and the handling of its response."""
 
     def __init__(self, listing: Listing[T]) -> None:
         self._listing = listing
         self._params = dict(listing.params)
-        # Without a name the server uses the session with the latest data, which may change between two
-        # pages.
+        # Without a session name, the server uses the session with the latest data, which may change between
+        # two pages.
         self._wants_session = listing.of_session and "session" not in self._params
         self._left = listing.limit
         self._cursor: str | None = None
         self._ended = False
 
     def call(self) -> Call[Any] | None:
-        """The next request, None at the end."""
+        """Return the next request, or None at the end of the list."""
         if self._ended or (self._left is not None and self._left <= 0):
             return None
         if self._wants_session:
@@ -46,7 +46,7 @@ class _Paging(Generic[T]):
         return Call("GET", self._listing.path, {**self._params, "limit": limit, **more})
 
     def read(self, answer: Any, info: _ListInfo[T]) -> list[T]:
-        """The rows of an answer; updates the totals in ``info``. Raises RayscopeError."""
+        """Return the rows of a response, and update the totals in ``info``. Raises RayscopeError."""
         try:
             items, following = answer["items"], answer["next"]
             if self._wants_session:
@@ -70,7 +70,7 @@ class _Paging(Generic[T]):
 
 
 class _ListInfo(Generic[T]):
-    """The totals of a list, and its representation."""
+    """The totals of a list, and how it is displayed."""
 
     def __init__(self, listing: Listing[T]) -> None:
         self.listing = listing
@@ -89,10 +89,10 @@ class _ListInfo(Generic[T]):
 
 
 class Rows(_ListInfo[T]):
-    """Rows, fetched on demand. Every iteration fetches them again.
+    """Rows that are fetched on demand. Every iteration fetches them again.
 
-    ``total``: the number of rows that match the filters, and ``dropped``: missing data of the record, both
-    from the last page (None before the first).
+    ``total`` is the number of rows that match the filters, and ``dropped`` is what the record lacks. Both are
+    from the last page that was fetched, or None before the first.
     """
 
     def __init__(self, client: SyncCaller, listing: Listing[T]) -> None:
@@ -104,13 +104,13 @@ class Rows(_ListInfo[T]):
             yield from page
 
     def __len__(self) -> int:
-        """The number of rows, according to the last page. Raises TypeError before the first page."""
-        if self.total is None:  # a request here would add one to each list(rows)
+        """Return the number of rows, according to the last page. Raises TypeError before the first page."""
+        if self.total is None:  # a request here would add one to each list(rows), which calls len()
             raise TypeError("The number of rows is unknown before the first request: use to_list().")
         return self._count(self.total)
 
     def __bool__(self) -> bool:
-        """Whether there is any row, which takes a request."""
+        """Return whether there are any rows. This sends a request."""
         return bool(self._first(1))
 
     @overload
@@ -118,14 +118,14 @@ class Rows(_ListInfo[T]):
     @overload
     def __getitem__(self, at: slice) -> list[T]: ...
     def __getitem__(self, at: int | slice) -> T | list[T]:
-        """A row, or a list of rows; requests as many rows as needed. Raises IndexError."""
+        """Return a row or a list of rows, fetching as many as are needed. Raises IndexError."""
         if isinstance(at, slice):
             ends = (at.start or 0, -1 if at.stop is None else at.stop)
             return self._first(at.stop if min(ends) >= 0 and (at.step or 1) > 0 else None)[at]
         return self._first(at + 1 if at >= 0 else None)[at]
 
     def _first(self, number: int | None) -> list[T]:
-        """The first rows; None: all."""
+        """Return the first ``number`` rows, or all if it is None."""
         most = [limit for limit in (number, self.listing.limit) if limit is not None]
         rows = Rows(self._client, replace(self.listing, limit=min(most, default=None)))
         found = [row for page in rows.pages() for row in page]
@@ -139,31 +139,31 @@ class Rows(_ListInfo[T]):
         return html_table(names, rows, f"{len(found):,} of {self._count(self.total or 0):,} rows")
 
     def pages(self) -> Iterator[list[T]]:
-        """The rows in pages of at most 1,000."""
+        """Yield the rows in pages of at most 1,000."""
         paging = _Paging(self.listing)
         while (call := paging.call()) is not None:
             if page := paging.read(self._client.ask(call), self):
                 yield page
 
     def to_list(self) -> list[T]:
-        """All rows."""
+        """Return all rows."""
         return self._first(None)
 
     def to_arrow(self) -> pa.Table:
-        """All rows as an Arrow table."""
+        """Return all rows as an Arrow table."""
         return self._table(self.to_list())
 
     def to_polars(self) -> Any:
-        """All rows as a Polars data frame. Raises RayscopeError without Polars."""
+        """Return all rows as a Polars data frame. Raises RayscopeError if Polars is not installed."""
         return polars_frame(self.to_arrow())
 
     def to_pandas(self) -> Any:
-        """All rows as a data frame. Raises RayscopeError without pandas."""
+        """Return all rows as a pandas data frame. Raises RayscopeError if pandas is not installed."""
         return data_frame(self.to_arrow())
 
 
 class AsyncRows(_ListInfo[T]):
-    """Like :class:`Rows`, for ``async for``."""
+    """Like :class:`Rows`, but for ``async for``."""
 
     def __init__(self, client: AsyncCaller, listing: Listing[T]) -> None:
         super().__init__(listing)
@@ -175,24 +175,24 @@ class AsyncRows(_ListInfo[T]):
                 yield row
 
     async def pages(self) -> AsyncIterator[list[T]]:
-        """The rows in pages of at most 1,000."""
+        """Yield the rows in pages of at most 1,000."""
         paging = _Paging(self.listing)
         while (call := paging.call()) is not None:
             if page := paging.read(await self._client.ask(call), self):
                 yield page
 
     async def to_list(self) -> list[T]:
-        """All rows."""
+        """Return all rows."""
         return [row async for row in self]
 
     async def to_arrow(self) -> pa.Table:
-        """All rows as an Arrow table."""
+        """Return all rows as an Arrow table."""
         return self._table(await self.to_list())
 
     async def to_polars(self) -> Any:
-        """All rows as a Polars data frame. Raises RayscopeError without Polars."""
+        """Return all rows as a Polars data frame. Raises RayscopeError if Polars is not installed."""
         return polars_frame(await self.to_arrow())
 
     async def to_pandas(self) -> Any:
-        """All rows as a data frame. Raises RayscopeError without pandas."""
+        """Return all rows as a pandas data frame. Raises RayscopeError if pandas is not installed."""
         return data_frame(await self.to_arrow())

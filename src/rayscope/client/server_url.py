@@ -1,4 +1,4 @@
-"""Finding the server and its tokens."""
+"""Finds the server and its tokens."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from rayscope.files import expand_user
 
 
 class ServerEntry(NamedTuple):
-    """A server's entry in its data directory: its URL, and the one to which clusters send events.
+    """A server's entry in its data directory: its URL, and the URL to which clusters send events.
 
-    ``host``: the address to which it is bound. ``inheritable``: a `rayscope run` may take over from it.
+    ``host``: the address to which the server is bound. ``inheritable``: a `rayscope run` may take over from
+    it.
     """
 
     url: str
@@ -25,12 +26,15 @@ class ServerEntry(NamedTuple):
 
 
 def data_dir() -> Path:
-    """RAYSCOPE_DATA_DIR, or the default place of sessions. Raises RayscopeError without a home directory."""
+    """Return RAYSCOPE_DATA_DIR or the default. Raises RayscopeError if the home directory is unknown."""
     return expand_user(Path(os.environ.get("RAYSCOPE_DATA_DIR") or "~/.rayscope"))
 
 
 def known_server(folder: Path) -> ServerEntry | None:
-    """The server of a data directory if its process is alive. The pid may have been reused, so verify it."""
+    """Return the server of a data directory, if a process with its process ID is alive.
+
+    The process ID may have been reused, so check that it really is the server.
+    """
     try:
         entry = json.loads((expand_user(folder) / "server.json").read_text(encoding="utf-8"))
         known = ServerEntry(
@@ -47,12 +51,12 @@ def known_server(folder: Path) -> ServerEntry | None:
     except (ProcessLookupError, OverflowError):
         return None
     except PermissionError:
-        pass  # another user's process: it is alive
+        pass  # the process is alive, but belongs to another user
     return known
 
 
 def server_url(explicit: str | None, folder: Path) -> str:
-    """The given URL, that of RAYSCOPE_URL, or of the data directory's server. Raises RayscopeError."""
+    """Return the given URL, RAYSCOPE_URL, or the URL of the data directory's server. Raises RayscopeError."""
     url = explicit or os.environ.get("RAYSCOPE_URL")
     if url is None or not url:
         known = known_server(folder)
@@ -70,14 +74,14 @@ def server_url(explicit: str | None, folder: Path) -> str:
         fits = False
     if not fits:
         raise RayscopeError(f"{url!r} is not the URL of a server.", "Use http://HOST:PORT.", "bad_request")
-    # The form that `rayscope env` prints.
+    # `rayscope env` prints a URL with this path.
     return url.partition("/api/ingest/")[0].rstrip("/")
 
 
 def server_token(explicit: str | None) -> str | None:
-    """The given token (``@FILE``: the content of that file), RAYSCOPE_TOKEN, or that in RAYSCOPE_TOKEN_FILE.
+    """Return the given token, RAYSCOPE_TOKEN, or the content of RAYSCOPE_TOKEN_FILE.
 
-    Raises RayscopeError for a file without a token.
+    A given token ``@FILE`` stands for the content of the file. Raises RayscopeError if a file has no token.
     """
     path = os.environ.get("RAYSCOPE_TOKEN_FILE")
     token = explicit or os.environ.get("RAYSCOPE_TOKEN") or (f"@{path}" if path else None)
@@ -96,7 +100,7 @@ def server_token(explicit: str | None) -> str | None:
 
 
 def operator_token(explicit: str | None, url: str, folder: Path) -> str | None:
-    """The given token, RAYSCOPE_OPERATOR, or the data directory's if ``url`` is its own server."""
+    """Return the given token, RAYSCOPE_OPERATOR, or the data directory's token if ``url`` is its server."""
     token = explicit or os.environ.get("RAYSCOPE_OPERATOR")
     if token:
         return token
@@ -110,7 +114,7 @@ def operator_token(explicit: str | None, url: str, folder: Path) -> str | None:
 
 
 def _same_place(url: str, other_url: str) -> bool:
-    """Whether two URLs refer to the same server, since the loopback address has several names."""
+    """Return whether two URLs refer to the same server. The loopback address has several names."""
 
     def place(url: str) -> tuple[str, int | None]:
         parts = urlsplit(url)

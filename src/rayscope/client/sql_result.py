@@ -1,4 +1,4 @@
-"""The answer of a SQL query, as a table for other libraries and in notebooks."""
+"""The response to a SQL query, which other libraries can use as a table and notebooks can display."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 
 class SqlResult(dict[str, Any]):
-    """The fields of :class:`rayscope.client.types.SqlAnswer`, with the rows as a table."""
+    """The fields of :class:`rayscope.client.types.SqlAnswer`, with methods to get the rows as a table."""
 
     def to_arrow(self) -> pa.Table:
-        """The rows as an Arrow table."""
+        """Return the rows as an Arrow table."""
         return sql_table(self["columns"], self["rows"])
 
     def to_pandas(self) -> Any:
-        """The rows as a pandas data frame. Raises RayscopeError without pandas."""
+        """Return the rows as a pandas data frame. Raises RayscopeError if pandas is not installed."""
         return data_frame(self.to_arrow())
 
     def to_polars(self) -> Any:
-        """The rows as a Polars data frame. Raises RayscopeError without Polars."""
+        """Return the rows as a Polars data frame. Raises RayscopeError if Polars is not installed."""
         return polars_frame(self.to_arrow())
 
     def __repr__(self) -> str:

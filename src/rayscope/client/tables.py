@@ -15,15 +15,15 @@ from rayscope.errors import RayscopeError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Number of rows shown in a notebook.
+#: Number of rows to show in a notebook.
 _HTML_ROWS = 20
 _MAX_CELL_CHARS = 200
 
 
 def arrow_table(rows: Sequence[Mapping[str, Any]], shape: type) -> pa.Table:
-    """A column for each field of ``shape``, even if it is empty, and for additional fields of the rows.
+    """Return rows as a table with a column for each field of ``shape`` and for each other field of the rows.
 
-    Strings, integers (int64), floats and booleans keep their types even if all values are null; counts by
+    Strings, integers (int64), floats, and booleans keep their types even if all values are null. Counts by
     name become a map. Values without an Arrow type become JSON text.
     """
     import pyarrow as pa
@@ -37,9 +37,9 @@ def arrow_table(rows: Sequence[Mapping[str, Any]], shape: type) -> pa.Table:
 
 
 def sql_table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]) -> pa.Table:
-    """Rows of a SQL query as an Arrow table. ``columns``: the name and DuckDB type of each.
+    """Return rows of a SQL query as an Arrow table. ``columns``: the name and DuckDB type of each column.
 
-    Numbers, booleans, strings, dates and timestamps keep their types, and decimals become float64. Integers
+    Numbers, booleans, strings, dates, and timestamps keep their types, and decimals become float64. Integers
     beyond 64 bits, and types that Arrow lacks, become JSON text.
     """
     import pyarrow as pa
@@ -51,7 +51,8 @@ def sql_table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]])
 def _sql_array(values: list[Any], kind: str) -> pa.Array:
     import pyarrow as pa
 
-    if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):  # strings in JSON: NaN, infinity, decimals
+    # In JSON, NaN, infinity, and decimals are strings.
+    if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):
         return pa.array([None if value is None else float(value) for value in values], type=pa.float64())
     if kind in ("UBIGINT", "UHUGEINT"):
         return _array(values, pa.uint64())
@@ -66,13 +67,13 @@ def _sql_array(values: list[Any], kind: str) -> pa.Array:
         texts = pa.array(values, type=pa.string())
         try:
             return texts.cast(parsed[kind])
-        except pa.ArrowInvalid:  # such as infinity
+        except pa.ArrowInvalid:  # for example, infinity
             return texts
     return _array(values, {"VARCHAR": pa.string(), "BOOLEAN": pa.bool_()}.get(kind))
 
 
 def _array(values: list[Any], kind: pa.DataType | None) -> pa.Array:
-    """A column of a type (None: inferred from the values), or of JSON text if the values do not fit."""
+    """Return a column of type ``kind`` (None: inferred), or of JSON text if the values do not fit it."""
     import pyarrow as pa
 
     try:
@@ -83,9 +84,9 @@ def _array(values: list[Any], kind: pa.DataType | None) -> pa.Array:
 
 
 def data_frame(table: pa.Table) -> Any:
-    """A table as a pandas data frame. Integers stay integers even if some are missing (``Int64``).
+    """Return a table as a pandas data frame. Integers stay integers even if some are missing (``Int64``).
 
-    Raises RayscopeError without pandas.
+    Raises RayscopeError if pandas is not installed.
     """
     pandas = _library("pandas")
     import pyarrow as pa
@@ -99,7 +100,7 @@ def data_frame(table: pa.Table) -> Any:
 
 
 def polars_frame(table: pa.Table) -> Any:
-    """A table as a Polars data frame. Raises RayscopeError without Polars."""
+    """Return a table as a Polars data frame. Raises RayscopeError if Polars is not installed."""
     return _library("polars").from_arrow(table)
 
 
@@ -115,7 +116,7 @@ def _library(name: str) -> Any:
 
 
 def html_table(names: Sequence[str], rows: Sequence[Sequence[Any]], caption: str) -> str:
-    """The first rows as HTML for a notebook. All text is escaped."""
+    """Return the first rows as HTML for a notebook. All text is escaped."""
 
     def cells(tag: str, values: Iterable[Any]) -> str:
         texts = ("" if value is None else str(value)[:_MAX_CELL_CHARS] for value in values)
@@ -129,7 +130,7 @@ def html_table(names: Sequence[str], rows: Sequence[Sequence[Any]], caption: str
 
 
 def _arrow_type(hint: Any) -> pa.DataType | None:
-    """Arrow's type for a field's annotation, None if it must be inferred from the values."""
+    """Return Arrow's type for a field's annotation, or None if it must be inferred from the values."""
     import pyarrow as pa
 
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
