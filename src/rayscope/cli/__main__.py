@@ -1,4 +1,4 @@
-"""``python -m rayscope.cli``: the command line without its console script."""
+"""``python -m rayscope.cli``: runs the command line without its console script."""
 
 from rayscope.cli.main import app
 

@@ -1,4 +1,4 @@
-"""``rayscope alerts``: list alerts, test rules, send test notifications, export rules."""
+"""``rayscope alerts``: list alerts, test rules, send test notifications, and export rules."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ Operator = Annotated[
 
 app = typer.Typer(help="Alerts, rules, and notification channels.", no_args_is_help=True)
 
-#: Exit status if the server refused the request or the notification could not be delivered.
+#: Exit status if the server refused the request, or if the notification could not be delivered.
 FAILED = 1
-#: Labels that say no more than the rule's name and severity.
+#: Labels that only repeat the rule's name and severity.
 _OF_RULE = ("alertname", "severity")
 _STYLES = {"firing": "bold red", "pending": "yellow", "resolved": "green", "inactive": "dim"}
 
@@ -84,7 +84,7 @@ def list_alerts(
 
 
 def _summary(alert: Mapping[str, Any], condition: str) -> str:
-    """The summary of an alert or a transition. Without one: the condition, the value, and the labels."""
+    """Return the summary of an alert or a transition, or else the condition, the value, and the labels."""
     if summary := alert["annotations"].get("summary"):
         return str(summary)
     labels = [f"{name}={text}" for name, text in sorted(alert["labels"].items()) if name not in _OF_RULE]
@@ -244,7 +244,7 @@ def _clock(ns: int) -> str:
 
 
 def _time_ns(text: str, end_ns: int) -> int:
-    """Parse ``-30m`` (before the end) or an ISO time, which is in this machine's time zone by default."""
+    """Parse ``-30m`` (before ``end_ns``) or an ISO time, by default in this machine's time zone."""
     if match := re.fullmatch(r"-(\d+)([smhd])", text):
         return end_ns - int(match[1]) * UNIT_S[match[2]] * 10**9
     try:

@@ -1,4 +1,4 @@
-"""The client with additional requests of the command line."""
+"""The client, extended by requests that only the command line needs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["Api", "RayscopeError"]
 
 
 class Api(Client):
-    """A client of the server at ``url``. ``token`` None: send none. Every method raises RayscopeError.
+    """A client of the server at ``url``. Every method raises RayscopeError.
 
-    ``url`` None: find the server like Client does. ``folder``: the data directory. Its operator token is sent
-    with actions if the server is its own.
+    If ``url`` is None, the server is found as in Client. If ``token`` is None, none is sent. ``folder`` is
+    the data directory. Its operator token is sent with actions if the server is its own.
     """
 
     _request_names = COMMANDS
@@ -40,42 +40,44 @@ class Api(Client):
         super().__init__(url, token or "", operator_token, session, timeout_s=timeout_s, folder=folder)
 
     def by_name(self) -> dict[str, SessionItem]:
-        """The items of ``/api/v1/sessions`` by session name, newest first."""
+        """Return the items of ``/api/v1/sessions`` by session name, the newest first."""
         return {item["session"]: item for item in self.sessions()}
 
     def attach_cluster(self, address: str) -> str:
-        """Start snapshots of the GCS at ``address`` with this user's Ray token; returns its session."""
+        """Start snapshots of the GCS at ``address`` with the user's Ray token. Returns the session's name."""
         return self.attach(address, ray_token())
 
     def drain(self, url: str, session: str, timeout_s: float) -> bool:
-        """Wait for the events of ``session``. Returns whether all arrived within ``timeout_s``. ``url``
-        contains the key.
+        """Wait for the events of ``session``. Returns whether all arrived within ``timeout_s``.
+
+        ``url`` contains the ingest key.
         """
         body = {"session": session, "timeout_s": timeout_s}
         answer: dict[str, Any] = self.ask(Call("POST", url, body=body, timeout_s=timeout_s + 5))
         return bool(answer.get("drained"))
 
     def tell_program_end(self, url: str, **how: Any) -> None:
-        """Report how a program ended that may have been a driver. ``url`` contains the key."""
+        """Report how a program ended, which may have been a driver. ``url`` contains the ingest key."""
         self.ask(Call("POST", url, body=how, timeout_s=_END_S))
 
     def send_output(self, url: str, data: bytes, where: Mapping[str, Any]) -> bool:
-        """Send output of a program. Returns whether the session has a driver of that program. ``url``
-        contains the key.
+        """Send output of a program. Returns whether the session has a driver that belongs to the program.
+
+        ``url`` contains the ingest key.
         """
         answer: dict[str, Any] = self.ask(Call("POST", url, where, content=data, timeout_s=_END_S))
         return bool(answer.get("taken"))
 
     def get(self, path: str, **parameters: Any) -> Any:
-        """Send a GET request and return the answer."""
+        """Send a GET request and return the response."""
         return self.ask(Call("GET", path, _without_none(parameters)))
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Send a POST request that changes nothing and return the answer."""
+        """Send a POST request that does not change anything, and return the response."""
         return self.ask(Call("POST", path, body=_without_none(body)))
 
     def text(self, path: str, **parameters: Any) -> str:
-        """Send a GET request for an answer that is not JSON."""
+        """Send a GET request and return the response as text, for responses that are not JSON."""
         with self.stream(Call("GET", path, _without_none(parameters))) as response:
             return response.read().decode()
 

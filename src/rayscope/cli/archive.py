@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="List, push, pull, verify, and prune archived sessions.", no_args_is_help=True)
 
-#: Exit status if a session could not be archived, restored or verified.
+#: Exit status if a session could not be archived, restored, or verified.
 _ERROR = 1
 _COLUMNS = (
     Column("name", lambda row: shown(row["name"] or "-"), long=True),
@@ -51,7 +51,7 @@ _COLUMNS = (
 
 @app.command("list")
 def list_(archive: ArchiveUrl = None, form: Form = Format.table, wide: Wide = False) -> None:
-    """List the sessions of an archive, the newest first."""
+    """List the sessions of an archive, newest first."""
     with _open(archive) as location:
         manifests, unreadable = _manifests(location, None)
         rows = [_row(manifest) for manifest in manifests]
@@ -68,7 +68,7 @@ def push(
 ) -> None:
     """Upload ended sessions of the data directory to the archive, and verify them.
 
-    Sessions that the archive has already are skipped. Nothing is deleted from this disk.
+    Sessions that are already in the archive are skipped. Nothing is deleted from this disk.
     """
     from rayscope.archive import manifest as manifests
     from rayscope.archive import seal
@@ -105,7 +105,8 @@ def pull(
 ) -> None:
     """Copy sessions from the archive into the data directory.
 
-    A server that runs there lists them after its next start. With RAYSCOPE_ARCHIVE set it needs no pull.
+    A server on that directory lists them after its next start. If the server has RAYSCOPE_ARCHIVE set, it
+    does not need this.
     """
     from rayscope.archive import seal
     from rayscope.archive.tables import PARTS
@@ -127,7 +128,7 @@ def pull(
 
 @app.command("verify")
 def verify(sessions: Sessions = None, archive: ArchiveUrl = None) -> None:
-    """Read sessions of the archive as a whole, and compare them with their checksums."""
+    """Read whole sessions from the archive, and compare them with their checksums."""
     from rayscope.archive import seal
 
     with _open(archive) as location:
@@ -177,7 +178,7 @@ def prune(
 
 @contextlib.contextmanager
 def _open(url: str | None) -> Iterator[Location]:
-    """Open the configured archive. Exits with the error if that fails."""
+    """Open the configured archive. If that fails, print the error and exit."""
     from rayscope.archive.location import Location
 
     url = url or settings_from().archive
@@ -198,7 +199,7 @@ def _catalog(data_dir: Path | None) -> Catalog:
 
 
 def _not_sealable(catalog: Catalog, about: About) -> str | None:
-    """The reason why a session cannot be sealed, None if it can."""
+    """Return the reason why a session cannot be sealed, or None if it can."""
     from rayscope.storage.catalog import LIVE_NS
 
     if not catalog.path(about.session).exists():
@@ -209,9 +210,9 @@ def _not_sealable(catalog: Catalog, about: About) -> str | None:
 
 
 def _manifests(location: Location, sessions: list[str] | None) -> tuple[list[Manifest], int]:
-    """The manifests of some sessions, or of all, and the number of unreadable ones.
+    """Return the manifests of the given sessions, or of all, and the number of unreadable manifests.
 
-    If all are requested, unreadable manifests cause a warning instead of an error.
+    If all are requested, an unreadable manifest causes a warning instead of an error.
     """
     from rayscope.archive import seal
     from rayscope.storage.errors import StoreError

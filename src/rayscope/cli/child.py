@@ -1,4 +1,4 @@
-"""Running a program so that its signals and exit status are the same as without Rayscope."""
+"""Runs a program so that its signals and exit status are the same as without Rayscope."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import psutil
 if TYPE_CHECKING:
     from rayscope.cli.output import Output
 
-#: Number of the signal on which the program is killed, if the earlier ones did not end it.
+#: The program is killed at this many signals, because the earlier ones did not end it.
 _KILL_AT = 3
 
 
@@ -25,19 +25,19 @@ def exit_status(returncode: int) -> int:
 
 
 class Child:
-    """A started program with our standard streams and in our process group.
+    """A started program that has our standard streams and is in our process group.
 
-    While :meth:`wait` waits, SIGTERM and SIGHUP are forwarded. At a terminal, Ctrl-C reaches the program
-    directly, since it is in the foreground process group, and must not end us first. Without a terminal,
-    SIGINT was sent only to us and is forwarded too. A program that still runs at the third signal is killed:
-    a Ray driver can hang at its exit if its cluster is gone.
+    During :meth:`wait`, SIGTERM and SIGHUP are forwarded to the program. At a terminal, Ctrl-C reaches the
+    program directly, since it is in the foreground process group, and must not end us first. Without a
+    terminal, SIGINT is sent only to us, so it is forwarded too. If the program is still running at the third
+    signal, it is killed, because a Ray driver can hang at its exit if its cluster is gone.
     """
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], output: Output | None = None) -> None:
-        """Start ``command``. Raises OSError if that fails. ``output`` receives its output.
+        """Start ``command``. Raises OSError if that fails. ``output`` receives what the program prints.
 
-        ``terminated`` becomes true when SIGTERM or SIGHUP arrives while the program runs, since it applies to
-        us too.
+        ``terminated`` becomes true when SIGTERM or SIGHUP arrives while the program is running, because such
+        a signal is meant for us, too.
         """
         self._passed_on = [signal.SIGTERM, signal.SIGHUP]
         if not _has_terminal():
@@ -57,7 +57,7 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The program's process id."""
+        """The program's process ID."""
         return self._process.pid
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
@@ -73,10 +73,10 @@ class Child:
         if self._output is not None:
             self._output.resize()
         with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(number)  # the program may have checked before
+            self._process.send_signal(number)  # the program may have read its size before we resized it
 
     def wait(self) -> int:
-        """Wait until the program ends, and return its exit status as a shell reports it."""
+        """Wait until the program ends, and return its exit status as a shell would report it."""
         try:
             status = exit_status(self._process.wait())
             if self._output is not None:
@@ -87,7 +87,7 @@ class Child:
                 signal.signal(number, handler)
 
     def family(self) -> set[int]:
-        """The process ids of the program and of all its living descendants."""
+        """Return the process IDs of the program and of all its living descendants."""
         pids = {self._process.pid}
         with contextlib.suppress(psutil.Error):
             pids.update(one.pid for one in psutil.Process(self._process.pid).children(recursive=True))

@@ -1,4 +1,4 @@
-"""Clients for commands: of a running server, or of one that serves the data directory for this command."""
+"""Clients for commands, of a running server or of one that serves the data directory just for the command."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def open_client(
     operator: str | None = None,
     status: int = USAGE_ERROR,
 ) -> Iterator[Api]:
-    """A client of the server at the given URL, at RAYSCOPE_URL, or of the data directory.
+    """Provide a client of the server at the given URL or at RAYSCOPE_URL, or of the data directory's server.
 
-    If no server is running there, one is started for the command, unless it ``needs_server``. A RayscopeError
-    in the block ends the command with the remedy and the exit ``status``. ``operator``: the operator token,
-    if the data directory has none.
+    If no server is running on the data directory, one is started for the command, unless it ``needs_server``.
+    A RayscopeError in the block ends the command: its remedy is printed, and the exit status is ``status``.
+    ``operator`` is the operator token, if the data directory has none.
     """
     try:
         folder = default_data_dir() if data_dir is None else expand_user(data_dir)

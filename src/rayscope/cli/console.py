@@ -1,4 +1,4 @@
-"""Messages to the user. They go to stderr, so that the output of a started program stays unmodified."""
+"""Messages to the user. They go to stderr, so that they do not mix with the output of a started program."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rich.text import Text
 
 from rayscope.client.request_names import COMMANDS, name_requests
 
-#: Exit status for wrong usage or configuration, as argument parsers use it.
+#: Exit status for wrong usage or configuration. Argument parsers use the same.
 USAGE_ERROR = 2
 
 
 class _Console(Console):
-    """A console that treats all data as plain text: no markup, no control characters."""
+    """A console that prints all data as plain text, without markup and control characters."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, **options)
@@ -32,20 +32,19 @@ class _Console(Console):
 
 
 def stderr() -> Console:
-    """A console on the current stderr (tests replace it), without colours unless it is a terminal."""
+    """Return a console for the current stderr (tests replace it), with colors only if it is a terminal."""
     return _Console(stderr=True, soft_wrap=True)
 
 
 def stdout(width: int | None = None) -> Console:
-    """A console on the current stdout."""
+    """Return a console for the current stdout."""
     return _Console(width=width)
 
 
 def visible(text: str) -> str:
-    """A text from outside with control and bidirectional characters escaped, so that it can be printed
-    safely.
+    """Return ``text`` with control and bidirectional characters escaped, so that it can be printed safely.
 
-    Newlines and tabs stay. The command line passes all foreign text through this.
+    Newlines and tabs are kept. The command line passes all text from outside through this function.
     """
     if text.isprintable():
         return text
@@ -55,12 +54,12 @@ def visible(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """The same text on one line."""
+    """Return ``text`` on one line, and escaped as by :func:`visible`."""
     return visible(re.sub(r"[\n\t\r]", " ", text))
 
 
 def print_json(value: Any, indent: int | None = None) -> None:
-    """Print JSON on stdout, on one line without ``indent``. Unprintable characters are escaped."""
+    """Print JSON on stdout, on a single line without ``indent``. Unprintable characters are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     if not text.replace("\n", "").isprintable():
         text = "".join(
@@ -82,7 +81,7 @@ def warn(message: str) -> None:
 
 
 def fail(message: str, remedy: str = "", code: int = USAGE_ERROR) -> NoReturn:
-    """Print an error and its remedy in red, and exit."""
+    """Print an error and its remedy in red, and exit with ``code``."""
     gap = "\n" if "\n" in message else " "  # keep a multi-line error separate from the remedy
     text = gap.join(part for part in (f"Error: {message}", remedy) if part)
     stderr().print(Text(name_requests(text, COMMANDS), style="red"))

@@ -1,4 +1,4 @@
-"""A sentence about crashed workers."""
+"""The sentence about crashed workers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 
 def crashes_text(crashes: CrashesAnswer, url: str) -> str:
-    """The number of crashed workers and the harm done; '' if none crashed. ``url`` is the server's."""
+    """Return a sentence with the number of crashed workers and the harm done, or '' if none crashed.
+
+    ``url`` is the server's URL.
+    """
     total = crashes["total"]
     if not total:
         return ""

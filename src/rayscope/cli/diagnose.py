@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from rayscope.client import Client
     from rayscope.client.types import FindingItem, InsightsAnswer
 
-#: Number of functions whose saving is printed.
+#: Number of functions whose savings are printed.
 _FUNCTIONS = 5
-#: Width of a bar, characters.
+#: Width of a bar in characters.
 _BAR = 20
-#: Exit status with ``--fail-on`` if a job could not be analyzed and no severe finding is known.
+#: Exit status for ``--fail-on`` if a job could not be analyzed and no severe finding is known.
 _NOT_ANALYZED = 4
 _STYLES = {"critical": "bold red", "warning": "yellow", "info": "dim"}
 
@@ -40,7 +40,7 @@ class Form(str, Enum):
 
 
 class Severity(str, Enum):
-    """The severity from which the command fails."""
+    """The lowest severity for which the command fails."""
 
     warning = "warning"
     critical = "critical"
@@ -92,13 +92,13 @@ def diagnose(
 
 
 def _is_incomplete(insights: InsightsAnswer) -> bool:
-    """Whether findings may be missing, because the record is incomplete or the job is too large."""
+    """Return whether findings may be missing, because the record is incomplete or the job is too large."""
     withheld = insights["withheld"]
     return bool(insights["not_recorded"]) or (withheld is not None and withheld["code"] == "too_large")
 
 
 def _job_name(client: Client, job_id: str) -> str:
-    """The script and arguments of a job, or its id if they are unknown."""
+    """Return the script and arguments of a job, or its ID if they are unknown."""
     entrypoints = [job["entrypoint"] for job in client.jobs(job_id=job_id, internal=True)]
     return shown(program_name(next(filter(None, entrypoints), None) or ""))
 
@@ -121,7 +121,7 @@ def _nothing(answer: InsightsAnswer) -> str:
 
 
 def _notes(answer: InsightsAnswer) -> Iterator[str]:
-    """Reasons why findings or savings may be missing."""
+    """Yield the reasons why findings or savings may be missing."""
     for missing in answer["not_recorded"]:
         yield missing["message"]
     if answer["withheld"] is not None:

@@ -1,4 +1,4 @@
-"""``rayscope env``: the settings for a Ray cluster that something else starts."""
+"""``rayscope env``: prints the settings for a Ray cluster that is not started by Rayscope."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def env(
 
 
 def render(shell: Shell, url: str, parts: recording.Parts = recording.ALL_PARTS) -> str:
-    """The settings for ``shell``, ending in a newline."""
+    """Return the settings in the format ``shell``, ending in a newline."""
     variables = recording.node_env(url, parts)
     config = json.dumps(recording.system_config(parts.profile), separators=(",", ":"))
     flag = f"ray start --head --system-config={shlex.quote(config)}"
@@ -90,8 +90,9 @@ def render(shell: Shell, url: str, parts: recording.Parts = recording.ALL_PARTS)
 
 
 def _kuberay(variables: dict[str, str], config: str) -> str:
-    """A fragment of a RayCluster. The inner quotes are needed because KubeRay puts rayStartParams into a
-    shell command.
+    """Return a fragment of a RayCluster.
+
+    The inner quotes are needed because KubeRay puts rayStartParams into a shell command.
     """
     pod = "\n".join(f"- name: {name}\n  value: {json.dumps(value)}" for name, value in variables.items())
     quoted = json.dumps(f"'{config}'")

@@ -1,4 +1,4 @@
-"""``rayscope export``: a recorded session as a file for other programs."""
+"""``rayscope export``: writes a recorded session as a file for other programs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from rayscope.views.export.format import FILES, Format, gzip_chunks
 if TYPE_CHECKING:
     from rayscope.settings import Settings
 
-#: Exit status for an export that was refused or failed.
+#: Exit status if an export was refused or failed.
 EXPORT_ERROR = 1
 _decode_counts = msgspec.json.Decoder(dict[str, int]).decode
 _OPEN_WITH: Mapping[Format, str] = {
@@ -148,12 +148,12 @@ _OURS = frozenset({"README.md", "about.json"})
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether the directory entry may be from an earlier export."""
+    """Return whether a directory entry may come from an earlier export."""
     return path.is_file() and (path.suffix == ".parquet" or path.name in _OURS)
 
 
 def _real(output: Path) -> Path:
-    """The target of symbolic links: the target is written, and the link stays."""
+    """Return the target of symbolic links. The target is written, and the links are kept."""
     return Path(os.path.realpath(output))
 
 
@@ -211,7 +211,7 @@ def _from_files(
 
 @contextlib.contextmanager
 def _explain_errors(target: Path) -> Iterator[None]:
-    """Convert errors while writing to messages with a remedy."""
+    """End the command with a message and a remedy if writing fails."""
     try:
         yield
     except OSError as error:
@@ -225,7 +225,7 @@ def _explain_errors(target: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[int], None]]:
-    """Show the number of bytes on a terminal."""
+    """Show on a terminal how many bytes have been written."""
     if not sys.stderr.isatty():
         yield lambda size: None
         return
@@ -234,8 +234,9 @@ def _progress() -> Iterator[Callable[[int], None]]:
 
 
 def _write(source: _Source, form: Format, target: Path, progress: Callable[[int], None]) -> int:
-    """Write under a temporary name first, so that there is never an incomplete file. Returns the size in
-    bytes.
+    """Write the export under a temporary name first, so that there is never an incomplete file.
+
+    Returns the size in bytes.
     """
     chunks, real = iter(source.chunks), _real(target)
     if target.suffix == ".gz":
@@ -259,7 +260,7 @@ def _copy(chunks: Iterable[bytes], part: IO[bytes], progress: Callable[[int], No
 
 
 def _unpack(archive: IO[bytes], folder: Path) -> None:
-    """Extract the archive's files into ``folder``, replacing those of an earlier export."""
+    """Extract the archive's files into ``folder``. They replace those of an earlier export."""
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as made:
         with zipfile.ZipFile(archive) as files:
             for name in files.namelist():

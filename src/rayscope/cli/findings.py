@@ -1,4 +1,4 @@
-"""The findings of a job as text: place, weight, and the causes of the job's duration."""
+"""The findings of a job as text: places, savings, and the causes of the job's duration."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rayscope.units import duration, duration_range
 if TYPE_CHECKING:
     from rayscope.client.types import FindingItem, FunctionGain, PathCause
 
-#: Number of causes that are named.
+#: Number of causes to show by name. The others are summed up.
 _CAUSES = 6
-#: Phases that only the critical path has, and phases with another name there.
+#: Titles of phases of the critical path that attempts do not have, or that have another title there.
 _CAUSE_NAMES = {
     **PHASES,
     "preparing": "driver before its first task",
@@ -26,17 +26,17 @@ _CAUSE_NAMES = {
 
 
 def where(finding: FindingItem) -> str:
-    """The function or class of a finding with its origin; "" if it concerns the whole job."""
+    """Return the function or class of a finding with its origin, or "" if it concerns the whole job."""
     return owned(finding["function"] or finding["actor_class"] or "", finding["origin"])
 
 
 def owned(name: str, origin: str | None) -> str:
-    """A function's name with its library, unless it is the user's."""
+    """Return the name of a function, with its library unless the function is the user's."""
     return shown(name if origin in (None, "user") else f"{name} [{origin}]")
 
 
 def gain(finding: FindingItem) -> str:
-    """The saving or cost of a finding."""
+    """Describe the saving or cost of a finding."""
     if finding["is_risk"]:
         return "costs nothing so far: nothing waits for it" if finding["on_path_ns"] == 0 else "a risk"
     if finding["saving_ns"] is None:
@@ -45,13 +45,13 @@ def gain(finding: FindingItem) -> str:
 
 
 def saving(item: FindingItem | FunctionGain) -> str:
-    """The range of the saving in 9 of 10 cases, ``-`` if unknown."""
+    """Return the range that contains the saving in 9 of 10 cases, or ``-`` if it is unknown."""
     low, high = item["saving_low_ns"], item["saving_high_ns"]
     return "-" if low is None or high is None else duration_range(low, high)
 
 
 class Share(NamedTuple):
-    """A part of a job's time: ``tenths`` of a percent, ``total_ns``."""
+    """A part of a job's time: ``total_ns``, and its share in ``tenths`` of a percent."""
 
     name: str
     total_ns: int
@@ -59,7 +59,7 @@ class Share(NamedTuple):
 
 
 def shares(causes: Sequence[PathCause], origins: Mapping[str, str | None]) -> list[Share]:
-    """The largest causes, and all others as one. Their tenths of a percent add up to 1000."""
+    """Return the largest causes, and one share for all others. Their tenths of a percent add up to 1000."""
     parts = [(_cause(cause, origins), cause["total_ns"], cause["share"]) for cause in causes[:_CAUSES]]
     if len(causes) > _CAUSES:
         left = 1 - sum(share for _, _, share in parts)

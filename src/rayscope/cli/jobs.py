@@ -1,4 +1,4 @@
-"""``rayscope jobs``: list jobs, and submit, stop and delete them through Ray's job API."""
+"""``rayscope jobs``: list jobs, and submit, stop, and delete them through Ray's job API."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JobId = Annotated[str, typer.Argument(metavar="JOB", help="Job ID or submission 
 
 
 def progress(job: Row) -> str:
-    """The number of ended attempts of a job by outcome: ``120/200, 3 failed, 2 cut off``."""
+    """Return how many attempts of a job have ended, and how: ``120/200, 3 failed, 2 cut off``."""
     tasks: dict[str, int] = job.get("tasks") or {}
     failed, cut_off = tasks.get("FAILED", 0), tasks.get(CUT_OFF, 0)
     ended = tasks.get("FINISHED", 0) + failed + cut_off
@@ -39,7 +39,7 @@ def progress(job: Row) -> str:
 
 
 def job_state(job: Row) -> Text:
-    """Ray's state of a job. A FINISHED job may have failed, as the exit status of its driver is unknown."""
+    """Return Ray's state of a job. A FINISHED job may have failed: its driver's exit status is unknown."""
     if job.get("state") == "FINISHED":
         return Text("FINISHED, exit status unknown", style="yellow")
     return state_text(job.get("state"))
@@ -146,7 +146,7 @@ def delete(
 
 
 def _check_folder(folder: Path) -> None:
-    """Raises RayscopeError for a folder that `POST /api/v1/jobs/folder` would refuse."""
+    """Raise RayscopeError or exit if `POST /api/v1/jobs/folder` would refuse the folder."""
     if folder.suffix == ".zip" and folder.is_file():
         from rayscope.cluster.jobs.folders import check_folder
 

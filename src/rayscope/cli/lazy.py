@@ -1,4 +1,4 @@
-"""Command classes: loading on demand, so that `rayscope --help` is fast, and groups with a default."""
+"""Classes of commands: some load on demand, so that `rayscope --help` is fast, and groups have a default."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typer.core import TyperCommand, TyperGroup
 
 
 class LazyCommand(TyperCommand):
-    """A placeholder with the name and the first help line of a command. It loads the command when it is
-    called.
+    """A placeholder with the name and the first help line of a command.
+
+    It loads the actual command when it is called.
     """
 
     where: str
@@ -31,12 +32,12 @@ class LazyCommand(TyperCommand):
         return typer.main.get_command(parent).commands[self.name]  # type: ignore[attr-defined]
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
-        """Return the context of the loaded command, which takes over from here."""
+        """Return the context of the loaded command, which handles the rest of the call."""
         return self.load().make_context(info_name, args, parent, **extra)
 
 
 def command_class(where: str) -> type[LazyCommand]:
-    """A class for ``Typer.command(cls=...)``. ``where``: ``module:attribute`` below ``rayscope.cli``."""
+    """Return a class for ``Typer.command(cls=...)``. ``where``: ``module:attribute`` in ``rayscope.cli``."""
     return type("LazyCommand", (LazyCommand,), {"where": where})
 
 
@@ -44,8 +45,8 @@ class ListByDefault(TyperGroup):
     """A group of commands that runs `list` by default."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert `list` if no command is named."""
+        """Insert `list` if the arguments do not name a command."""
         names_none = not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)
-        if names_none and not ctx.resilient_parsing:  # the shell completes names
+        if names_none and not ctx.resilient_parsing:  # the shell's completion parses arguments, too
             args = ["list", *args]
         return super().parse_args(ctx, args)

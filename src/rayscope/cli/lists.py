@@ -1,4 +1,4 @@
-"""``rayscope tasks``, ``actors``, ``nodes``, ``functions`` and others: lists for people and programs."""
+"""``rayscope tasks``, ``actors``, ``nodes``, ``functions``, and others: lists for people and programs."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ from rayscope.units import duration, size
 
 
 def share(value: float | None) -> str:
-    """Format a percentage."""
+    """Format a percentage, or ``-`` if it is unknown."""
     return "-" if value is None else f"{value:.0f}%"
 
 
 def used(name: str) -> Any:
-    """A column value: a node's usage of a resource, in percent."""
+    """Return a function that formats a node's usage of a resource in percent, for a column."""
     return lambda row: share((row.get("usage") or {}).get(name))
 
 
 def took(begin: str, end: str) -> Column:
-    """A column of a duration between two time fields; empty if either is unknown."""
+    """Return a column for the duration between two time fields. It is empty if either is unknown."""
 
     def value(row: Row) -> str:
         first, last = row.get(begin), row.get(end)
@@ -116,7 +116,7 @@ _NODES = (
 
 
 def _runs(row: Row) -> str:
-    """The oldest attempt of a worker with its duration and wait, and the number of others."""
+    """Describe what a worker runs: its oldest attempt, with duration and waits, and the number of others."""
     if not row["attempts"]:
         return ""
     first = row["attempts"][0]
@@ -163,7 +163,7 @@ def _events_text(row: Row) -> str:
     return f"{what} ({row['count']} times)" if (row.get("count") or 1) > 1 else what
 
 
-#: Outcomes of the tasks of a group of failures.
+#: How to show the outcome of a group of failures.
 _OUTCOMES = {
     "final": Text("failed", "red"),
     "retrying": Text("retrying", "yellow"),
@@ -183,7 +183,7 @@ _FAILURES = (
 
 
 def _count(row: Row, name: str) -> int:
-    """The number of a function's attempts in the state ``name``."""
+    """Return how many attempts of a function are in the state ``name``."""
     return failed_of(row.get(name), row) if name == "failed" else row.get(name) or 0
 
 
@@ -203,7 +203,7 @@ _FUNCTIONS = (
     ),
     text("type"),
 )
-#: Fields that the scheduling of a function adds to its row.
+#: Fields of a function's row that come from its scheduling.
 _SCHEDULING_FIELDS = ("executing_ns", "awaiting_ns", "blocked_ns", "storing_ns", "cpu_ns")
 _PLACEMENT_GROUPS = (
     text("name", long=True),
@@ -223,11 +223,11 @@ _EVENTS = (
 
 
 def without_none(**filters: str | None) -> dict[str, Any]:
-    """The filters that are not None."""
+    """Return the filters that are not None."""
     return {name: value for name, value in filters.items() if value is not None}
 
 
-#: The options of lists, as parameters of commands.
+#: The options of lists, as annotations of a command's parameters.
 _OPTIONS: dict[str, Any] = {
     "state": State,
     "severity": Annotated[
@@ -265,9 +265,9 @@ _OPTIONS: dict[str, Any] = {
     "token": Token,
 }
 _DEFAULTS = {"internal": False, "limit": 100, "form": Format.table, "wide": False}
-#: The options of every list, after its own filters.
+#: Options that every list has after its own filters.
 _SHARED = ("since", "until", "sort", "limit", "form", "wide", "session", "data_dir", "server", "token")
-#: The client's names of filters, by the shorter name of the option.
+#: Maps options to the client's filters, for options that have a shorter name than the filter.
 _FILTERS = {
     "job": "job_id",
     "node": "node_id",
@@ -283,7 +283,8 @@ def list_command(
 ) -> Callable[..., None]:
     """Return a command that lists what a method of the client returns.
 
-    ``own``: the names of its own filters, separated by blanks. ``has_node``: a column names a node by its ID.
+    ``own`` has the names of the command's own filters, separated by blanks. ``has_node``: a column identifies
+    a node by its ID.
     """
     names = [*own.split(), *(name for name in _SHARED if method != "events" or name != "sort")]
 
@@ -385,7 +386,7 @@ def functions(
     with open_client(server, data_dir, token, session) as client:
         found = client.functions(**without_none(job_id=job, name=name, q=query), **between(since, until))
         scheduled: dict[str | None, Row] = {}
-        if not (name or query):  # those filters may select only some of a function's attempts
+        if not (name or query):  # these filters may match only some of a function's attempts
             items = client.scheduling(job_id=job, limit=1000, **between(since, until))["items"]
             scheduled = {one["func_name"]: one for one in items}
     rows = [

@@ -1,4 +1,4 @@
-"""Printing lines of log files, as they are or as they are written."""
+"""Prints lines of log files, either those that exist or new ones as they are written."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 #: Interval at which new lines are read, in seconds.
 _PERIOD_S = 1.0
-#: Interval at which the state and the files of the owner are checked, in seconds.
+#: Interval at which the owner's state and files are checked, in seconds.
 _OWNER_S = 5.0
-#: Consecutive reads without a new line after which an ended writer counts as complete.
+#: After the writers have ended, stop after this many consecutive reads without a new line.
 _LAST_LOOKS = 3
 _ENDED = {"SUCCEEDED", "FAILED", "FINISHED", "STOPPED", "DEAD"}
 _KINDS = {"actor_id": "actors", "job_id": "jobs", "worker_id": "workers"}
 
 
 class Writer:
-    """Prints lines, preceded by the file's name if there are several files.
+    """Prints lines. If there are several files, the lines of each follow a heading with its name.
 
-    ``titles``: (node, name) -> a prefix for each line of a file instead of its name.
+    If ``titles`` is set, each line has its file's title as a prefix instead: (node, name) -> title.
     """
 
     def __init__(self, as_json: bool, titles: Mapping[tuple[str, str], str] | None = None) -> None:
@@ -56,7 +56,7 @@ class Writer:
 
 
 class Tail:
-    """A stretch of a file (bytes; ``end`` None: up to its current end), and how far it was printed."""
+    """A part of a file (in bytes), and how far it was printed. ``end`` None: up to the file's current end."""
 
     def __init__(self, node_id: str, name: str, begin: int = 0, end: int | None = None) -> None:
         self.node_id = node_id
@@ -67,11 +67,11 @@ class Tail:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """The identity of the stretch."""
+        """The identity of this part of a file."""
         return self.node_id, self.name, self.begin
 
     def show(self, page: LogPage, writer: Writer, *, whole: bool) -> int:
-        """Print a page and return the number of lines. ``whole``: skip an incomplete last line."""
+        """Print a page, and return the number of lines. ``whole``: skip the last line if it is incomplete."""
         lines = [line for line in page["lines"] if not whole or line["offset"] < page["next"]]
         for line in lines:
             writer.line(self.node_id, self.name, line)
@@ -79,7 +79,7 @@ class Tail:
         return len(lines)
 
     def read(self, client: Client, writer: Writer) -> tuple[int, bool]:
-        """Print new lines. Returns their number, and whether the file's node still lists the file."""
+        """Print new lines. Returns their number, and whether the file's node still lists it or has more."""
         offset = self.begin if self.offset is None else self.offset
         page = client.log_page(
             self.node_id, self.name, offset=offset, begin=self.begin, end=self.end, limit=5000
@@ -90,8 +90,9 @@ class Tail:
 def follow_tails(
     client: Client, tails: Sequence[Tail], writer: Writer, owner: Mapping[str, str] | None = None
 ) -> None:
-    """Print new lines until the writers have ended, or Ctrl-C. ``owner``: also follow new files of this
-    owner.
+    """Print new lines until the writers have ended, or until Ctrl-C.
+
+    ``owner``: also follow files that this owner adds.
     """
     known = {tail.key: tail for tail in tails}
     checked_s, quiet, ended = time.monotonic(), 0, False
@@ -108,8 +109,9 @@ def follow_tails(
                 checked_s, ended = time.monotonic(), _has_ended(client, owner)
                 for part in client.logs(**owner, limit=1)["parts"]:  # type: ignore[arg-type]
                     tail = Tail(part["node_id"], part["name"], part["begin"], part["end"])
-                    # File names contain the worker's or job's id. On nodes that share a folder, equal names
-                    # are the same file until it is known on which node its writer runs.
+                    # The names of files contain the ID of the worker or job. If nodes share a folder, the
+                    # same name is the same file, though it may be unknown at first on which node its writer
+                    # runs.
                     same = next((other for other in known.values() if other.name == tail.name), tail)
                     known.setdefault(same.key, same).end = part["end"]
             time.sleep(_PERIOD_S)

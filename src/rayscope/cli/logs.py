@@ -1,4 +1,4 @@
-"""``rayscope logs``: list log files, and print the lines of a file, task, actor, job or worker."""
+"""``rayscope logs``: list log files, and print the lines of a file, task, actor, job, or worker."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def logs(
     if form is LineFormat.csv and (owner or file or search):
         fail("--format csv is for the list of files.", "Use json for lines.")
     with open_client(server, data_dir, token, session) as client:
-        if client.session is None:  # use one session for all requests
+        if client.session is None:  # use the same session for all requests
             newest = client.sessions(limit=1).to_list()
             client.session = newest[0]["session"] if newest else None
         if owner:
@@ -167,7 +167,10 @@ def _of_file(
 
 
 def _file_of(client: Client, node: str | None, name: str) -> tuple[str, str]:
-    """Node and name of the only file with this name, or with this text in its name. Exits otherwise."""
+    """Return the node and name of the only file with this name, or with this text in its name.
+
+    Exits if there is no such file, or more than one.
+    """
     files = client.log_files(q=name, node_id=node, limit=2000)["files"]
     named = [one for one in files if one["name"] == name] or [one for one in files if name in one["name"]]
     if len(named) == 1:
@@ -201,7 +204,7 @@ def _search(
 
 
 def _title(file: LogFile) -> str:
-    """The display name of a file: its writer, otherwise its name."""
+    """Return the title of a file: its writer, or else its name."""
     title = writer_title(file, file["kind"])
     return f"{title} (pid {file['pid']})" if title and file["pid"] is not None else title or file["name"]
 

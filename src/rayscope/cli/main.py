@@ -1,4 +1,4 @@
-"""The ``rayscope`` command: it only defines the sub-commands."""
+"""The ``rayscope`` command. This module only defines the subcommands."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ from rayscope.errors import RayscopeError
 
 
 class _Commands(TyperGroup):
-    """Ends with a message on errors of the environment (a directory of another user, a full disk), and
-    escapes characters that the locale cannot encode.
+    """The group of all commands.
+
+    If the environment causes an error (another user's directory, a full disk), it exits with a message. On
+    output, it escapes characters that the locale cannot encode.
     """
 
     def invoke(self, ctx: Any) -> Any:
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # as Python itself does for stderr
+            # Python does the same for stderr.
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except (RayscopeError, OSError) as error:
             if isinstance(error, OSError) and error.filename is None:
                 raise
-            from rayscope.cli.console import fail  # imported late, so that `rayscope --help` starts sooner
+            from rayscope.cli.console import fail  # imported late, so that `rayscope --help` starts faster
 
             if isinstance(error, RayscopeError):
                 fail(error.message, error.remedy)
@@ -43,8 +46,8 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 
-#: Name -> the location of the command or group, and the first line of its help. `rayscope --help` prints
-#: these lines, so only the module of the called command is loaded.
+#: For each command or group, where its code is, and the first line of its help. `rayscope --help` prints
+#: these lines, so that only the module of the called command has to be loaded.
 COMMANDS = {
     "run": ("run:run", "Run any Ray program unmodified and record it. Put Rayscope's options before SCRIPT."),
     "start": ("start:start", "Start a Ray node that records itself: rayscope start -- --head --port=6379."),
@@ -87,7 +90,7 @@ COMMANDS = {
     "doctor": ("doctor.command:doctor", "Check what is recorded, its overhead, and how to enable the rest."),
 }
 
-#: The panels of `rayscope --help` with their commands.
+#: The panels of `rayscope --help`, with the commands in each.
 _PANELS = {
     "Record": ("run", "start", "env", "serve", "attach"),
     "Look": (
@@ -98,12 +101,12 @@ _PANELS = {
     "Admin": ("doctor", "alerts", "token"),
 }
 
-#: Arguments after the first one belong to the program that is started.
+#: Settings of commands that start a program: everything after the first argument belongs to the program.
 _PASS_ON = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
 def _nothing() -> None:
-    """A placeholder for a command until its module is loaded."""
+    """Stand in for a command until its module is loaded."""
 
 
 def _add_command(name: str, panel: str) -> None:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the resulting settings."""
+"""Options that several commands have in common, and the settings that result from them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Wide = Annotated[
 Seek = Annotated[
     str | None, typer.Option("-q", "--query", metavar="TEXT", help="Filter by name, address, or ID prefix.")
 ]
-#: The times that limit a list: see time_ns.
+#: Times that limit a list. See time_ns.
 Since = Annotated[
     str | None,
     typer.Option(
@@ -60,8 +60,7 @@ Until = Annotated[
     str | None,
     typer.Option("--until", metavar="TIME", help="Only what started before TIME (same format as --since)."),
 ]
-#: The help panel of the options that select the server and the session, shown after the command's own
-#: options.
+#: The help panel for the options that select server and session. It comes after the command's own options.
 _SERVER = "Server and session"
 DataDir = Annotated[
     Path | None,
@@ -181,8 +180,9 @@ def settings_from(
     generate_token: bool = False,
     **others: str | None,
 ) -> Settings:
-    """Settings from the environment, overridden by the given options. Exits with the error if they are
-    invalid.
+    """Return the settings from the environment, overridden by the given options.
+
+    If they are invalid, print the error and exit.
     """
     from pydantic import ValidationError
 
@@ -212,7 +212,7 @@ def settings_from(
 
 
 def recorded_folder(settings: Settings, code: int) -> Path:
-    """The data directory for reading without a server. Exits with ``code`` if it does not exist."""
+    """Return the data directory, to read it without a server. Exits with ``code`` if it does not exist."""
     if not settings.folder.is_dir():
         fail(
             f"Data directory not found: {settings.folder}.",
@@ -226,7 +226,7 @@ def recorded_folder(settings: Settings, code: int) -> Path:
 def open_warehouse(
     url: str | None, *, create: bool = False, cluster: str | None = None, timeout_s: float | None = None
 ) -> Iterator[Warehouse]:
-    """Open the configured warehouse. Exits with the error if that fails."""
+    """Open the configured warehouse. If that fails, print the error and exit."""
     from rayscope.warehouse.client import TIMEOUT_S, connect
 
     url = url or settings_from().warehouse
@@ -245,7 +245,10 @@ UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def time_ns(option: str, text: str | None) -> int | None:
-    """Parse a time as ns since the epoch. Without a time zone, it is local; ``10m`` is ten minutes ago."""
+    """Parse a time, and return it as ns since the epoch.
+
+    ``10m`` is ten minutes ago. A time without a time zone is local.
+    """
     if text is None:
         return None
     try:
@@ -266,6 +269,6 @@ def time_ns(option: str, text: str | None) -> int | None:
 
 
 def between(since: str | None, until: str | None) -> dict[str, Any]:
-    """The filters for a range of time that are not None."""
+    """Return the filters for a time range, without those that are None."""
     times = {"since_ns": time_ns("--since", since), "until_ns": time_ns("--until", until)}
     return {name: value for name, value in times.items() if value is not None}

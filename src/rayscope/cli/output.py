@@ -1,4 +1,4 @@
-"""Output of the program that we run: it is printed unchanged, and sent to the server as its driver's log."""
+"""Output of the program that we run. It is printed unchanged, and sent to the server as its driver's log."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.watch import Watch
 from rayscope.periodic import PeriodicTask
 
-#: Output that is held until a session accepts it. Beyond that the oldest is dropped.
+#: Maximum size of output that waits for a session to accept it, in bytes. Beyond that, the oldest is dropped.
 _HELD_BYTES = 16 << 20
-#: Maximum size of the output in one request.
+#: Maximum size of the output in one request, in bytes.
 _SENT_BYTES = 1 << 20
 #: Interval at which output is sent, in seconds.
 _PERIOD_S = 1.0
-#: Maximum number of process ids that are sent with it.
+#: Maximum number of process IDs in one request.
 _PIDS = 2000
-#: The output of an ended program is complete after this long without any, in seconds.
+#: An ended program's output is complete once there has been none for this long, in seconds.
 _QUIET_S = 0.1
-#: How long to wait for that at most, in seconds.
+#: Maximum time to wait until the output of an ended program is complete, in seconds.
 _END_S = 2.0
 
 
 class Output:
-    """Relays a program's output to our stdout and stderr. For a terminal, the program gets a terminal too.
+    """Relays a program's output to our stdout and stderr. If ours are a terminal, so are the program's.
 
-    ``stdout`` and ``stderr`` are for the program; None where ours is closed. Call :meth:`start` once the
-    program has them.
+    ``stdout`` and ``stderr`` are file descriptors for the program, or None if ours is closed. Call
+    :meth:`start` once the program has them.
     """
 
     def __init__(self) -> None:
-        self._targets: dict[int, int] = {}  # our end -> the file descriptor to which it is copied
+        self._targets: dict[int, int] = {}  # our end of each pipe or terminal -> where to copy its output
         self._lock = threading.Lock()
         self._held = bytearray()
-        self._begin = 0  # offset of the held output within everything printed
+        self._begin = 0  # offset of the held output within all output
         self._ended, self._done = threading.Event(), threading.Event()
         self.stdout = self._between(1)
         self.stderr = self.stdout if _are_same(1, 2) else self._between(2)
@@ -57,7 +57,7 @@ class Output:
             ours, theirs = pty.openpty()
             with contextlib.suppress(termios.error):
                 mode = termios.tcgetattr(target)
-                mode[1] &= ~termios.OPOST  # our own terminal does that
+                mode[1] &= ~termios.OPOST  # our own terminal converts newlines already
                 termios.tcsetattr(theirs, termios.TCSANOW, mode)
         self._targets[ours] = target
         self.resize()
@@ -70,13 +70,13 @@ class Output:
                 fcntl.ioctl(ours, termios.TIOCSWINSZ, fcntl.ioctl(target, termios.TIOCGWINSZ, bytes(8)))
 
     def start(self) -> None:
-        """Start copying, and close our copies of the program's ends."""
+        """Start copying, and close our copies of the program's file descriptors."""
         for theirs in {self.stdout, self.stderr} - {None}:
             os.close(theirs)  # type: ignore[arg-type]
         threading.Thread(target=self._copy, name="rayscope-output", daemon=True).start()
 
     def finish(self) -> None:
-        """Wait until all output of the ended program has been copied. Its descendants may continue to run."""
+        """Wait until all output of the ended program has been copied. Its descendants may still run."""
         self._ended.set()
         self._done.wait(_END_S)
 
@@ -96,12 +96,16 @@ class Output:
         self._done.set()
 
     def _pass_on(self, ours: int) -> bool:
-        """Copy available output. False at the end, or if our reader is gone, so that the program notices."""
+        """Copy available output. Returns whether there may be more.
+
+        At the end of the output, or if nobody reads our own output, return False. Then our end is closed, so
+        that the program notices.
+        """
         try:
             data = os.read(ours, 65536)
             self._hold(data)
             _write(self._targets[ours], data)
-        except OSError:  # a terminal's end raises EIO
+        except OSError:  # EIO is how a terminal reports its end
             return False
         return bool(data)
 
@@ -116,19 +120,19 @@ class Output:
             self._begin += size
 
     def read(self, offset: int) -> tuple[int, bytes]:
-        """Output from ``offset`` on, or from the oldest held byte, with the offset where it begins."""
+        """Return the held output from ``offset`` on, or from the oldest byte on, and where it begins."""
         with self._lock:
             begin = max(offset, self._begin)
             return begin, bytes(self._held[begin - self._begin :][:_SENT_BYTES])
 
     def forget(self, offset: int) -> None:
-        """Release the output before ``offset``."""
+        """Drop the output before ``offset``."""
         with self._lock:
             self._cut(offset - self._begin)
 
 
 class Sender:
-    """Sends output to the sessions that have a driver among the program's processes; a context manager."""
+    """Sends output to the sessions that have a driver among the program's processes. A context manager."""
 
     def __init__(self, api: Api, url: str, output: Output, began_ns: int, watch: Watch) -> None:
         self._api, self._url, self._output = api, url, output
@@ -147,7 +151,10 @@ class Sender:
         self.send(self._watch.clusters)
 
     def send(self, sessions: Iterable[str]) -> None:
-        """Send new output to each session. Sessions that do not know a driver of the program get it later."""
+        """Send new output to each session.
+
+        A session that does not know a driver of the program yet gets the output later.
+        """
         pids = None
         for session in list(sessions):
             while True:

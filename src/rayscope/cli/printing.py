@@ -1,4 +1,4 @@
-"""Printing rows for people and for programs: tables that fit the terminal, JSON, CSV."""
+"""Prints rows for people and for programs: as tables that fit the terminal, JSON, or CSV."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from rayscope.ray.common import headline
 if TYPE_CHECKING:
     from rayscope.client import Client
 
-#: Line width if the output is not a terminal, characters.
+#: Width of lines in characters if the output is not a terminal.
 _PIPED = 200
-#: Minimum width of long texts, characters.
+#: Minimum width of columns with long text, in characters.
 _NARROW = 16
-#: Maximum width of long texts, characters.
+#: Maximum width of columns with long text, in characters.
 _WIDE = 80
-#: Gap between columns, characters.
+#: Gap between columns, in characters.
 _GAP = 2
-#: Line width if a line may be as long as its columns need, characters.
+#: Width of lines in characters if lines may be as long as their columns need.
 _UNLIMITED = 10_000
 _GOOD = frozenset({"FINISHED", "SUCCEEDED", "ALIVE", "CREATED", "RUNNING", "INFO", "live"})
 _BAD = frozenset({"FAILED", "DEAD", "ERROR", "STOPPED", "REMOVED", "unreadable"})
 
-#: The phases of an attempt in chronological order, with their titles.
+#: Titles of an attempt's phases, in chronological order.
 PHASES = {
     "waiting_args": "waiting for arguments",
     "waiting_node": "waiting for resources",
@@ -60,8 +60,10 @@ class Format(str, Enum):
 
 
 class Column(NamedTuple):
-    """A column of a table. ``long``: texts that may be truncated; ``right``: numbers; ``is_id``: shortened
-    ids.
+    """A column of a table.
+
+    ``long``: its values may be truncated. ``right``: it is aligned to the right, like numbers. ``is_id``: it
+    has IDs, which are shortened.
     """
 
     title: str
@@ -72,7 +74,7 @@ class Column(NamedTuple):
 
 
 def text(name: str, title: str | None = None, *, long: bool = False, right: bool = False) -> Column:
-    """A column that shows a field unchanged."""
+    """Return a column that shows a field unchanged."""
 
     def value(row: Row) -> str:
         found = row.get(name)
@@ -82,22 +84,23 @@ def text(name: str, title: str | None = None, *, long: bool = False, right: bool
 
 
 def identity(name: str) -> Column:
-    """A column of ids."""
+    """Return a column of IDs."""
     return text(name)._replace(is_id=True)
 
 
 def failed_of(failed: int | None, row: Row) -> int:
-    """The number of ``failed`` attempts of a session, job or function that count as failures, without those
-    that a library stopped on purpose.
+    """Return how many of the ``failed`` attempts of a session, job, or function count as failures.
+
+    Attempts that a library stopped on purpose do not count.
     """
     return max(0, (failed or 0) - (row.get("stopped_by_libraries") or 0))
 
 
 def short_id(whole: str) -> str:
-    """The distinctive part of an id, as the UI shows it and every command accepts it.
+    """Return the distinctive part of an ID, as the UI shows it and every command accepts it.
 
-    Ray's task ids begin with random bytes, except that an actor's creation task begins with ff's, so its end
-    is shown.
+    Ray's task IDs begin with random bytes. Only the IDs of actors' creation tasks begin with ff's, so their
+    last part is used.
     """
     if len(whole) <= 12:
         return whole
@@ -105,29 +108,29 @@ def short_id(whole: str) -> str:
 
 
 def error_line(name: str, title: str) -> Column:
-    """A column that shows a long text, such as an error with its traceback, on one line."""
+    """Return a column that shows long text, such as an error with its traceback, on one line."""
     return Column(title, lambda row: shown(headline(str(row.get(name) or ""))), long=True)
 
 
 def state(name: str = "state") -> Column:
-    """A coloured column of a state."""
+    """Return a column that shows a state in color."""
     return Column(name, lambda row: state_text(row.get(name)))
 
 
 def state_text(value: Any) -> Text:
-    """A state in green, red or yellow."""
+    """Return a state in green, red, or yellow."""
     found = str(value or "")
     style = "green" if found in _GOOD else "red" if found in _BAD else "yellow"
     return Text(shown(found), style=style)
 
 
 def when(name: str, title: str) -> Column:
-    """A column of a time, in this machine's time zone."""
+    """Return a column of times, in this machine's time zone."""
     return Column(title, lambda row: clock(row.get(name)))
 
 
 def clock(time_ns: int | None) -> str:
-    """A time with its date, to the second; empty if unknown."""
+    """Format a date and time to the second. The result is empty if the time is unknown."""
     if time_ns is None:
         return ""
     try:
@@ -137,15 +140,15 @@ def clock(time_ns: int | None) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """``1 batch``, ``1,200 batches``."""
+    """Return a number with its noun, such as ``1 batch`` or ``1,200 batches``."""
     plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
     return f"{count:,} {noun if count == 1 else plural}"
 
 
 def print_rows(form: Format, rows: Iterable[Row], columns: Sequence[Column], wide: bool = False) -> int:
-    """Print rows with all their fields or, as a table, with the columns that fit. Returns the number of rows.
+    """Print rows as JSON or CSV with all fields, or as a table of the columns that fit. Returns their number.
 
-    ``wide``: a table of all columns with full ids, however long its lines are.
+    ``wide``: the table has all columns and full IDs, however long its lines are.
     """
     found = list(rows)
     if form is Format.json:
@@ -170,10 +173,10 @@ def print_list(
     client: Client | None = None,
     total: int | None = None,
 ) -> None:
-    """Print the rows of a list, and the number of rows beyond the limit.
+    """Print the rows of a list, and a note if the limit has left out some.
 
     ``client``: used to look up the names of nodes for the column ``node`` of tables. ``total``: the number of
-    rows, if ``rows`` does not know it.
+    all rows, for ``rows`` that do not know it.
     """
     named = _with_nodes(client, rows) if client is not None and form is Format.table else rows
     number = print_rows(form, named, columns, wide)
@@ -185,7 +188,7 @@ def print_list(
 
 
 def _with_nodes(client: Client, rows: Iterable[Row]) -> Iterator[Row]:
-    """The rows with the name of their ``node`` added."""
+    """Yield the rows, each with the name of its node added as ``node``."""
     names = {node["node_id"]: node_title(node) for node in client.nodes()}
     for row in rows:
         node_id = row.get("node_id")
@@ -201,7 +204,7 @@ def print_grid(form: Format, columns: Sequence[str], rows: Sequence[Sequence[Any
     else:
         console = stdout()
         if not console.is_terminal:
-            console = stdout(_UNLIMITED)  # a program or a file has no width
+            console = stdout(_UNLIMITED)  # programs and files have no line width
         cells = [[_value_text(value) for value in row] for row in rows]
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in columns:
@@ -233,7 +236,7 @@ def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def _cell(value: Any) -> Any:
-    """A value for a spreadsheet. Texts that look like formulas are escaped, or they would be evaluated."""
+    """Return a value for a spreadsheet. Text that looks like a formula is escaped, to prevent evaluation."""
     if isinstance(value, (dict, list)):
         value = json.dumps(value)
     if not isinstance(value, str):
@@ -242,7 +245,7 @@ def _cell(value: Any) -> Any:
 
 
 def _table(rows: Sequence[Row], columns: Sequence[Column], width: int, whole: bool) -> Table:
-    """A table of as many columns as fit. Columns are in order of importance."""
+    """Return a table of as many columns as fit. ``columns`` are in order of importance."""
     kept: list[tuple[Column, list[str | Text], int, int]] = []
     left = width
     for column in columns:
@@ -250,7 +253,7 @@ def _table(rows: Sequence[Row], columns: Sequence[Column], width: int, whole: bo
         if column.is_id and not whole:
             values = [short_id(str(value)) for value in values]
         if kept and rows and not any(len(value) for value in values):
-            continue  # nothing is known about it
+            continue  # no row has a value in this column
         natural = max([len(column.title), *(len(value) for value in values)])
         least = min(natural, _NARROW) if column.long else natural
         needed = least + (_GAP if kept else 0)

@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from rayscope.client.types import InsightsAnswer, Job
 
 T = TypeVar("T")
-#: How long to wait for the last events of a cluster that is still running, in seconds.
+#: How long to wait for the last events of clusters that are still running, in seconds.
 _DRAIN_S = 5.0
 #: How long to wait until the server has merged all events, in seconds.
 _MERGE_S = 10.0
-#: How often a request is sent if the server ends while handling it.
+#: Number of times that a request is sent if the server ends while handling it.
 _TRIES = 3
-#: Error codes which mean that the server is gone.
+#: Error codes that mean that the server is gone.
 _SERVER_GONE = ("unreachable", "broke_off")
 _FAILED_EARLY = "The script failed (exit status {status}) before it reached Ray."
-#: How long the end of a run waits for insights, for all sessions together, in seconds.
+#: How long the insights into all sessions together may delay the end of a run, in seconds.
 _INSIGHTS_S = 1.5
 
 
@@ -87,7 +87,8 @@ def run(
     except TargetError as error:
         fail(error.message, error.remedy)
     settings = settings_from(data_dir, host, port, token, generate_token)
-    environ = dict(os.environ)  # the program's environment, since a server in this process may change its own
+    # The program's environment. It is copied first, because a server in this process may change its own.
+    environ = dict(os.environ)
     with (
         any_server(settings) as serving,
         Takeover(settings, serving) as takeover,
@@ -122,7 +123,7 @@ def _record(
 ) -> tuple[int, bool]:
     """Run ``command`` to its end and print a summary.
 
-    Returns its exit status, and whether a signal asked us to stop.
+    Returns the command's exit status, and whether a signal asked us to stop.
     """
     if (active := unused_environment(command)) is not None:
         warn(
@@ -172,7 +173,7 @@ def _record(
 
 
 def _retry(takeover: Takeover, ask: Callable[[], T]) -> T:
-    """Call ``ask``, retrying while there is no server. Raises RayscopeError."""
+    """Call ``ask``, and call it again if the server is gone. Raises RayscopeError."""
     for left in reversed(range(_TRIES)):
         takeover.await_server()
         try:
@@ -193,7 +194,7 @@ def _conclude(
 ) -> None:
     """Wait for pending events, then print a summary of each session that the program used.
 
-    ``end``: how the program ended, which is recorded for the jobs whose driver it was.
+    ``end`` is how the program ended. It is recorded for the jobs whose driver was the program.
     """
     _drain(api, serving, clusters_in_reach())
     watch.look(timeout_s=0)
@@ -217,7 +218,7 @@ def _conclude(
     known = api.by_name()
     deadline = time.monotonic() + _INSIGHTS_S
     summaries: list[Callable[[], None]] = []
-    for session in reversed(used):  # the newest last, next to the prompt
+    for session in reversed(used):  # the newest session comes last, next to the prompt
         waited = (
             api.get("/api/v1/cluster/status", session=session)["pending"] if session in ended_sessions else []
         )
@@ -225,7 +226,7 @@ def _conclude(
         ended = api.summary(session)
         shown = {**ended, "never_placed": waited, "failures": failures}
         for note in ended["lanes"]["versions"]:
-            if not (serving.own and note["code"] == "untested_ray"):  # our own server already logged it
+            if not (serving.own and note["code"] == "untested_ray"):  # our own server has already logged it
                 warn(f"{note['message']} {note['remedy']}")
         if session in known:
             shown["title"] = summary.session_title(known[session])
@@ -234,7 +235,8 @@ def _conclude(
         insights = _insights(api, session, job_id, deadline)
         crashes = api.crashes(session=session, limit=1)
         summaries.append(partial(summary.show, stderr(), shown, serving.url, path, insights, crashes))
-    for show in summaries:  # all at once, because this block is repeated if the server ends in between
+    # Print only now, because everything above is repeated if the server ends meanwhile.
+    for show in summaries:
         show()
 
 
@@ -243,7 +245,7 @@ def _has_jobs(api: Api, session: str) -> bool:
 
 
 def _longest_job(api: Api, session: str, since_ns: int) -> str | None:
-    """The longest job with tasks that began since ``since_ns``; None if there is none."""
+    """Return the longest job that ran tasks and began after ``since_ns``, or None if there is none."""
 
     def took_ns(job: Job) -> float:
         return (job["end_ns"] or math.inf) - (job["start_ns"] or 0)
@@ -253,13 +255,13 @@ def _longest_job(api: Api, session: str, since_ns: int) -> str | None:
 
 
 def _critical_path(api: Api, session: str, job_id: str | None) -> Mapping[str, Any] | None:
-    with contextlib.suppress(RayscopeError):  # the job ran no task
+    with contextlib.suppress(RayscopeError):  # the job ran no tasks
         return api.critical_path(job_id, session)
     return None
 
 
 def _insights(api: Api, session: str, job_id: str | None, deadline: float) -> InsightsAnswer | None:
-    """The insights into a job; None if they are not available by the deadline, as for a large job."""
+    """Return the insights into a job, or None if they are not available by the deadline (for a large job)."""
     left_s = deadline - time.monotonic()
     if left_s <= 0:
         return None
@@ -270,7 +272,7 @@ def _insights(api: Api, session: str, job_id: str | None, deadline: float) -> In
 
 
 def _drain(api: Api, serving: Serving, alive: Iterable[str]) -> None:
-    """Wait for the last events of running clusters. Clusters that have ended were already drained."""
+    """Wait for the last events of running clusters. Those of ended clusters have already arrived."""
     url = recording.drain_url(serving.ingest_url)
     for session in set(alive) & set(api.by_name()):
         if not api.drain(url, session, _DRAIN_S):
@@ -284,7 +286,10 @@ def _await_merge(api: Api) -> None:
 
 
 def _explain_nothing(watch: Watch, problem: str | None, status: int) -> None:
-    """Explain why there is no record. ``problem``: why the server cannot; ``status``: the program's."""
+    """Explain why nothing was recorded.
+
+    ``problem`` is what keeps the server from recording, and ``status`` is the program's exit status.
+    """
     if problem is not None:
         warn(f"no session was recorded: {problem}")
     elif watch.refused:

@@ -1,4 +1,4 @@
-"""``rayscope serve``: run only the server."""
+"""``rayscope serve``: runs only the server."""
 
 from __future__ import annotations
 

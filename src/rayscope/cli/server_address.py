@@ -1,4 +1,4 @@
-"""The ingest URL for Ray, with or without a running server."""
+"""Finds the ingest URL for Ray, with or without a running server."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from rayscope.cli.serving import running_server
 
 
 def ingest_url_for(server: str | None, data_dir: Path | None) -> tuple[str, str | None]:
-    """The ingest URL, and the server's URL (None if no server of this data directory answers).
+    """Return the ingest URL and the server's URL, which is None if no server responds on this data directory.
 
-    ``server`` may be the server's URL, for which this machine's key is used, or a complete ingest URL. By
-    default, the server of the data directory is used; if none is running, the address at which one will run.
+    ``server`` may be a server's URL, which is combined with this machine's key, or a complete ingest URL. By
+    default, it is the server of the data directory. If none is running, the ingest URL has the address at
+    which one will run.
     """
     from rayscope.settings import ingest_key
 

@@ -1,4 +1,4 @@
-"""Finding the server of a data directory, or starting one."""
+"""Finds the server of a data directory, or starts one."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from rayscope.server.runner import Server
     from rayscope.settings import Settings
 
-#: How many ports above the requested one are tried.
+#: How many ports to try, beginning with the requested one.
 _PORTS_TRIED = 100
-#: How long another server may take to start or to stop, in seconds.
+#: How long to wait for another server to start or to stop, in seconds.
 _CHANGE_S = 120.0
-#: How long to wait for that before a message is printed, in seconds.
+#: Print a message after waiting this long for another server, in seconds.
 _SAID_S = 2.0
 _PAUSE_S = 0.2
 
 
 @dataclass(frozen=True)
 class Serving:
-    """A running server. ``own``: we started it and must stop it."""
+    """A running server. ``own``: we have started it and must stop it."""
 
     url: str
     ingest_url: str
@@ -44,7 +44,7 @@ class Serving:
 
 
 def running_server(data_dir: Path) -> Serving | None:
-    """The server that has ``data_dir`` open, or None. A leftover file of a killed server is ignored."""
+    """Return the server that has ``data_dir`` open, or None. Files left by a killed server are ignored."""
     known = known_server(data_dir)
     if known is None:
         return None
@@ -57,7 +57,7 @@ def running_server(data_dir: Path) -> Serving | None:
 
 
 def server_url(explicit: str | None, data_dir: Path) -> str | None:
-    """The given URL, or that of the server that has ``data_dir`` open; None if there is none."""
+    """Return the given URL or that of the server that has ``data_dir`` open, or None if there is none."""
     if explicit is not None:
         return explicit
     found = running_server(data_dir)
@@ -65,7 +65,7 @@ def server_url(explicit: str | None, data_dir: Path) -> str | None:
 
 
 def free_port(host: str, first: int) -> int:
-    """The first free port on ``host`` from ``wanted`` on. Exits if there is none."""
+    """Return the first free port on ``host``, beginning with ``first``. Exits if there is none."""
     if first == 0:
         return 0
     for port in range(first, min(first + _PORTS_TRIED, 65536)):
@@ -81,14 +81,14 @@ def _is_free(host: str, port: int) -> bool:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        # The server reports all other errors, such as a host that is not ours.
+        # The server itself reports all other errors, such as a host that is not ours.
         return error.errno != errno.EADDRINUSE
     return True
 
 
 @contextlib.contextmanager
 def started_server(settings: Settings, *, read_only: bool = False) -> Iterator[Serving]:
-    """Run our own server during the block. Exits with the reason if it cannot start."""
+    """Run our own server during the block. If it cannot start, print the reason and exit."""
     from rayscope.server.runner import Server, StartError
 
     server = Server(settings, read_only=read_only)
@@ -104,11 +104,10 @@ def started_server(settings: Settings, *, read_only: bool = False) -> Iterator[S
 
 @contextlib.contextmanager
 def reading_server(settings: Settings) -> Iterator[tuple[str, str]]:
-    """The URL and the token of a server that only reads the sessions and alert rules of a data directory, for
-    the duration of the block. Exits if there is no such directory.
+    """Provide the URL and the token of a server that only reads a data directory's sessions and alert rules.
 
-    All other files of the server, including its lock, are in a separate folder, so that a real server can
-    start at the same time.
+    It runs for the duration of the block. Exits if there is no such directory. All other files of the server,
+    including its lock, are in a separate folder, so that a real server can start at the same time.
     """
     from rayscope.settings import new_token
 
@@ -135,7 +134,7 @@ def reading_server(settings: Settings) -> Iterator[tuple[str, str]]:
 
 @contextlib.contextmanager
 def any_server(settings: Settings) -> Iterator[Serving]:
-    """The running server of the data directory, or our own for the duration of the block."""
+    """Provide the data directory's running server, or start our own for the duration of the block."""
     began = time.monotonic()
     has_said = False
     server = None
@@ -144,7 +143,7 @@ def any_server(settings: Settings) -> Iterator[Serving]:
         if found is not None:
             yield found
             return
-        # None while another server is about to start or stop.
+        # This is None while another server is about to start or stop.
         waited_s = time.monotonic() - began
         server = _start_beside_others(settings, can_wait=waited_s < _CHANGE_S)
         if server is None and waited_s > _SAID_S and not has_said:
@@ -157,8 +156,10 @@ def any_server(settings: Settings) -> Iterator[Serving]:
 
 
 def _start_beside_others(settings: Settings, *, can_wait: bool) -> Server | None:
-    """Start a server on the next free port. Returns None after a pause if another one has the data directory
-    open. Exits if the server cannot start, or if another one has it open and there is no time left.
+    """Start a server on the next free port.
+
+    If another server has the data directory open, return None after a pause. Exits if the server cannot
+    start, or if another one has the directory open and ``can_wait`` is false.
     """
     from rayscope.server.runner import DataDirInUse, Server, StartError
 
@@ -179,8 +180,8 @@ def _start_beside_others(settings: Settings, *, can_wait: bool) -> Server | None
 def end_within(seconds: float) -> None:
     """Kill this process if it is still running after ``seconds``.
 
-    A thread may hang longer in storage, and Python waits for its threads. No acknowledged data is lost: it is
-    in the spool, as after any kill.
+    A thread may hang in storage for longer, and Python waits for its threads. No acknowledged data is lost:
+    it is in the spool, as after any kill.
     """
 
     def end() -> None:
@@ -193,7 +194,10 @@ def end_within(seconds: float) -> None:
 
 
 def problem_of(api: Api) -> str | None:
-    """Why the server cannot record everything, with the remedy; None if it can. Raises RayscopeError."""
+    """Return why the server cannot record everything, with the remedy, or None if it can.
+
+    Raises RayscopeError.
+    """
     health = api.health()
     if health.get("status") == "ok":
         return None
@@ -202,7 +206,7 @@ def problem_of(api: Api) -> str | None:
 
 
 def warn_of_problem(api: Api) -> None:
-    """Warn immediately if the server cannot record, for example because the disk is full."""
+    """Print a warning right away if the server cannot record, for example because the disk is full."""
     with contextlib.suppress(RayscopeError):
         if problem := problem_of(api):
             warn(f"nothing is being recorded: {problem}")
@@ -216,14 +220,14 @@ def serve_until_stopped(message: str) -> None:
 
 
 def wait_for_stop(stopped: threading.Event) -> None:
-    """Wait in the main thread, which has to wake up regularly to handle signals."""
+    """Wait in the main thread, waking up now and then so that Python can handle signals."""
     while not stopped.wait(3600):
         pass
 
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set during the block instead of ending the process."""
+    """Provide an event. During the block, Ctrl-C and SIGTERM set it instead of ending the process."""
     stopped = threading.Event()
     before = {
         number: signal.signal(number, lambda *_: stopped.set()) for number in (signal.SIGINT, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""``rayscope sessions`` and ``open``: list and edit recorded sessions, and open them in a browser."""
+"""``rayscope sessions`` and ``open``: list and edit recorded sessions, and open one in a browser."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def delete(
 
 
 def _find(client: Client, session: str) -> SessionItem:
-    """The session with a name, or a prefix of it."""
+    """Return the session that has this name, or whose ID begins with it."""
     return next(iter(client.sessions(name=session)))
 
 

@@ -1,4 +1,4 @@
-"""``rayscope start``: `ray start` with recording switched on."""
+"""``rayscope start``: runs `ray start` with recording enabled."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ from rayscope.ray.versions import version_note
 
 _DEFAULT_PORT = "6379"
 _SECRETS = ("RAYSCOPE_TOKEN", "RAYSCOPE_OPERATOR")
-#: How often to look for the new head node, and for how long after `ray start` has returned, in seconds.
+#: Interval at which to look for the new head node, in seconds.
 _LOOK_S = 1.0
+#: How long to look for the new head node after `ray start` has returned, in seconds.
 _GRACE_S = 15.0
 
 
@@ -79,7 +80,7 @@ def start(
             not no_profile, not no_fast_lane, not no_trace, not no_serve_events, not no_train_state
         ),
     )
-    # Every job inherits the environment of its node, so secrets are removed.
+    # Remove secrets, because all jobs inherit the environment of their node.
     own = {name: value for name, value in os.environ.items() if name not in _SECRETS}
     command = _ray_start()
     if note := version_note(ray_version(command)):
@@ -108,15 +109,16 @@ def start(
 
 
 def _ray_start() -> list[str]:
-    """The command `ray start`: the one on PATH, whose Ray the user expects, otherwise that of our own
-    environment.
+    """Return the command `ray start`.
+
+    It is the one on PATH, because users expect that version of Ray, or else that of our own environment.
     """
     ray = shutil.which("ray")
     return [ray, "start"] if ray else [sys.executable, "-m", "ray.scripts.scripts", "start"]
 
 
 def option(args: Sequence[str], name: str) -> str | None:
-    """The value of ``--name value`` or ``--name=value`` in ``args``, None if it is missing."""
+    """Return the value of ``--name value`` or ``--name=value`` in ``args``, or None if it is missing."""
     for position, argument in enumerate(args):
         if argument == name and position + 1 < len(args):
             return args[position + 1]
@@ -132,7 +134,7 @@ def _addresses() -> dict[str, str]:
 
 
 def _is_local(address: str) -> bool:
-    """Whether ``address`` belongs to this machine."""
+    """Return whether ``address`` belongs to this machine."""
     import socket
 
     import psutil
@@ -148,7 +150,7 @@ def _is_local(address: str) -> bool:
 
 
 def _asks_for_token(address: str) -> bool:
-    """Whether the GCS at ``address`` requires Ray's token."""
+    """Return whether the GCS at ``address`` requires Ray's token."""
     from rayscope.ray.gcs.client import GcsClient, GcsError
 
     try:
@@ -160,7 +162,7 @@ def _asks_for_token(address: str) -> bool:
 
 
 def _introduce(api: Api, port: str, known: set[str], ended: threading.Event) -> None:
-    """Register the new head node with the server, which then also reads from its GCS."""
+    """Register the new head node with the server, which then also reads from the node's GCS."""
     problem = ""
     looks_left = int(_GRACE_S / _LOOK_S)
     while looks_left > 0:

@@ -1,4 +1,4 @@
-"""The summary of a session at the end of a run, as tables."""
+"""The summary of a session that is printed at the end of a run."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 _SLOWEST = 10
 _FINDINGS = 3
-#: Number of listed groups of failures.
+#: Number of groups of failures to list.
 FAILURES = 5
 _ON_PATH = 4
 _MESSAGE_CHARS = 160
 
 
 def session_name(row: Mapping[str, Any]) -> str:
-    """The display name of a session of ``GET /api/v1/sessions``."""
+    """Return the display name of a session, which is an item of ``GET /api/v1/sessions``."""
     return str(row.get("name") or ("no job yet" if row.get("state") == "live" else "no job"))
 
 
 def session_title(row: Mapping[str, Any]) -> str:
-    """A session's name, start, duration and host."""
+    """Return a session's name, start, duration, and host."""
     took = duration(row["last_ns"] - row["first_ns"])
     return " · ".join(filter(None, (session_name(row), clock(row["first_ns"]), took, row.get("host"))))
 
 
 def session_url(url: str, session: str, view: str = "overview") -> str:
-    """The URL of a session in the UI."""
+    """Return the URL of a session in the UI."""
     return f"{url.rstrip('/')}/s/{session}/{view}"
 
 
@@ -52,11 +52,12 @@ def show(
     insights: InsightsAnswer | None = None,
     crashes: CrashesAnswer | None = None,
 ) -> None:
-    """Print ``summary`` (of ``GET /api/v1/summary``), ``path`` (of ``GET /api/v1/flow/critical-path``),
-    ``insights`` (of ``GET /api/v1/insights``) and ``crashes`` (of ``GET /api/v1/crashes``).
+    """Print a summary of a session.
 
-    Its ``failures`` are those of ``GET /api/v1/failures``. Optional fields are ``never_placed``, the demand
-    that stayed infeasible to the end, and ``title``, the session's display name.
+    ``summary`` is the response of ``GET /api/v1/summary``, with the field ``failures`` from ``GET
+    /api/v1/failures`` added. It may also have ``never_placed``, the demand that stayed infeasible to the end,
+    and ``title``, the session's display name. ``path`` is from ``GET /api/v1/flow/critical-path``,
+    ``insights`` from ``GET /api/v1/insights``, and ``crashes`` from ``GET /api/v1/crashes``.
     """
     parts: list[Any] = [_states(summary)]
     if insights and insights["verdict"]:
@@ -103,7 +104,7 @@ def _states(summary: Mapping[str, Any]) -> Text:
 
 
 def _path(path: Mapping[str, Any]) -> Text:
-    """The critical path by phase and function."""
+    """Return the critical path by phase and function, as one line."""
     line = Text("Critical path", style="bold")
     line.append(f" {duration(path['duration_ns'])}{' so far' if path['so_far'] else ''}: ", style="not bold")
     parts = []
@@ -120,7 +121,7 @@ def _table(title: str, style: str) -> Table:
 
 
 def _findings(findings: list[FindingItem]) -> Table:
-    """The largest findings."""
+    """Return the largest findings."""
     table = _table("What to change first", "bold")
     for name in ("finding", "where"):
         table.add_column(name, overflow="fold")
@@ -175,7 +176,7 @@ def _failures(failures: Mapping[str, Any]) -> Table:
 
 
 def _outcome(group: Mapping[str, Any]) -> tuple[str, str]:
-    """The outcome of the tasks of a group of failures, and its colour."""
+    """Return the outcome of a group of failures, in color."""
     if group["outcome"] == "recovered":
         return "recovered by retry", "dim"
     if group["outcome"] == "retrying":

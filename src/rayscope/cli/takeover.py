@@ -1,4 +1,4 @@
-"""A `rayscope run` that uses another command's server, and takes over when that server ends."""
+"""Lets a `rayscope run` that uses another command's server take over when that server ends."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 #: Interval at which the other server is checked, in seconds.
 _PERIOD_S = 0.25
-#: How long to wait for a server of the data directory when this run needs one, in seconds.
+#: How long to wait for the data directory to have a server again when this run needs one, in seconds.
 _RETURN_S = 120.0
 
 
 class Takeover:
-    """Checks the server every :data:`_PERIOD_S` in a thread; use as a context manager.
+    """Checks the server every :data:`_PERIOD_S` in a thread. Use it as a context manager.
 
-    Ray's agents keep the address with which they were started, so the new server listens on the same one. The
-    lock of the data directory decides which of several runs starts it. A server of `rayscope serve` is never
-    replaced, since its operator may be about to restart it.
+    Ray's agents keep the address with which they were started, so the new server listens on the same address.
+    If there are several runs, the lock of the data directory decides which of them starts the server. A
+    server of `rayscope serve` is never replaced, since its operator may be about to restart it.
     """
 
     def __init__(self, settings: Settings, serving: Serving) -> None:
@@ -45,11 +45,11 @@ class Takeover:
 
     @property
     def has_server(self) -> bool:
-        """Whether this run now serves the data directory."""
+        """Whether this run has become the server of the data directory."""
         return self._server is not None
 
     def environ(self) -> dict[str, str]:
-        """Environment variables that make a driver wait for the next server."""
+        """Return environment variables that make a driver wait for the next server."""
         if self._known is None or not self._known.inheritable:
             return {}
         return {RUN_PID: str(os.getpid())}
@@ -116,7 +116,10 @@ class Takeover:
 
 
 def _is_open(folder: Path) -> bool:
-    """Whether a server has ``folder`` open. A killed one keeps its process id until its parent reaps it."""
+    """Return whether a server has ``folder`` open.
+
+    Checking its process ID is not enough, because a killed server keeps that until its parent reaps it.
+    """
     try:
         with (folder / "lock").open() as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""The target of `rayscope run`: a script, a module or a command."""
+"""What `rayscope run` runs: a script, a module, or a command."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ class TargetError(RayscopeError):
 
 
 def command_for(args: Sequence[str]) -> list[str]:
-    """The command line for ``args``.
+    """Return the command line for ``args``.
 
-    ``-m module ...`` and Python files run with our own interpreter. Anything else is a command on PATH (or
-    next to our interpreter, where `ray` is if the environment is not activated), or a path to one.
+    ``-m module ...`` and Python files run with our own interpreter. Anything else is a path to a command or
+    the name of one. It is on PATH or, like `ray` in an environment that is not activated, next to our
+    interpreter.
     """
     if args and args[0] == "--":
         args = args[1:]
@@ -56,7 +57,7 @@ def command_for(args: Sequence[str]) -> list[str]:
 
 
 def unused_environment(command: Sequence[str]) -> str | None:
-    """The active virtual environment, if ``command`` runs with our own Python instead of the one there."""
+    """Return the active virtual environment if ``command`` runs with our own Python instead of that one's."""
     active = os.environ.get("VIRTUAL_ENV")
     if not active and os.environ.get("CONDA_DEFAULT_ENV") != "base":
         active = os.environ.get("CONDA_PREFIX")
@@ -66,11 +67,11 @@ def unused_environment(command: Sequence[str]) -> str | None:
 
 
 def can_import_hook(command: Sequence[str]) -> bool:
-    """Whether the Python that runs ``command`` can import our driver hook.
+    """Return whether the Python that runs ``command`` can import our driver hook.
 
-    Our own can. Any other interpreter is tested; for a command that is not Python (a shell script, make),
-    those on PATH are tested. ``ray.init()`` fails on a hook that cannot be imported, so the answer is no when
-    in doubt.
+    Our own Python can. Any other interpreter is tested. For a command that is not Python (a shell script,
+    make), the interpreters on PATH are tested. ``ray.init()`` fails if it cannot import a hook, so the answer
+    is no when in doubt.
     """
     interpreter = _interpreter(Path(command[0]))
     if interpreter is not None:
@@ -84,7 +85,7 @@ def can_import_hook(command: Sequence[str]) -> bool:
 
 
 def ray_version(command: Sequence[str]) -> str | None:
-    """The version of Ray in the Python that runs ``command``; None if that is our own or unknown."""
+    """Return the version of Ray in the Python that runs ``command``. None if that is our own or unknown."""
     interpreter = _interpreter(Path(command[0]))
     if interpreter is None or _same(interpreter, Path(sys.executable)):
         return None
@@ -93,7 +94,7 @@ def ray_version(command: Sequence[str]) -> str | None:
 
 
 def _interpreter(path: Path) -> Path | None:
-    """The Python that runs ``path``: itself, or the one in its first line. None if it is not Python."""
+    """Return the Python that runs ``path``: ``path`` itself or the one in its first line, or None."""
     if path.name.startswith("python"):
         return path
     try:
@@ -110,7 +111,10 @@ def _interpreter(path: Path) -> Path | None:
 
 
 def _same(first: Path, second: Path) -> bool:
-    """Whether two interpreters belong to the same environment, i.e. are links in the same folder."""
+    """Return whether two interpreters belong to the same environment.
+
+    They do if they are links in the same folder to the same file.
+    """
     return first.parent.resolve() == second.parent.resolve() and first.resolve() == second.resolve()
 
 
@@ -120,7 +124,7 @@ def _imports(python: str) -> bool:
 
 
 def _ask(python: str, code: str) -> subprocess.CompletedProcess[str] | None:
-    """Run ``code`` in another Python; None if that fails to start."""
+    """Run ``code`` in another Python. Returns None if that fails."""
     try:
         return subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.SubprocessError):

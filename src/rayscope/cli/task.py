@@ -19,9 +19,9 @@ from rayscope.units import duration, size
 if TYPE_CHECKING:
     from rayscope.client.types import AttemptDetail, EdgeItem, SchedulingItem, TaskDetail
 
-#: States before a worker has the attempt.
+#: States in which no worker has received the attempt yet.
 _UNSCHEDULED = ("PENDING_ARGS_AVAIL", "PENDING_NODE_ASSIGNMENT")
-#: Number of callers, children and objects that are named.
+#: Number of callers, children, and objects to show.
 _NAMED = 5
 
 

@@ -20,8 +20,9 @@ from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.top_view import SORTS, Look, picture
 from rayscope.client import Client, RayscopeError
 
-#: Number of nodes and jobs that are requested, which is more than fits on a screen.
+#: Number of nodes to request, which is more than fits on a screen.
 _NODES = 100
+#: Number of jobs to request, which is more than fits on a screen.
 _JOBS = 50
 
 
@@ -50,7 +51,7 @@ def top(
 
 
 def take_look(client: Client, sort: str) -> Look:
-    """Query the current state of the client's session (by default, the newest). Raises RayscopeError."""
+    """Return the current state of the client's session (by default, the newest). Raises RayscopeError."""
     sessions = client.sessions(limit=1 if client.session is None else None)
     about = next((one for one in sessions if client.session in (None, one["session"])), None)
     if about is None:
@@ -96,7 +97,7 @@ def _live(client: Client, look: Look, sort: str, interval_s: float) -> None:
 
 @contextlib.contextmanager
 def _keyboard() -> Iterator[bool]:
-    """Read single keys without echo during the block. Yields whether there is a keyboard."""
+    """Read single keys without echo during the block. Yields whether stdin is a terminal."""
     if not sys.stdin.isatty():
         yield False
         return
@@ -112,7 +113,7 @@ def _keyboard() -> Iterator[bool]:
 
 
 def _key(timeout_s: float, *, keyboard: bool) -> str | None:
-    """The key pressed within a time; None without one."""
+    """Return the key that is pressed within ``timeout_s``, or None if there is none."""
     if not keyboard:
         time.sleep(timeout_s)
         return None

@@ -21,7 +21,7 @@ from rayscope.units import duration
 if TYPE_CHECKING:
     from rayscope.client.types import AlertInfo, FunctionItem, Job, Node, SessionItem
 
-#: Sort orders of nodes: title -> field of the list of nodes.
+#: Orders in which nodes can be sorted: title -> sort parameter for the list of nodes.
 SORTS = {
     "cpu": "-cpu_percent",
     "memory": "-mem_percent",
@@ -35,17 +35,17 @@ _ACTIVE = ("RUNNING", "PENDING")
 _MAX_ALERTS = 3
 _MAX_JOBS = 4
 _MAX_FUNCTIONS = 5
-#: Terminal width below which shares are shown without bars, characters.
+#: Below this terminal width, in characters, percentages are shown without bars.
 _NO_BARS = 72
-#: Utilization from which a bar is yellow, percent.
+#: At or above this utilization, in %, a bar is yellow.
 _FROM_YELLOW = 70
-#: Utilization from which a bar is red, percent.
+#: At or above this utilization, in %, a bar is red.
 _FROM_RED = 90
 
 
 @dataclass(frozen=True)
 class Look:
-    """The server's answers at ``time_ns``. ``problem``: why there are no newer ones."""
+    """The server's responses at ``time_ns``. ``problem``: why there are no newer ones."""
 
     session: SessionItem
     time_ns: int
@@ -55,16 +55,16 @@ class Look:
     jobs_total: int = 0
     functions: Sequence[FunctionItem] = ()
     alerts: Sequence[AlertInfo] = field(default=())
-    #: Number of datasets, applications, or runs by library and state.
+    #: Number of datasets, applications, or runs, by library and by state.
     libraries: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     problem: str = ""
 
 
 def picture(look: Look, sort: str, width: int, height: int, *, keys: bool = True) -> Group:
-    """The complete screen of at most ``height`` lines; ``keys``: with a line that lists the keys."""
+    """Return the complete screen of at most ``height`` lines. ``keys``: one of the lines lists the keys."""
     firing = [alert for alert in look.alerts if alert["state"] == "firing"]
     jobs = sorted(look.jobs, key=lambda job: job["state"] not in _ACTIVE)
-    # Fixed lines: two at the top, three titles with column names, the keys. The rest is shared.
+    # Fixed lines: two at the top, three titles with column names, and the keys. Lists share the other lines.
     left = height - 8 - keys - bool(look.libraries)
     few_alerts = min(len(firing), _MAX_ALERTS, max(1, left // 5))
     left -= few_alerts
@@ -119,7 +119,7 @@ def _states(look: Look, firing: int) -> Text:
 
 
 def _libraries(libraries: Mapping[str, Mapping[str, int]]) -> Text:
-    """The activity of Ray's libraries in one line: ``Data: 1 running, 2 finished``."""
+    """Return the activity of Ray's libraries in one line: ``Data: 1 running, 2 finished``."""
     line = Text(overflow="ellipsis", no_wrap=True)
     for name, states in libraries.items():
         summary = ", ".join(f"{count:,} {state.lower().replace('_', ' ')}" for state, count in states.items())
@@ -144,7 +144,7 @@ def _title(name: str, how: str, few: int, total: int) -> Text:
 
 
 def bar(percent: float | None, width: int) -> Text:
-    """A share as a bar with its number; ``-`` if unknown."""
+    """Return a percentage as a bar followed by its number, or ``-`` if it is unknown."""
     if percent is None or not math.isfinite(percent):
         return Text("-".rjust(width + 5), style="dim")
     percent = max(0.0, percent)
@@ -157,8 +157,9 @@ def bar(percent: float | None, width: int) -> Text:
 
 
 def _grid(*columns: tuple[str, bool, bool]) -> Table:
-    """A table without borders. Per column: its title, whether it takes the remaining width, whether it is
-    right-aligned.
+    """Return a table without borders.
+
+    Each column has a title, whether it takes the remaining width, and whether it is aligned to the right.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", expand=True)
     for title, takes, right in columns:
@@ -200,7 +201,7 @@ def _jobs(jobs: Sequence[Job]) -> Table:
         total = sum(tasks.values())
         failed = tasks.get("FAILED", 0)
         ended = tasks.get("FINISHED", 0) + failed + tasks.get(CUT_OFF, 0)
-        # A job may submit more tasks, so the final number is unknown.
+        # A job may submit more tasks, so the final number is not known.
         done = Text(f"{ended:,} of {total:,}" if total else "-", style="default" if total else "dim")
         failed = failed_of(failed, job)
         if failed:

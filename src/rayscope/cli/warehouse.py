@@ -64,7 +64,7 @@ _SERVERS = (
 
 @app.command("init")
 def init(cluster: Cluster = None, warehouse: WarehouseUrl = None) -> None:
-    """Make the tables of a warehouse, or migrate those of an older Rayscope. It may be repeated."""
+    """Create the tables of a warehouse, or migrate those of an older Rayscope. It may be repeated."""
     from rayscope.warehouse import migrate
 
     with open_warehouse(warehouse, create=True, cluster=cluster) as opened:
@@ -88,8 +88,8 @@ def load(
 ) -> None:
     """Load sessions of the data directory, which is only read, into the warehouse.
 
-    It may be repeated, and run on several machines at once: duplicates are merged. A live session is
-    loaded as far as it is on record, and loaded again by the next load.
+    It may be repeated, and run on several machines at once: duplicates are merged. A live session is loaded
+    as far as it has been recorded, and loaded again by the next load.
     """
     from rayscope.storage.catalog import Catalog
     from rayscope.warehouse import migrate
@@ -117,7 +117,8 @@ def load(
                     continue
                 made = load_session(opened, publisher, catalog.path(name), about, again=again)
             except StoreError as error:
-                # A damaged record affects one session; a full or unreachable warehouse affects all.
+                # A damaged record affects only its session. A full or unreachable warehouse affects all
+                # sessions.
                 if error.code not in ("not_found", "corrupt", "newer", "older", "unusable"):
                     raise
                 warn(f"{title}: not loaded. {error}")
@@ -134,7 +135,7 @@ def load(
 
 @app.command("list")
 def list_(warehouse: WarehouseUrl = None, form: Form = Format.table, wide: Wide = False) -> None:
-    """List the sessions of the warehouse, the newest first."""
+    """List the sessions of the warehouse, newest first."""
     from rayscope.warehouse import migrate
 
     with open_warehouse(warehouse) as opened:
@@ -150,7 +151,7 @@ def list_(warehouse: WarehouseUrl = None, form: Form = Format.table, wide: Wide 
 
 @app.command("servers")
 def servers(warehouse: WarehouseUrl = None, form: Form = Format.table, wide: Wide = False) -> None:
-    """List the servers that share the warehouse, those that have run longest first."""
+    """List the servers that share the warehouse, those that have been running longest first."""
     from rayscope.warehouse import migrate
     from rayscope.warehouse.servers import read_members
 
@@ -174,9 +175,9 @@ def servers(warehouse: WarehouseUrl = None, form: Form = Format.table, wide: Wid
 
 @app.command("ddl")
 def ddl(cluster: Cluster = None) -> None:
-    """Print the statements that make a warehouse, to review them or to run them with other tools.
+    """Print the statements that create a warehouse, to review them or to run them with other tools.
 
-    RAYSCOPE_WAREHOUSE_MAX_AGE_DAYS decides on the rule that deletes old sessions.
+    RAYSCOPE_WAREHOUSE_MAX_AGE_DAYS determines the rule that deletes old sessions.
     """
     from rayscope.warehouse import migrate
 
@@ -185,7 +186,7 @@ def ddl(cluster: Cluster = None) -> None:
 
 
 def _oldest_ns() -> int:
-    """When the oldest session kept by the warehouse began. Older ones would be deleted immediately."""
+    """Return the earliest start time of a session to load. Older ones would be deleted immediately."""
     days = settings_from().warehouse_max_age_days
     return 0 if days is None else time.time_ns() - days * 86400 * 10**9
 

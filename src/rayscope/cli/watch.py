@@ -1,4 +1,4 @@
-"""Finds the sessions of a running program, and attaches to clusters started without recording."""
+"""Finds the sessions of a running program, and attaches to clusters that were started without recording."""
 
 from __future__ import annotations
 
@@ -12,22 +12,26 @@ from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import say, warn
 from rayscope.periodic import PeriodicTask
 
-#: Polling interval, in seconds.
+#: Interval at which Watch polls, in seconds.
 PERIOD_S = 2.0
-#: How long a session of the program may send nothing before it is treated as unrecorded, in seconds.
+#: If a session of the program sends nothing for this long, in seconds, it is treated as unrecorded.
 SILENT_TIMEOUT_S = 3.0
 
-#: How long the cluster of an ended program may take to shut down, in seconds.
+#: How long to wait for the cluster of an ended program to shut down, in seconds.
 _GOING_S = 3.0
 
-#: Returns GCS addresses by session.
+#: Returns the GCS address of each session.
 FindClusters = Callable[[], dict[str, str]]
-#: A GCS address and a time (ms) -> pids of the drivers that are alive or started after that time.
+#: Takes a GCS address and a time (ms). Returns the process IDs of drivers that are alive or started after
+#: that.
 FindDrivers = Callable[[str, int], set[int]]
 
 
 def clusters_in_reach() -> dict[str, str]:
-    """Session -> GCS address on this machine, plus the cluster in RAY_ADDRESS (under its address)."""
+    """Return the GCS address of each session on this machine.
+
+    The cluster in RAY_ADDRESS is included, with its address in place of the session.
+    """
     from rayscope.ray.address import AddressError, resolve
     from rayscope.ray.discovery import local_gcs_addresses
 
@@ -44,7 +48,10 @@ def clusters_in_reach() -> dict[str, str]:
 
 
 def drivers_of(address: str, since_ms: int) -> set[int]:
-    """The pids of a cluster's drivers that are alive or started since ``since_ms``; empty if unknown."""
+    """Return the process IDs of a cluster's drivers that are alive or started at ``since_ms`` or later.
+
+    The result is empty if the GCS cannot be reached.
+    """
     from rayscope.ray.auth import ray_token
     from rayscope.ray.gcs.client import GcsClient, GcsError
 
@@ -58,9 +65,9 @@ def drivers_of(address: str, since_ms: int) -> set[int]:
 
 
 class Watch:
-    """Polls every :data:`PERIOD_S` in a thread; use as a context manager.
+    """Polls every :data:`PERIOD_S` in a thread. Use it as a context manager.
 
-    ``announce`` is called once with each session of the program, as soon as the server knows the session.
+    ``announce`` is called once for each session of the program, as soon as the server knows the session.
     """
 
     def __init__(
@@ -81,15 +88,15 @@ class Watch:
         self._announced: set[str] = set()
         self._since_ms = int(time.time() * 1000)
         self._seen: dict[str, float] = {}
-        #: the program and all its known descendants
+        #: process IDs of the program and all its known descendants
         self.pids: set[int] = set()
         self._settled: set[str] = set()
         self._task = PeriodicTask("rayscope-watch", PERIOD_S, self._look_or_end)
-        #: session -> GCS address, of every cluster seen while the program ran
+        #: session -> GCS address, for every cluster seen while the program ran
         self.clusters: dict[str, str] = {}
         #: sessions to which we attached because they were started without recording
         self.attached: set[str] = set()
-        #: why a cluster that the program used could not be attached
+        #: reasons why clusters that the program used could not be attached
         self.refused: list[str] = []
 
     def __enter__(self) -> Watch:
@@ -102,13 +109,14 @@ class Watch:
     def _look_or_end(self) -> None:
         try:
             self.look_and_announce()
-        except Exception as error:  # the program continues without it
+        except Exception as error:  # the program continues without the watch
             self.refused.append(f"Looking for clusters failed: {error}")
             self._task.stop()
 
     def look(self, timeout_s: float = SILENT_TIMEOUT_S) -> None:
-        """Poll once; ``timeout_s`` 0 attaches immediately, because the program has ended and nothing more
-        will arrive.
+        """Poll once. Attaches to unrecorded clusters that have sent nothing for ``timeout_s``.
+
+        With 0, it attaches immediately, because the program has ended and nothing more will arrive.
         """
         self.pids |= self._family()
         self.clusters.update(self._find_clusters())
@@ -130,7 +138,7 @@ class Watch:
                 self._attach(session, address)
 
     def look_and_announce(self) -> None:
-        """Poll once, and announce the sessions that the server now knows."""
+        """Poll once, and announce the program's sessions that the server has come to know."""
         self.look()
         found = [s for s, a in self.clusters.items() if s not in self._announced and self._is_ours(s, a)]
         with contextlib.suppress(RayscopeError):
@@ -140,13 +148,16 @@ class Watch:
                 self._announce(session)
 
     def _is_ours(self, session: str, address: str) -> bool:
-        """Whether the program started the cluster or, if no session of it is known yet, is a driver there."""
+        """Return whether the cluster belongs to the program.
+
+        It does if the program started it or, as long as no session was announced, has a driver there.
+        """
         if _has_pid_of(session, self.pids):
             return True
         return not self._announced and bool(self._find_drivers(address, self._since_ms) & self.pids)
 
     def ended_with(self, pid: int, sessions: Iterable[str]) -> set[str]:
-        """The ``sessions`` whose clusters ran on this machine and ended with the program ``pid``."""
+        """Return which of ``sessions`` had clusters on this machine that ended with the program ``pid``."""
         ours = {
             session
             for session in sessions
@@ -154,7 +165,7 @@ class Watch:
         }
         deadline = time.monotonic() + _GOING_S
         while left := ours & set(self._find_clusters()):
-            # Clusters that the program did not shut down die a moment later.
+            # A cluster that the program did not shut down dies a moment later.
             if time.monotonic() > deadline or not any(name.endswith(f"_{pid}") for name in left):
                 break
             time.sleep(0.1)
@@ -173,19 +184,19 @@ class Watch:
 
 
 def _has_pid_of(session: str, pids: set[int]) -> bool:
-    """Whether one of the processes started a cluster: `ray.init()` names a session after its driver."""
+    """Return whether one of the processes started the cluster. `ray.init()` adds its PID to the session."""
     return session.rpartition("_")[2] in map(str, pids)
 
 
 def sends_events(about: Mapping[str, Any] | None) -> bool:
-    """Whether a session (an item of ``/api/v1/sessions``) was started with recording."""
+    """Return whether a session (an item of ``/api/v1/sessions``) was started with recording."""
     return about is not None and "events" in str(about.get("recording"))
 
 
 def has_grown(
     session: str, before: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
 ) -> bool:
-    """Whether ``session`` is new in ``now`` or has more data than in ``before``.
+    """Return whether ``session`` is new in ``now``, or has more data there than in ``before``.
 
     A recent sign of life is not enough, since a server polls every cluster that it knows.
     """

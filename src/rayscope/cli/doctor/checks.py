@@ -1,4 +1,4 @@
-"""Evaluates the facts of ``rayscope doctor``: one or more findings per part of the recording. No I/O."""
+"""Evaluates the facts of ``rayscope doctor``: one or more findings for each part of the recording. No I/O."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ TASK_EVENTS = "task events"
 SPANS = "profile spans"
 SNAPSHOT = "snapshot fallback"
 
-#: Minimum number of tasks for a CPU cost per task. With fewer, the processes' idle work would dominate.
+#: Minimum number of tasks for computing CPU cost per task. With fewer, the processes' idle work would
+#: dominate.
 _ENOUGH = 100
 _NAMED = 3
 _AGAIN = "Stop the node, then start it with your other options:"
@@ -33,8 +34,9 @@ _BEHIND_S = 5
 
 @dataclass(frozen=True)
 class Finding:
-    """The state of one part of the recording. ``remedy`` is an instruction, ``command`` the exact command
-    line.
+    """The state of one part of the recording.
+
+    ``remedy`` says what to do, and ``command`` is the exact command line for it.
     """
 
     part: str
@@ -46,7 +48,7 @@ class Finding:
 
 
 def judge(facts: Facts) -> list[Finding]:
-    """All findings, in the order in which they are printed."""
+    """Return all findings, in the order in which they are printed."""
     return [
         _server(facts),
         _export(facts),
@@ -59,14 +61,14 @@ def judge(facts: Facts) -> list[Finding]:
 
 
 def notes(facts: Facts) -> list[str]:
-    """Sentences about mismatched versions in the cluster, which do not make the recording incomplete."""
+    """Return notes about mismatched versions in the cluster, which do not make the recording incomplete."""
     versions = (facts.server.recording.get("lanes") or {}).get("versions") or ()
     agents = [f"{note['message']} {note['remedy']}" for note in versions if note["code"] == "other_agent"]
     return [note for note in (version_note(facts.ray_version), *agents) if note]
 
 
 def is_whole(findings: Iterable[Finding]) -> bool:
-    """Whether the recording is complete."""
+    """Return whether the recording is complete."""
     return all(finding.state == ON for finding in findings)
 
 
@@ -131,7 +133,7 @@ def _export(facts: Facts) -> Finding:
 
 
 def _no_events(facts: Facts, cost: str) -> Finding:
-    """The finding that no node sends events, as far as the server knows."""
+    """Return the finding that no node sends events, as far as the server knows."""
     targets = _targets(facts)
     if not targets and any(node.env for node in facts.nodes):
         says = "The cluster was started without recording: its nodes send no events."
@@ -160,7 +162,7 @@ def _no_events(facts: Facts, cost: str) -> Finding:
 
 
 def _misses(facts: Facts) -> tuple[str, str, str] | None:
-    """The gap in the record of a cluster that sends events, as (problem, remedy, command)."""
+    """Return what the record of a cluster that sends events lacks, as (problem, remedy, command)."""
     envs = [node.env for node in facts.nodes if node.env]
     off = {
         f"tasks: {recording.WORKER_EVENTS}": not _configured(facts, recording.WORKER_EVENTS)
@@ -190,7 +192,7 @@ def _misses(facts: Facts) -> tuple[str, str, str] | None:
 
 
 def _lanes(facts: Facts) -> Iterator[Finding]:
-    """A finding for each lane and reason, with the nodes that share it."""
+    """Yield a finding for each lane and reason, with the nodes that have them in common."""
     groups: dict[tuple[str, ...], list[Node]] = {}
     for node in facts.nodes:
         lane = node.lane or ("none" if node.env and not node.env.ours else UNKNOWN)
@@ -209,13 +211,13 @@ def _lanes(facts: Facts) -> Iterator[Finding]:
 
 
 def _later(node: Node) -> tuple[str, str, str]:
-    """The same as :func:`_why`, for a node whose lane is unknown to the server."""
+    """Return (reason, remedy, command) like :func:`_why`, for a node whose lane the server does not know."""
     says = "set to use the fast lane, but only " if node.env and node.env.fast_lane else ""
     return f"{says}a server that receives the events can confirm it.", "See the server above.", ""
 
 
 def _why(facts: Facts, node: Node) -> tuple[str, str, str]:
-    """Why a node is not on the fast lane, as (reason, remedy, command)."""
+    """Return why a node is not on the fast lane, as (reason, remedy, command)."""
     env, start = node.env, _start_line(facts, node)
     python = node.python or "python"
     if node.lane == "json":
@@ -261,7 +263,7 @@ def _why(facts: Facts, node: Node) -> tuple[str, str, str]:
 
 
 def _start_of_head(facts: Facts) -> str:
-    """The command that restarts the head node, or the first node if there is no head; '' without nodes."""
+    """Return the command that restarts the head node, or else the first node. Without nodes, return ''."""
     head = next((one for one in facts.nodes if one.head), None) or (facts.nodes[0] if facts.nodes else None)
     return _start_line(facts, head) if head else ""
 
@@ -305,7 +307,7 @@ def _tracer(facts: Facts) -> Finding:
 
 
 def _without_events(facts: Facts) -> list[Finding]:
-    """Tasks whose events are switched off in the code; empty if there are none."""
+    """Return a finding about tasks whose events are disabled in the code, if there are any."""
     tracing = facts.server.recording.get("tracing") or {}
     count = tracing.get("tasks_without_events") or 0
     if not count:
@@ -373,11 +375,11 @@ def _snapshot(facts: Facts) -> Finding:
     return Finding(SNAPSHOT, ON, says, f"{cost}.")
 
 
-# Costs and texts.
+# Costs and parts of sentences.
 
 
 def _cpu_cost(facts: Facts, kind: str) -> str:
-    """CPU cost of one kind of process: per task, or as a share of a CPU if too few tasks ended."""
+    """Return the CPU cost of one kind of process: per task, or as % of a CPU if too few tasks ended."""
     measured = facts.measured
     used = measured.cpu.get(kind)
     ended = measured.ended_here if kind in ("agent", "raylet") else measured.ended
@@ -410,7 +412,7 @@ def _lane_cost(lane: str, nodes: list[Node]) -> str:
 
 
 def _targets(facts: Facts) -> list[str]:
-    """The Rayscope servers to which nodes are configured to send their events."""
+    """Return the Rayscope servers to which nodes are configured to send their events."""
     return sorted({node.env.export_to for node in facts.nodes if node.env and node.env.ours})
 
 
@@ -419,7 +421,7 @@ def _configured(facts: Facts, name: str) -> bool:
 
 
 def _start_line(facts: Facts, node: Node) -> str:
-    """The command that starts a node like this one with recording."""
+    """Return the command that starts a node like this one with recording."""
     ray = f"--head --port={facts.address.rpartition(':')[2]}" if node.head else f"--address={facts.address}"
     return f"{_with_data_dir('rayscope start', facts)} -- {ray}"
 

@@ -1,6 +1,6 @@
-"""Gathers facts for ``rayscope doctor`` from the GCS, the server, and this machine. Changes nothing.
+"""Gathers the facts for ``rayscope doctor`` from the GCS, the server, and this machine. Changes nothing.
 
-Every wait is bounded. Facts that cannot be determined stay None, or ``error`` contains the reason.
+Every wait has a time limit. A fact that cannot be determined stays None, or ``error`` has the reason.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ from rayscope.settings import Settings
 
 _GCS_S = 5.0
 _API_S = 5.0
-#: Matches no node, since keys have at least 16 characters.
+#: A key that no node has, since keys have at least 16 characters.
 _NO_KEY = "-"
-#: How long to wait for an agent's report that includes the probe, s. Agents report every 5 s.
+#: How long to wait for an agent's report that includes the probe, in seconds. Agents report every 5 s.
 _REPORT_S = 6.0
 
 
 def collect(
     address: str, settings: Settings, server: str | None, data_dir: Path | None, seconds: float, probe: bool
 ) -> Facts:
-    """Gather all facts. Raises GcsError if the cluster is unreachable; all other errors are recorded as
-    facts.
+    """Gather all facts. Raises GcsError if the cluster cannot be reached.
+
+    All other errors are part of the facts.
     """
     with contextlib.closing(GcsClient(address, ray_token(), timeout_s=_GCS_S)) as client:
         info = client.cluster_info()
@@ -63,7 +64,7 @@ def collect(
                 now = _await_reports(api, info.session, now, ended_ns)
         reading, ended = _read(client, info.session, began_ns, ended_ns)
         deadline = time.monotonic() + _REPORT_S
-        # On a busy machine, the end of the probe's tasks is reported late.
+        # On a busy machine, the ends of the probe's tasks are reported late.
         while probed and ended is not None and len(ended) < PROBE_TASKS and time.monotonic() < deadline:
             time.sleep(0.5)
             reading, ended = _read(client, info.session, began_ns, ended_ns)
@@ -108,7 +109,7 @@ def collect(
 
 
 def sessions_of(settings: Settings, named: str | None) -> list[str]:
-    """The sessions on record at the given server, or at that of the data directory."""
+    """Return the sessions on record at the given server, or at the server of the data directory."""
     url = place(named) if named else getattr(running_server(settings.folder), "url", None)
     if url is None:
         return []
@@ -120,7 +121,7 @@ def sessions_of(settings: Settings, named: str | None) -> list[str]:
 
 
 def _find_server(settings: Settings, named: str | None, here: Here) -> tuple[str | None, str | None, str]:
-    """(URL, our token, ingest key) of the given server, otherwise ours, otherwise the one nodes send to."""
+    """Return (URL, our token, ingest key) of the given server, or ours, or the one nodes send events to."""
     if named:
         url, _, path = named.partition("/api/ingest/")
         key = path.partition("/")[0] or _key(settings.folder, url)
@@ -135,20 +136,21 @@ def _find_server(settings: Settings, named: str | None, here: Here) -> tuple[str
                 api.health()
         except RayscopeError:
             continue
-        return url, None, ""  # the nodes' own setting: never send our token there
+        return url, None, ""  # this URL comes from the nodes' settings: never send our token there
     return None, None, ""
 
 
 def _key(folder: Path, url: str) -> str:
-    """The key of the server at ``url``, if it is the server of our data directory."""
+    """Return the key of the server at ``url``, if it is the server of our data directory."""
     ours = running_server(folder)
     return key_in(ours.ingest_url) if ours is not None and same_place(ours.url, url) else ""
 
 
 def _accepted_key(url: str, token: str | None, here: Here) -> str:
-    """The ingest key of the local nodes that the server at ``url`` accepts.
+    """Return the ingest key of a local node that the server at ``url`` accepts.
 
-    Empty if no node sends its events there, and a key that fits no node if the server accepts none of theirs.
+    The result is empty if no node sends its events there. If the server accepts none of the nodes' keys, it
+    is a key that no node has.
     """
     keys = {key_in(target) for target in here.exports() if same_place(target, url)}
     with Api(url, token, _API_S) as api:
@@ -182,7 +184,7 @@ def _ask(api: Api | None, session: str) -> ServerFacts:
 
 
 def _await_reports(api: Api | None, session: str, now: ServerFacts, since_ns: int) -> ServerFacts:
-    """Poll until an agent's report includes the probe."""
+    """Poll the server until the agents' reports include the probe. Returns the server's newest facts."""
     if api is None or now.error:
         return now
     deadline = time.monotonic() + _REPORT_S
@@ -197,11 +199,11 @@ def _await_reports(api: Api | None, session: str, now: ServerFacts, since_ns: in
 
 
 def _lane(now: Any, before: Any, server: ServerFacts) -> dict[str, Any]:
-    """The server's information about one node."""
+    """Return what the server knows about one node."""
     if not server.known:
         return {}
     if now is None and server.recording.get("nodes_total", 0) > len(server.recording.get("nodes", ())):
-        return {}  # the node is among those that were left out
+        return {}  # the node is among those that the response left out
     if now is None:
         return {"lane": "none", "lane_code": "no_events"}
     about = {key: now.get(key) for key in ("lane", "lane_code", "lane_reason", "agent")}
@@ -218,7 +220,7 @@ def _lane(now: Any, before: Any, server: ServerFacts) -> dict[str, Any]:
 
 
 def _read(client: GcsClient, session: str, began_ns: int, ended_ns: int) -> tuple[Reading, list[str] | None]:
-    """One complete reading of the GCS, and the nodes of the attempts that ended between the two times."""
+    """Read the whole GCS once. Also return the nodes of the attempts that ended between the two times."""
     began = time.monotonic()
     try:
         batch = snapshot.read(client, session)

@@ -1,4 +1,4 @@
-"""``rayscope doctor``: the active parts of a cluster's recording, their cost, and what is missing."""
+"""``rayscope doctor``: the active parts of a cluster's recording, what they cost, and what is missing."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def doctor(
 ) -> None:
     """Check what is recorded, its overhead, and how to enable the rest.
 
-    Changes nothing. Exit status 0: the recording is complete; 1: something is missing or worth fixing.
+    Changes nothing. The exit status is 0 if the recording is complete, and 1 if something is missing or worth
+    fixing.
     """
     from rayscope.cli.doctor.checks import is_whole, judge
     from rayscope.cli.doctor.collect import collect, sessions_of
@@ -77,7 +78,7 @@ def doctor(
 
 
 def as_json(facts: Facts, findings: list[Finding]) -> dict[str, Any]:
-    """The findings and the facts on which they are based."""
+    """Return the findings and the facts on which they are based."""
     from rayscope.cli.doctor.checks import is_whole, notes
 
     return {
@@ -89,7 +90,7 @@ def as_json(facts: Facts, findings: list[Finding]) -> dict[str, Any]:
 
 
 def show(console: Console, facts: Facts, findings: list[Finding]) -> None:
-    """Print the findings for people: a line for each part, with details below it."""
+    """Print the findings for people: one line for each part, and the details below it."""
     from rayscope.cli.doctor.checks import notes
 
     ray = f", Ray {facts.ray_version}" if facts.ray_version else ""
@@ -109,7 +110,7 @@ def show(console: Console, facts: Facts, findings: list[Finding]) -> None:
         if finding.remedy:
             _indented(console, Text(finding.remedy, style="yellow"))
         if finding.command:
-            # Not wrapped, so that it can be copied.
+            # not wrapped, so that it can be copied
             console.print(Text(f"    {finding.command}", style="bold"), soft_wrap=True)
     if facts.server.crashes and (text := crashes_text(facts.server.crashes, facts.server.url or "")):
         console.print(Text(f"\n{text}", style="yellow"))

@@ -1,4 +1,4 @@
-"""The facts of ``rayscope doctor`` as plain data, and the meaning of environment variables and URLs."""
+"""The facts of ``rayscope doctor`` as plain data, and helpers to interpret environment variables and URLs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NodeEnv:
 
     export_to: str = ""  # scheme://host:port
     ours: bool = False  # whether the export goes to a Rayscope server
-    key_fits: bool | None = None  # None: the key of the queried server is unknown here
+    key_fits: bool | None = None  # None if the key of the queried server is unknown here
     fast_lane: bool = False
     profiling: bool = False
     trace: bool = False
@@ -34,7 +34,7 @@ class NodeEnv:
 
 @dataclass(frozen=True)
 class Node:
-    """A living node. ``env``, ``agent_pid`` and ``python`` are known only for this machine's nodes."""
+    """A living node. ``env``, ``agent_pid``, and ``python`` are known only for the nodes on this machine."""
 
     node_id: str
     address: str = ""
@@ -43,7 +43,7 @@ class Node:
     env: NodeEnv | None = None
     agent_pid: int | None = None
     python: str = ""  # the Python that runs Ray's agent
-    lane: str | None = None  # as the server reports it; None: it does not know the session
+    lane: str | None = None  # as the server reports it, or None if it does not know the session
     lane_code: str | None = None
     lane_reason: str | None = None
     agent: Mapping[str, Any] | None = None  # the agent's own figures, as in GET /api/v1/recording
@@ -65,7 +65,7 @@ class Driver:
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """The queried server; ``url`` None: there is none. ``known``: it has the session on record."""
+    """The queried server. ``url`` is None if there is none. ``known``: it has the session on record."""
 
     url: str | None = None
     error: str = ""
@@ -80,7 +80,7 @@ class ServerFacts:
 
 @dataclass(frozen=True)
 class Reading:
-    """One complete reading of the GCS; ``seconds`` None: it failed with ``error``."""
+    """The result of reading the whole GCS once. If it failed, ``seconds`` is None and ``error`` says why."""
 
     seconds: float | None = None
     attempts: int = 0
@@ -92,7 +92,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Measured:
-    """Results of the measurement. ``cpu``: CPU seconds of this machine's processes, by kind."""
+    """Results of the measurement. ``cpu``: CPU seconds of processes on this machine, by kind of process."""
 
     seconds: float = 0.0
     ended: int | None = None  # attempts in the whole cluster
@@ -105,7 +105,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Facts:
-    """All facts. ``config``: the system configuration of the cluster, None if it is unknown."""
+    """All facts. ``config`` is the cluster's system configuration, or None if it is unknown."""
 
     address: str
     session: str
@@ -119,7 +119,7 @@ class Facts:
     data_dir: str = ""  # as given by the user
 
     def as_json(self) -> dict[str, Any]:
-        """The facts for ``--format json``, without the server's complete answers."""
+        """Return the facts for ``--format json``, without the server's complete responses."""
         fields = asdict(self)
         fields["server"].pop("recording")
         fields["server"].pop("ingest")
@@ -127,7 +127,7 @@ class Facts:
 
 
 def node_env(environ: Mapping[str, str], key: str = "") -> NodeEnv:
-    """The recording settings in ``environ``. ``key`` is that of the queried server, if it is known."""
+    """Return the recording settings in ``environ``. ``key`` is the queried server's ingest key, if known."""
     target = environ.get(EXPORT_ADDR, "")
     prefix = recording.CONFIG_PREFIX
     return NodeEnv(
@@ -144,12 +144,12 @@ def node_env(environ: Mapping[str, str], key: str = "") -> NodeEnv:
 
 
 def is_true(value: Any) -> bool:
-    """Whether Ray interprets a setting's value as true."""
+    """Return whether Ray interprets the value of a setting as true."""
     return str(value).lower() in ("1", "true")
 
 
 def place(url: str) -> str:
-    """``scheme://host:port`` of a URL without the secrets in the rest; empty if it has none."""
+    """Return ``scheme://host:port`` of a URL ('' without a host). The rest, possibly secret, is dropped."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -160,7 +160,7 @@ def place(url: str) -> str:
 
 
 def same_place(url: str, other_url: str) -> bool:
-    """Whether two URLs refer to the same port of the same machine, under any of its names."""
+    """Return whether two URLs refer to the same port of the same machine, under any of its names."""
     first, second = urlsplit(place(url)), urlsplit(place(other_url))
     if first.port != second.port or not first.hostname or not second.hostname:
         return False
@@ -173,5 +173,5 @@ def is_here(host: str) -> bool:
 
 
 def key_in(url: str) -> str:
-    """The ingest key in a URL, empty if it contains none."""
+    """Return the ingest key that a URL contains, or ''."""
     return url.partition("/api/ingest/")[2].partition("/")[0]

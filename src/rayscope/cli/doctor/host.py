@@ -1,4 +1,4 @@
-"""The facts of ``rayscope doctor`` about this machine: processes, agents' counters, and a probe."""
+"""Gathers the facts about this machine: its processes, its agents' counters, and the result of a probe."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _PROBE_S = 30.0
 PROBE_TASKS = 1000
 _COUNTERS = {"events_received": "received", "published_events": "published"}
 
-# Tasks before the measurement start the workers, whose start-up does not count as a task's cost. The driver
-# runs until the measurement ends, since its own exit does not count either.
+# The first tasks start the workers, because the start of a worker should not count as a task's cost. The
+# driver keeps running until the measurement ends, because its exit should not count either.
 _PROBE = f"""
 import sys, ray
 ray.init(address=sys.argv[1], log_to_driver=False, logging_level="error")
@@ -43,10 +43,10 @@ sys.stdin.readline()
 
 
 class Here:
-    """The session's processes on this machine.
+    """The processes of a session on this machine.
 
-    Ray gives an agent a process title that overwrites its environment, so the environment of its raylet is
-    used.
+    Ray sets a process title that overwrites the agent's environment, so the environment of the agent's raylet
+    is used instead.
     """
 
     def __init__(self, session: str) -> None:
@@ -74,17 +74,17 @@ class Here:
                         self._agents[node_id] = child
 
     def exports(self) -> list[str]:
-        """The Rayscope servers to which the local nodes send their events."""
+        """Return the URLs of Rayscope servers to which the local nodes send their events."""
         targets = {env.get(EXPORT_ADDR, "") for env in self._environs.values()}
         return sorted(target for target in targets if "/api/ingest/" in target)
 
     def python(self) -> str:
-        """The Python that runs Ray here, whose version a driver needs; our own if no node is here."""
+        """Return the Python that runs Ray here, or else our own. A driver needs the same Python version."""
         commands = (_flag(command, "dashboard_agent_command").split() for command in self._commands.values())
         return next((words[0] for words in commands if words), sys.executable)
 
     def about(self, node_id: str, key: str) -> dict[str, Any]:
-        """The facts about a local node; empty for a node elsewhere."""
+        """Return the facts about a local node. The result is empty for a node elsewhere."""
         if node_id not in self.raylets:
             return {}
         agent = _flag(self._commands[node_id], "dashboard_agent_command").split()
@@ -96,7 +96,7 @@ class Here:
         return about
 
     def cpu(self, server_url: str | None) -> dict[str, float]:
-        """CPU seconds so far, by kind of process."""
+        """Return the CPU seconds used so far, by kind of process."""
         kinds: dict[str, Iterable[psutil.Process]] = {
             "agent": self._agents.values(),
             "raylet": self.raylets.values(),
@@ -121,7 +121,7 @@ def _flag(command: list[str], name: str) -> str:
 
 
 def _listener(url: str | None) -> list[psutil.Process]:
-    """The local process that listens on the port of ``url``."""
+    """Return the local process that listens on the port of ``url``, if there is one."""
     parts = urlsplit(url or "")
     if parts.port is None or not is_here(parts.hostname or ""):
         return []
@@ -133,7 +133,7 @@ def _listener(url: str | None) -> list[psutil.Process]:
 
 
 def drivers(jobs: Iterable[Any]) -> Iterator[Driver]:
-    """Local drivers whose environment is readable, without Ray's own."""
+    """Yield the local drivers whose environment can be read, without Ray's own drivers."""
     for job in jobs:
         if job.is_dead or job.config.ray_namespace.startswith("_ray_internal"):
             continue
@@ -142,15 +142,15 @@ def drivers(jobs: Iterable[Any]) -> Iterator[Driver]:
         with contextlib.suppress(psutil.Error, OSError):
             process = psutil.Process(job.driver_pid)
             environ = process.environ()
-            # The pid may be reused by a later process. A driver that a node started has the node's settings
-            # anyway.
+            # Skip a later process with the same process ID, and drivers that a node started: they have the
+            # node's settings.
             if process.create_time() * 1000 <= job.start_time + 1000 and environ and NODE_ID not in environ:
                 env = node_env(environ)
                 yield Driver(process.pid, env.worker_events, env.profiling, env.trace)
 
 
 def counters(ports: Mapping[str, tuple[str, int]]) -> dict[str, dict[str, int]]:
-    """The event counters of the local agents by node id: received, published and lost."""
+    """Return the event counters of the local agents by node ID: received, published, and lost."""
     found = {}
     for node_id, place in list(ports.items())[:_MAX_AGENTS]:
         lines = read_agent_counters(*place, _METRICS_S)
@@ -160,7 +160,7 @@ def counters(ports: Mapping[str, tuple[str, int]]) -> dict[str, dict[str, int]]:
 
 
 def parse_counters(lines: Iterable[str]) -> dict[str, int]:
-    """The ``received``, ``published`` and ``lost`` events in an agent's Prometheus text."""
+    """Return how many events were received, published, and lost, from an agent's Prometheus text."""
     ours = [line for line in lines if line.startswith(PREFIX)]
     counts = {"received": 0, "published": 0}
     for line in ours:
@@ -173,7 +173,7 @@ def parse_counters(lines: Iterable[str]) -> dict[str, int]:
 
 
 class Probe:
-    """A driver that runs :data:`PROBE_TASKS` no-op tasks on request. ``error`` is set if it could not."""
+    """A driver that runs :data:`PROBE_TASKS` no-op tasks on request. If that fails, ``error`` says why."""
 
     def __init__(self, address: str, python: str) -> None:
         self.error = ""
@@ -205,7 +205,7 @@ class Probe:
             self._process.wait(5)
 
     def run(self) -> None:
-        """Run the tasks. Returns when they are done or ``error`` is set."""
+        """Run the tasks. Returns when they have ended or ``error`` is set."""
         if self.error:
             return
         with contextlib.suppress(OSError):
