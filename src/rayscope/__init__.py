@@ -1,6 +1,7 @@
 """Rayscope: see what an unmodified Ray cluster is doing, why it is slow, and what it did."""
 
-TYPE_CHECKING = False  # not typing's, because every traced process loads this module when Python starts
+# Not imported from typing, because every traced process loads this module when Python starts.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 class RayscopeError(Exception):
-    """An operation failed. ``message`` has the reason, and ``remedy`` what to do about it.
+    """An operation failed. ``message`` states the reason, and ``remedy`` what to do about it.
 
-    ``code`` identifies the kind of error (docs/reference/api.md), and ``params`` has the values in
-    ``message``. ``status`` is the HTTP status, or 0 if there is none. The same request may succeed after
+    ``code`` identifies the kind of error (docs/reference/api.md), and ``params`` has the values that appear
+    in ``message``. ``status`` is the HTTP status, or 0 if there is none. The same request may succeed after
     ``retry_after_s``, unless that is 0.
     """
 
@@ -25,7 +25,8 @@ class RayscopeError(Exception):
         status: int | None = None,
         **params: str | int,
     ) -> None:
-        Exception.__init__(self, message)  # not the next base, which may take other arguments
+        # Not super(), because the next class in the method resolution order may take other arguments.
+        Exception.__init__(self, message)
         self.message = message
         self.params = params
         if remedy is not None:

@@ -17,7 +17,7 @@ from rayscope.errors import RayscopeError
 
 
 def expand_user(path: Path) -> Path:
-    """Return ``path`` with ``~`` resolved. Raises RayscopeError for a user without a home directory."""
+    """Return ``path`` with ``~`` resolved. Raises RayscopeError if the user's home directory is unknown."""
     try:
         return path.expanduser()
     except RuntimeError as error:
@@ -29,9 +29,9 @@ def expand_user(path: Path) -> Path:
 
 
 def replace_file(path: Path, content: bytes, *, mode: int = 0o666, sync: bool = True) -> None:
-    """Write ``content`` to ``path``. If it raises OSError, ``path`` is unchanged.
+    """Write ``content`` to ``path``. If this raises OSError, ``path`` is unchanged.
 
-    ``mode`` has the permissions of the file before the umask. With ``sync``, the content survives a power
+    ``mode`` is the file's permissions before the umask applies. With ``sync``, the content survives a power
     failure.
     """
     with replacing(path, mode=mode, sync=sync) as file:
@@ -53,12 +53,12 @@ def replacing(path: Path, *, mode: int = 0o666, sync: bool = True) -> Iterator[I
         if sync:
             _sync_folder(path.parent)
     finally:
-        with contextlib.suppress(OSError):  # it was moved, or the file system has become read-only
+        with contextlib.suppress(OSError):  # the file was renamed, or the file system has become read-only
             part.unlink()
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename survive a power failure."""
+    """Sync the directory, so that the rename survives a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -67,9 +67,9 @@ def _sync_folder(folder: Path) -> None:
 
 
 def set_aside(path: Path, *suffixes: str) -> Path:
-    """Rename a damaged file, so that a new one can be created. Returns its new path.
+    """Rename a damaged file, so that a new one can be created. Returns the new path of the damaged one.
 
-    ``suffixes`` are the suffixes of files that belong to it (``.wal``).
+    ``suffixes`` are those of its companion files (``.wal``), which are renamed with it.
     """
     aside = path.with_name(f"{path.stem}.damaged-{time.time_ns()}{path.suffix}")
     for suffix in ("", *suffixes):

@@ -1,6 +1,6 @@
-"""Runs code as soon as a module of another package is loaded, without changing its file.
+"""Runs code as soon as a module of another package is loaded, without changing that module's file.
 
-It imports nothing, because Python loads it at its start, when a user's file may hide any module.
+It imports only ``sys``: Python loads it at startup, when a user's file may shadow any other module.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def after_import(module: str, action: Callable[[ModuleType], None]) -> None:
-    """Call ``action`` with the module once Python has loaded it. It must not raise.
+    """Call ``action`` with the module once Python has loaded it. ``action`` must not raise.
 
     Does nothing if the module is already loaded, if its loader is not supported, or on a second call, because
     Python may read ``.pth`` files twice.
@@ -48,7 +48,7 @@ class _Watch:
         execute = spec.loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
-            # Removed only now, because a mere check whether the module exists must not end the watch.
+            # Removed only now, because merely checking whether the module exists must not end the watch.
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
             execute(module)

@@ -8,15 +8,16 @@ import time
 from collections.abc import Callable
 
 log = logging.getLogger("rayscope")
-#: Interval for interrupting a call that has not ended, in seconds.
+#: Interval at which ``interrupt`` is called until the thread has ended, in seconds.
 _INTERRUPT_S = 0.05
 
 
 class PeriodicTask:
-    """Calls ``run`` in its own thread, named ``name``, until it is stopped.
+    """Calls ``run`` in a separate thread, named ``name``, until it is stopped.
 
     The first call comes after ``interval_s``, or immediately with ``at_once``. ``run`` returns the pause
-    before the next call in s, or None for ``interval_s``. Its errors are logged and do not stop the task.
+    before the next call in s, or None for ``interval_s``. Errors in ``run`` are logged and do not stop the
+    task.
     """
 
     def __init__(
@@ -38,9 +39,9 @@ class PeriodicTask:
         self._woken.set()
 
     def stop(self, timeout_s: float = 5.0, interrupt: Callable[[], None] | None = None) -> None:
-        """End the thread and wait for it, unless this is that thread.
+        """Stop the thread and wait up to ``timeout_s`` for it to end. In the thread itself, do not wait.
 
-        ``interrupt`` makes ``run`` return early. It is called until the thread has ended.
+        ``interrupt`` makes ``run`` return early. It is called repeatedly until the thread has ended.
         """
         self._stopping.set()
         self._woken.set()
@@ -53,7 +54,7 @@ class PeriodicTask:
             self._thread.join(left_s if interrupt is None else min(left_s, _INTERRUPT_S))
 
     def wait(self, pause_s: float) -> bool:
-        """Pause inside ``run``. Returns whether the task is being stopped and ``run`` must return."""
+        """Pause inside ``run``. Returns whether the task is being stopped, so that ``run`` must return."""
         return self._stopping.wait(pause_s)
 
     @property
@@ -76,7 +77,7 @@ class PeriodicTask:
                 pause_s = None
 
     def _pause(self, pause_s: float) -> bool:
-        """Wait for the next call. Returns whether to end."""
+        """Wait until the next call is due. Returns whether the task is being stopped instead."""
         self._woken.wait(pause_s)
         self._woken.clear()
         return self._stopping.is_set()

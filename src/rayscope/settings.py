@@ -1,4 +1,4 @@
-"""All settings. Each can be set by a flag or by ``RAYSCOPE_<NAME>``, or has its default."""
+"""All settings. Each can be set by a flag or by ``RAYSCOPE_<NAME>``. Otherwise it has its default."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = logging.getLogger("rayscope.server")
 
 
 class Settings(BaseSettings):
-    """Settings of a server. Sizes are in bytes; times have the unit in their name."""
+    """Settings of a server. Sizes are in bytes. The names of times end in their unit."""
 
     model_config = SettingsConfigDict(env_prefix="RAYSCOPE_", extra="ignore")
 
@@ -99,9 +99,9 @@ class Settings(BaseSettings):
     @field_validator("data_dir")
     @classmethod
     def _absolute(cls, path: Path) -> Path:
-        """Return an absolute path with ``~`` resolved, because SQL processes have other working directories.
+        """Return an absolute path with ``~`` resolved, because SQL processes run in other directories.
 
-        Raises RayscopeError for a user without a home directory.
+        Raises RayscopeError if the user's home directory is unknown.
         """
         try:
             return expand_user(path).absolute()
@@ -110,7 +110,7 @@ class Settings(BaseSettings):
 
     @property
     def folder(self) -> Path:
-        """The data directory, absolute."""
+        """The absolute path of the data directory."""
         return self.data_dir
 
     @property
@@ -130,17 +130,23 @@ def new_token() -> str:
 
 
 def ingest_key(settings: Settings) -> str:
-    """Return the configured key, or that of the data directory, created on first use for its owner only."""
+    """Return the configured key, or the data directory's key.
+
+    The latter is created on first use, readable only by its owner.
+    """
     return settings.ingest_key or _secret(settings.folder / "key")
 
 
 def operator_token(data_dir: Path) -> str:
-    """Return the operator token (see :mod:`rayscope.api.write_access`), stored like the key."""
+    """Return the operator token (see :mod:`rayscope.api.write_access`). It is stored like the ingest key."""
     return _secret(data_dir / "operator")
 
 
 def server_name(data_dir: Path) -> str:
-    """Return this server's name for other servers, created on first use. It moves with the data directory."""
+    """Return the name by which other servers know this one. It is created on first use.
+
+    It is stored in the data directory and moves with it.
+    """
     host = re.sub(r"[^\w.-]", "-", socket.gethostname())[:60]
     return _read_or_make(data_dir / "server-name", lambda: f"{host}-{secrets.token_hex(4)}")
 
@@ -150,7 +156,7 @@ def _secret(path: Path) -> str:
 
 
 def _read_or_make(path: Path, make: Callable[[], str]) -> str:
-    """Return a word in a file, created on first use and readable only by its owner."""
+    """Return the one word that a file contains. It is created on first use, readable only by its owner."""
     try:
         key = path.read_text().strip()
         if key and len(key) <= _MAX_KEY_CHARS and key.isascii() and key.isprintable():

@@ -13,7 +13,7 @@ def duration(ns: float | None) -> str:
         return "0 s"
     if ns < 1000:
         return f"{ns:.0f} ns"
-    # Each unit applies below the value that rounds to the next one.
+    # Each unit applies to values below the one that would be rounded up to the next unit.
     for unit, size_ns, below_ns in (("µs", 1e3, 999.5e3), ("ms", 1e6, 999.5e6), ("s", 1e9, 59.95e9)):
         if ns < below_ns:
             return f"{_three_digits(ns / size_ns)} {unit}"
@@ -35,7 +35,7 @@ def duration_range(low_ns: float, high_ns: float) -> str:
     if low_ns == 0:
         return f"up to {high}"
     number, _, unit = low.partition(" ")
-    # A mixed duration such as ``1m 05s`` cannot share its unit.
+    # A mixed duration such as ``1m 05s`` cannot share its unit with the other one.
     has_unit = unit.isalpha() and high.endswith(f" {unit}")
     return f"{number if has_unit else low} to {high}"
 

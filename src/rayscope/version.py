@@ -1,3 +1,3 @@
-"""The version of both packages, ``rayscope`` and ``rayscope-agent``; their metadata is read from here."""
+"""The version of both packages, ``rayscope`` and ``rayscope-agent``. Their metadata takes it from here."""
 
 __version__ = "0.1.0"
