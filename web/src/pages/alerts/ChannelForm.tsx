@@ -44,10 +44,14 @@ export function channelBody(draft: ChannelDraft, before?: ChannelInfo): object {
   };
 }
 
-/** The form of a channel. It changes `draft` in place; the values are sent when the user confirms. */
-export function ChannelForm({ draft, isNew }: { draft: ChannelDraft; isNew: boolean }) {
+/**
+ * The form of a channel, which is new if `types` is given: the types that the server has. It changes `draft`
+ * in place; the values are sent when the user confirms.
+ */
+export function ChannelForm({ draft, types }: { draft: ChannelDraft; types?: readonly string[] }) {
   const { t } = useTranslation();
   const [shown, set] = useDraft(draft);
+  const isNew = types !== undefined;
   const isApprise = shown.type === 'apprise';
   return (
     <Stack gap="sm">
@@ -66,10 +70,10 @@ export function ChannelForm({ draft, isNew }: { draft: ChannelDraft; isNew: bool
           aria-label={t('alerts.form.type')}
           value={shown.type}
           onChange={(type) => set({ type })}
-          data={[
-            { value: 'apprise', label: t('alerts.form.apprise') },
-            { value: 'alertmanager', label: 'Alertmanager' },
-          ]}
+          data={types.map((type) => ({
+            value: type,
+            label: t(`alerts.form.types.${type}`, { defaultValue: type }),
+          }))}
         />
       )}
       <Textarea

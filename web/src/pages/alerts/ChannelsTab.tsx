@@ -20,7 +20,7 @@ export function ChannelsTab({ channels }: { channels: ChannelsAnswer }) {
   return (
     <>
       <Box mb="sm">
-        <EditButton kind="channel" action="add" onClick={() => void actions.editChannel()} />
+        <EditButton kind="channel" action="add" onClick={() => void actions.addChannel(channels.kinds)} />
       </Box>
       {channels.problem !== null && (
         <Notice color="red" variant="light" mb="sm" title={channels.problem}>
@@ -114,14 +114,12 @@ function ChannelRow({ channel }: { channel: ChannelInfo }) {
             disabled={channel.problem !== null}
             onClick={() => void actions.test(channel)}
           />
-          {(channel.type === 'apprise' || channel.type === 'alertmanager') && (
-            <EditButton
-              kind="channel"
-              action="edit"
-              name={channel.name}
-              onClick={() => void actions.editChannel(channel)}
-            />
-          )}
+          <EditButton
+            kind="channel"
+            action="edit"
+            name={channel.name}
+            onClick={() => void actions.editChannel(channel)}
+          />
           <EditButton
             kind="channel"
             action="delete"

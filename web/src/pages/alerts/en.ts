@@ -130,7 +130,7 @@ export const en = {
       summary: 'Summary',
       summaryHint: 'Labels and the value can be inserted, as in Prometheus templates.',
       description: 'Description',
-      apprise: 'E-mail, chat, webhook',
+      types: { apprise: 'E-mail, chat, webhook', alertmanager: 'Alertmanager' },
       address: 'Address',
       appriseHint:
         'One Apprise URL per line: mailto://user:password@example.org, slack://…, json://host/path',

@@ -126,12 +126,16 @@ export function useAlertActions() {
       refresh();
     },
     deleteRule: (rule: RuleInfo) => remove('rules', rule.name, t('alerts.deleteRuleText')),
-    /** Creates a channel, or edits `channel`. */
-    editChannel(channel?: ChannelInfo): Promise<void> {
+    /** Creates a channel of one of these types. */
+    addChannel(types: readonly string[]): Promise<void> {
+      const draft = channelDraft();
+      const form = <ChannelForm draft={draft} types={types} />;
+      return save('channels', draft, () => channelBody(draft), t('alerts.addChannel'), form);
+    },
+    editChannel(channel: ChannelInfo): Promise<void> {
       const draft = channelDraft(channel);
-      const form = <ChannelForm draft={draft} isNew={channel === undefined} />;
-      const title = channel?.name ?? t('alerts.addChannel');
-      return save('channels', draft, () => channelBody(draft, channel), title, form);
+      const form = <ChannelForm draft={draft} />;
+      return save('channels', draft, () => channelBody(draft, channel), channel.name, form);
     },
     deleteChannel: (channel: ChannelInfo) => remove('channels', channel.name, t('alerts.deleteChannelText')),
     async test(channel: ChannelInfo): Promise<void> {

@@ -129,7 +129,7 @@ export const zh: Translated<typeof en> = {
       summary: '摘要',
       summaryHint: '可插入标签和数值，写法与 Prometheus 模板相同。',
       description: '说明',
-      apprise: '邮件、聊天、Webhook',
+      types: { apprise: '邮件、聊天、Webhook', alertmanager: 'Alertmanager' },
       address: '地址',
       appriseHint: '每行一个 Apprise URL：mailto://user:password@example.org、slack://…、json://host/path',
       urlHint: '例如 http://alertmanager:9093',
