@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,23 +12,11 @@ from tests.e2e.conftest import Recorded
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
-AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
-PAGES = (
-    *(
-        "overview",
-        "insights",
-        "tasks",
-        "functions",
-        "failures",
-        "logical",
-        "physical",
-        "gantt",
-        "flame",
-        "stack",
-        "actors",
-    ),
-    *("workers", "nodes", "jobs", "placement-groups", "memory", "events", "logs", "metrics", "alerts", "sql"),
-)
+WEB = Path(__file__).parents[2] / "web"
+AXE = WEB / "node_modules" / "axe-core" / "axe.min.js"
+_TRAITS = (WEB / "src" / "base" / "url.ts").read_text().partition("const TRAITS = {")[2].partition("\n}")[0]
+#: Every page of a session.
+PAGES = re.findall(r"^  '?([a-z-]+)'?: \{", _TRAITS, re.MULTILINE)
 
 
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
@@ -39,6 +28,7 @@ def test_no_page_has_a_serious_finding(recorded: Recorded, browser: Browser, the
     )
     page = context.new_page()
     found = []
+    assert len(PAGES) > 20
     for name in PAGES:
         page.goto(f"{recorded.url}/s/{recorded.session}/{name}")
         page.wait_for_load_state("networkidle")
