@@ -268,7 +268,6 @@ def switch_off(where: str, error: BaseException) -> None:
         if connected:
             _send(b"rayscope.tracer", {"off": reason[:500]})
     except Exception:
-        log.debug("and it could not say so", exc_info=True)
         log.debug("The error could not be sent", exc_info=True)
 
 

@@ -21,8 +21,12 @@ class Serve:
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
         """Samples of at most 500 existing deployments. ``left_out`` counts the others."""
-        names = ("rayscope_serve_deployment_healthy", "rayscope_serve_target_replicas")
-        healthy, target, running = (*names, "rayscope_serve_running_replicas")
+        names = (
+            "rayscope_serve_deployment_healthy",
+            "rayscope_serve_target_replicas",
+            "rayscope_serve_running_replicas",
+        )
+        healthy, target, running = names
         yield Family(
             healthy, "gauge", "0 while Serve calls the deployment UNHEALTHY or DEPLOY_FAILED, else 1."
         )
