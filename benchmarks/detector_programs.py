@@ -119,9 +119,12 @@ def actor_bottleneck_good() -> None:
             return number
 
     counter = Counter.remote()
-    for _ in range(20):
-        ray.get([work.remote(0.1) for _ in range(4)])
-        ray.get(counter.add.remote(1))
+    refs, counts = [work.remote(0.1) for _ in range(4)], []
+    for number in range(4, 84):
+        _, refs = ray.wait(refs)
+        refs += [work.remote(0.1)] if number < 80 else []
+        counts += [counter.add.remote(1)] if number % 4 == 0 else []
+    print(sum(ray.get(counts)))
 
 
 def driver_bound_bad() -> None:
