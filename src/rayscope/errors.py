@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
+Error = TypeVar("Error", bound="RayscopeError")
+
 
 class RayscopeError(Exception):
     """An operation failed. ``message`` states the reason, and ``remedy`` what to do about it.
@@ -35,6 +40,11 @@ class RayscopeError(Exception):
             self.code = code
         if status is not None:
             self.status = status
+
+    def with_params(self: Error, params: Mapping[str, str | int]) -> Error:
+        """Set ``params``, such as those of another error. Returns itself."""
+        self.params = dict(params)
+        return self
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}".strip()

@@ -131,7 +131,6 @@ def channels(alerts: CurrentAlerts) -> Json[schemas.ChannelsAnswer]:
             "kinds": kinds(),
             "file": str(channels_file(alerts.folder)),
             "problem": config.problem,
-            "remedy": config.remedy,
         }
     )
 
@@ -222,6 +221,7 @@ _OFF: schemas.RuleStatus = {
     "alerts": 0,
     "error": None,
     "template_error": None,
+    "problems": [],
     "unknown_metrics": [],
     "cost_s": None,
 }
@@ -229,13 +229,18 @@ _OFF: schemas.RuleStatus = {
 
 def _parse_rule(alerts: AlertService, body: schemas.TestBody) -> Rule:
     if (body.rule is None) == (body.yaml is None):
-        raise BadQuery("No rule given.", "Give the name of a rule, or the YAML of one.")
+        raise BadQuery("No rule given.", "Give the name of a rule, or the YAML of one.", what="rule_given")
     if body.yaml is None:
         known = (*alerts.rules.rules, *alerts.rules.disabled)
         return named(known, str(body.rule))
     rules = parse_rules(body.yaml, "given").rules
     if len(rules) != 1:
-        raise BadQuery(f"This has {len(rules)} rules.", "Give exactly one rule, in a group.")
+        raise BadQuery(
+            f"This has {len(rules)} rules.",
+            "Give exactly one rule, in a group.",
+            what="rules_given",
+            number=len(rules),
+        )
     return rules[0]
 
 
@@ -288,7 +293,6 @@ def _channel_info(alerts: AlertService, channel: ConfiguredChannel) -> schemas.C
         "group_interval_s": route.group_interval_ns / 1e9,
         "repeat_interval_s": route.repeat_interval_ns / 1e9,
         "problem": channel.problem,
-        "remedy": channel.remedy,
         "sent": status.sent,
         "failed": status.failed,
         "dropped": status.dropped,

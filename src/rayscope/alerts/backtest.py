@@ -37,6 +37,9 @@ def backtest(
         raise BadQuery(
             f"The range must end after it starts, and take at most {_MAX_EVALUATIONS} evaluations.",
             f"This rule is evaluated every {step_ns / 1e9:g} s: give a shorter range.",
+            what="backtest",
+            limit=_MAX_EVALUATIONS,
+            seconds=f"{step_ns / 1e9:g}",
         )
     machine, alerts = Machine(rule), Alerts()
     transitions: list[schemas.TestedTransition] = []

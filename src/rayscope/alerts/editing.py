@@ -17,6 +17,7 @@ import yaml
 from rayscope.alerts.notification.channels import channels_file, load_channels
 from rayscope.alerts.rules import parse_rules
 from rayscope.alerts.yaml_text import parse_yaml, read_text
+from rayscope.api.schemas import ErrorDetail
 from rayscope.files import replace_file
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
 
@@ -55,7 +56,13 @@ def delete_rule(folder: Path, name: str) -> None:
     def change(document: dict[str, Any]) -> None:
         rules = _rules(document)
         if all(each.get("alert") != name for each in rules):
-            raise NotFound(f"Rule {name[:60]!r} is not in {RULES_FILE}.", "Edit the file that it is in.")
+            raise NotFound(
+                f"Rule {name[:60]!r} is not in {RULES_FILE}.",
+                "Edit the file that it is in.",
+                what="rule_elsewhere",
+                id=name[:60],
+                file=RULES_FILE,
+            )
         rules[:] = [each for each in rules if each.get("alert") != name]
         for key in ("disable", "enable"):
             _switch(document, key, name, on=False)
@@ -85,9 +92,16 @@ def put_channel(folder: Path, name: str, fields: Mapping[str, Any], config: Mapp
         at = _place(channels, name)
         before = {} if at is None else channels[at]
         if config is None and (at is None or before.get("type") != fields["type"]):
-            raise BadQuery("The channel has no address.", "Give the address that it sends to.")
+            raise BadQuery(
+                "The channel has no address.", "Give the address that it sends to.", what="channel_address"
+            )
         if set(config or ()) & _OURS:
-            raise BadQuery(f"`config` must not have {', '.join(sorted(_OURS))}.", "Leave them out.")
+            raise BadQuery(
+                f"`config` must not have {', '.join(sorted(_OURS))}.",
+                "Leave them out.",
+                what="channel_config",
+                keys=", ".join(sorted(_OURS)),
+            )
         kept = {key: value for key, value in before.items() if key in _OURS or config is None}
         entry = {**kept, "name": name, **fields, **(config or {})}
         if at is None:
@@ -105,7 +119,12 @@ def delete_channel(folder: Path, name: str) -> None:
         channels = document.setdefault("channels", [])
         at = _place(channels, name)
         if at is None:
-            raise NotFound(f"Channel {name[:60]!r} not found.", "GET /api/v1/alerts/channels lists them.")
+            raise NotFound(
+                f"Channel {name[:60]!r} not found.",
+                "GET /api/v1/alerts/channels lists them.",
+                what="channel",
+                id=name[:60],
+            )
         del channels[at]
 
     _edit_channels(folder, change, None)
@@ -153,7 +172,7 @@ def _edit_channels(folder: Path, change: Callable[[dict[str, Any]], None], name:
         path = channels_file(folder)
         found = load_channels(path)
         if found.problem is not None:
-            raise BadQuery(found.problem, found.remedy or "")
+            raise _refusal(found.problem)
         document = parse_yaml(_text(path)) or {}
         change(document)
         draft = path.with_name(f".{path.name}.draft")
@@ -164,19 +183,31 @@ def _edit_channels(folder: Path, change: Callable[[dict[str, Any]], None], name:
         finally:
             with contextlib.suppress(OSError):
                 draft.unlink()
-        problem, remedy = made.problem, made.remedy
+        problem = made.problem
         if problem is None and name is not None:
-            problem, remedy = made.named(name).problem, made.named(name).remedy
+            problem = made.named(name).problem
         if problem is not None:
-            raise BadQuery(problem, remedy or "")
+            raise _refusal(problem)
         _write(path, text, 0o600)
+
+
+def _refusal(problem: ErrorDetail) -> BadQuery:
+    return BadQuery(problem["message"], problem["remedy"], problem["code"]).with_params(
+        problem.get("params", {})
+    )
 
 
 def _text(path: Path) -> str:
     try:
         return read_text(path) if path.exists() else ""
     except (OSError, ValueError) as error:
-        raise StoreError(f"Could not read {path.name}: {error}", "Check that it is UTF-8 text.") from error
+        raise StoreError(
+            f"Could not read {path.name}: {error}",
+            "Check that it is UTF-8 text.",
+            what="read_file",
+            file=path.name,
+            reason=str(error),
+        ) from error
 
 
 def _write(path: Path, text: str, mode: int) -> None:
@@ -188,5 +219,9 @@ def _write(path: Path, text: str, mode: int) -> None:
         replace_file(path, text.encode(), mode=mode)
     except OSError as error:
         raise StoreError(
-            f"Could not write {path.name}: {error.strerror or error}.", "Make the folder writable."
+            f"Could not write {path.name}: {error.strerror or error}.",
+            "Make the folder writable.",
+            what="write_file",
+            file=path.name,
+            reason=error.strerror or str(error),
         ) from error

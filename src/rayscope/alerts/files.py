@@ -40,7 +40,12 @@ def load(path: Path, decoder: msgspec.json.Decoder[T], new: T) -> T:
         damage = error
     except OSError as error:
         raise StoreError(
-            f"Could not read {path}: {error.strerror or error}.", "Make the file readable.", "unreadable"
+            f"Could not read {path}: {error.strerror or error}.",
+            "Make the file readable.",
+            "unreadable",
+            what="file",
+            file=str(path),
+            reason=error.strerror or str(error),
         ) from error
     try:
         log.warning(
@@ -51,5 +56,8 @@ def load(path: Path, decoder: msgspec.json.Decoder[T], new: T) -> T:
             f"{path} is damaged and could not be renamed: {error.strerror or error}.",
             "Remove it.",
             "unreadable",
+            what="damaged_file",
+            file=str(path),
+            reason=error.strerror or str(error),
         ) from error
     return new

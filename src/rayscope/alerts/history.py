@@ -14,6 +14,7 @@ from rayscope.alerts import schemas
 from rayscope.alerts.files import load, save
 from rayscope.alerts.rules import Rule
 from rayscope.alerts.state import Alert, Alerts, State, Transition
+from rayscope.api.schemas import ErrorDetail
 from rayscope.metrics.promql.evaluate import evaluate
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.storage.errors import StoreError
@@ -81,9 +82,9 @@ class Session:
         #: Rule -> its next evaluation (ns). Likewise ``errors`` has its last error, ``cost_s`` the time that
         #: its last evaluation took, and ``matched`` how many series its last result had.
         self.due_ns: dict[str, int] = {}
-        self.errors: dict[str, str] = {}
+        self.errors: dict[str, ErrorDetail] = {}
         #: Rule -> why one of its labels or annotations could not be rendered the last time, or None.
-        self.template_errors: dict[str, str | None] = {}
+        self.template_errors: dict[str, ErrorDetail | None] = {}
         self.cost_s: dict[str, float] = {}
         self.matched: dict[str, int] = {}
         #: Rule -> the last result of its expression.

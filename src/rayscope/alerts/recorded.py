@@ -31,9 +31,18 @@ def recorded_expression(rule: Mapping[str, Any]) -> tuple[str, str]:
     """
     name, expr, labels = rule["record"], rule.get("expr"), rule.get("labels") or {}
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise BadQuery(f"{str(name)[:60]!r} is not a name of a series.", "Use letters, digits, _ and :.")
+        raise BadQuery(
+            f"{str(name)[:60]!r} is not a name of a series.",
+            "Use letters, digits, _ and :.",
+            what="record_name",
+            name=str(name)[:60],
+        )
     if not isinstance(expr, str) or not set(rule) <= _KEYS or not isinstance(labels, dict):
-        raise BadQuery(f"{name}: a recording rule has `record`, `expr` and `labels`.", "Remove other keys.")
+        raise BadQuery(
+            f"{name}: a recording rule has `record`, `expr` and `labels`.",
+            "Remove other keys.",
+            what="record_keys",
+        )
     for label, value in labels.items():
         expr = f'label_replace({expr}, {json.dumps(str(label))}, {json.dumps(str(value))}, "", "")'
     return name, expr
@@ -50,6 +59,8 @@ def expand(expr: str, records: Mapping[str, str]) -> str:
             raise BadQuery(
                 f"{name} is a recording rule: matchers and ranges of it are not supported.",
                 "Use its expression instead.",
+                what="record_selector",
+                name=name,
             )
         return f"({records[name]})"
 
@@ -60,4 +71,8 @@ def expand(expr: str, records: Mapping[str, str]) -> str:
         if len(expanded) > _MAX_CHARS:
             break
         expr = expanded
-    raise BadQuery("The recording rules in it refer to each other, or are too long.", "Use fewer of them.")
+    raise BadQuery(
+        "The recording rules in it refer to each other, or are too long.",
+        "Use fewer of them.",
+        what="records_circle",
+    )

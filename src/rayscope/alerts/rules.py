@@ -142,7 +142,12 @@ def duration_ns(text: Any) -> int:
             f"{said!r} is not a duration.", "Use the form 30s, 5m, or 1h30m.", what="duration", text=said
         ) from error
     if seconds > _LONGEST_S:
-        raise BadQuery(f"{str(text)[:50]!r} is too long.", "The maximum is one year.")
+        raise BadQuery(
+            f"{str(text)[:50]!r} is too long.",
+            "The maximum is one year.",
+            what="long_duration",
+            text=str(text)[:50],
+        )
     return round(seconds * 1000) * 10**6
 
 
@@ -162,8 +167,8 @@ def _read_document(text: str) -> _Document:
     try:
         document = parse_yaml(text)
     except BadYaml as error:
-        raise BadQuery(
-            f"It is not valid YAML: {error}.", "Fix or remove it.", what="yaml", reason=str(error)
+        raise BadQuery(f"It is not valid YAML: {error}.", "Fix or remove it.").with_params(
+            error.params
         ) from error
     document = {} if document is None else document
     if isinstance(document, dict) and document.get("kind") == "PrometheusRule":
@@ -180,6 +185,7 @@ def _read_document(text: str) -> _Document:
         raise BadQuery(
             "`groups` must be a list of groups; `disable` and `enable` must be lists of names.",
             "See docs/reference/alerts.md.",
+            what="rule_groups",
         )
     return _Document(groups, disable, enable)
 
@@ -197,7 +203,9 @@ def _rules(
         name = group.get("name") or source if isinstance(group, dict) else None
         if not isinstance(name, str) or not isinstance(group.get("rules") or [], list):
             raise BadQuery(
-                "A group must have a `name` and a list of `rules`.", "See docs/reference/alerts.md."
+                "A group must have a `name` and a list of `rules`.",
+                "See docs/reference/alerts.md.",
+                what="rule_group",
             )
         interval_ns = duration_ns(group["interval"]) if "interval" in group else INTERVAL_NS
         for entry in group.get("rules") or []:
@@ -214,7 +222,12 @@ def _rules(
                 message = problem.message.removeprefix(f"{rule}: ")
                 refused.append(Problem(source, message, problem.remedy, rule, problem.params))
             if len(rules) > _MAX_RULES:
-                raise BadQuery(f"There are more than {_MAX_RULES} rules.", "Remove some.")
+                raise BadQuery(
+                    f"There are more than {_MAX_RULES} rules.",
+                    "Remove some.",
+                    what="rule_limit",
+                    limit=_MAX_RULES,
+                )
     return rules
 
 
@@ -248,10 +261,17 @@ def _rule(entry: Any, group: str, source: str, interval_ns: int, records: Mappin
         raise BadQuery(
             "A rule must be a mapping with the name of its `alert`, or of what it is to `record`.",
             "See docs/reference/alerts.md.",
+            what="rule_entry",
         )
     name = entry["alert"]
     if len(name) > _MAX_NAME:
-        raise BadQuery(f"The name {name[:60]!r}… is too long.", f"At most {_MAX_NAME} characters.")
+        raise BadQuery(
+            f"The name {name[:60]!r}… is too long.",
+            f"At most {_MAX_NAME} characters.",
+            what="rule_name",
+            name=name[:60],
+            limit=_MAX_NAME,
+        )
     unknown = set(entry) - _RULE_KEYS
     if unknown:
         keys, known = ", ".join(sorted(map(str, unknown)))[:100], ", ".join(sorted(_RULE_KEYS))
@@ -284,9 +304,7 @@ def _rule(entry: Any, group: str, source: str, interval_ns: int, records: Mappin
         )
         rule.templates()
     except BadQuery as problem:
-        refusal = BadQuery(f"{name}: {problem.message}", problem.remedy)
-        refusal.params = problem.params
-        raise refusal from problem
+        raise BadQuery(f"{name}: {problem.message}", problem.remedy).with_params(problem.params) from problem
     return rule
 
 
@@ -305,9 +323,15 @@ def _comparison(entry: Mapping[str, Any], name: str) -> tuple[str | None, str | 
         try:
             return metric.strip(), op, float(threshold or 0)
         except OverflowError as error:
-            raise BadQuery("The threshold is too large.", "Write it as 1e300.") from error
+            raise BadQuery(
+                "The threshold is too large.", "Write it as 1e300.", what="rule_threshold"
+            ) from error
     if not isinstance(entry["expr"], str) or {"metric", "op", "threshold"} & set(entry):
-        raise BadQuery("`expr` must be a string, and replaces the shorthand.", "Use only one of the two.")
+        raise BadQuery(
+            "`expr` must be a string, and replaces the shorthand.",
+            "Use only one of the two.",
+            what="rule_expr",
+        )
     tree = parsed(entry["expr"])
     while isinstance(tree, promql_parser.ParenExpr):
         tree = tree.expr
@@ -329,7 +353,12 @@ def _texts(rule: str, key: str, texts: Any) -> dict[str, str]:
     if not isinstance(texts, dict) or not all(
         isinstance(name, str) and isinstance(value, (str, int, float)) for name, value in texts.items()
     ):
-        raise BadQuery(f"{rule}: `{key}` must map names to strings.", "See docs/reference/alerts.md.")
+        raise BadQuery(
+            f"{rule}: `{key}` must map names to strings.",
+            "See docs/reference/alerts.md.",
+            what="rule_texts",
+            key=key,
+        )
     return {name: str(value) for name, value in texts.items()}
 
 
@@ -419,4 +448,9 @@ def named(rules: Sequence[Rule], name: str) -> Rule:
     for rule in rules:
         if rule.name == name:
             return rule
-    raise BadQuery(f"Rule {name[:60]!r} not found.", f"Known rules: {', '.join(r.name for r in rules)}.")
+    raise BadQuery(
+        f"Rule {name[:60]!r} not found.",
+        f"Known rules: {', '.join(r.name for r in rules)}.",
+        what="rule",
+        id=name[:60],
+    )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from rayscope.api.schemas import Body
+from rayscope.api.schemas import Body, ErrorDetail
 
 AlertState = Literal["pending", "firing", "resolved", "ended"]
 #: A rule without alerts is inactive, and so is a series before its condition holds.
@@ -102,6 +102,7 @@ class RuleStatus(TypedDict):
     alerts: int
     error: str | None
     template_error: str | None
+    problems: list[ErrorDetail]
     unknown_metrics: list[str]
     cost_s: float | None
 
@@ -110,25 +111,21 @@ class RuleInfo(RuleDefinition, RuleStatus):
     """A rule and its state in the session. ``value_expr`` is compared with ``threshold``.
 
     ``error`` is why the rule could not be evaluated, and ``template_error`` why one of its labels or
-    annotations could not be rendered. ``unknown_metrics`` are metrics in a user's rule for which there are no
-    series (yet).
+    annotations could not be rendered. ``problems`` has both with their codes. ``unknown_metrics`` are metrics
+    in a user's rule for which there are no series (yet).
     """
 
     enabled: bool
 
 
-class FileProblem(TypedDict):
+class FileProblem(ErrorDetail):
     """A rule file, or a rule in one, that cannot be used. ``rule`` is empty if the whole file is meant.
 
-    ``params``: ``what`` the message is about, and the values in it. It is empty for some messages.
+    ``params``: ``what`` the message is about, and the values in it.
     """
 
     file: str
     rule: str
-    message: str
-    remedy: str
-    code: str
-    params: dict[str, str | int]
 
 
 class RulesAnswer(TypedDict):
@@ -244,8 +241,7 @@ class ChannelInfo(TypedDict):
     group_wait_s: float
     group_interval_s: float
     repeat_interval_s: float
-    problem: str | None
-    remedy: str | None
+    problem: ErrorDetail | None
     sent: int
     failed: int
     dropped: int
@@ -253,7 +249,7 @@ class ChannelInfo(TypedDict):
     tries: int
     last_ns: int | None
     last_ok: bool | None
-    last_error: str | None
+    last_error: ErrorDetail | None
     last_title: str | None
     next_try_ns: int | None
 
@@ -264,15 +260,14 @@ class ChannelsAnswer(TypedDict):
     items: list[ChannelInfo]
     kinds: list[str]
     file: str
-    problem: str | None
-    remedy: str | None
+    problem: ErrorDetail | None
 
 
 class ChannelTested(TypedDict):
     """The result of a test notification."""
 
     ok: bool
-    error: str | None
+    error: ErrorDetail | None
 
 
 class TestBody(Body):

@@ -37,6 +37,8 @@ from rayscope.alerts.state import (
 from rayscope.alerts.templating.evaluate import Rendering
 from rayscope.alerts.templating.values import Sample
 from rayscope.api.provide import provide
+from rayscope.api.responses import error_info
+from rayscope.api.schemas import ErrorDetail
 from rayscope.metrics.promql.evaluate import evaluate
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.periodic import PeriodicTask
@@ -254,7 +256,7 @@ class AlertService:
             series = TransitionSeries(rule, store)
             events = [event_of(rule, change, series) for change in changes]
         except StoreError as problem:
-            session.errors[rule.name] = f"{problem.message} {problem.remedy}"
+            session.errors[rule.name] = error_info(problem)
             return False
         except (KeyboardInterrupt, SystemExit):
             raise
@@ -262,7 +264,13 @@ class AlertService:
         except BaseException as error:
             if rule.name not in session.errors:
                 log.exception("the alert rule %s", rule.name)
-            session.errors[rule.name] = f"Evaluation failed: {type(error).__name__}: {str(error)[:300]}"
+            said = f"{type(error).__name__}: {str(error)[:300]}"
+            session.errors[rule.name] = {
+                "code": "evaluation_failed",
+                "message": f"Evaluation failed: {said}",
+                "remedy": "",
+                "params": {"reason": said},
+            }
             return False
         finally:
             session.cost_s[rule.name] = time.monotonic() - began
@@ -285,7 +293,12 @@ class AlertService:
         def query(expr: str) -> list[Sample]:
             result = evaluate(store, expand(expr, records), now_ns, now_ns, 0)
             if len(result.series) > _MAX_ALERTS:
-                raise BadQuery(f"It has more than {_MAX_ALERTS:,} series.", "Aggregate in the query.")
+                raise BadQuery(
+                    f"It has more than {_MAX_ALERTS:,} series.",
+                    "Aggregate in the query.",
+                    what="alert_query",
+                    limit=_MAX_ALERTS,
+                )
             return [Sample(labels, value) for labels, (value,) in result.series if value is not None]
 
         return Rendering(query, self._url())
@@ -322,8 +335,11 @@ class AlertService:
                 rule.name: {
                     "state": _worst(found.alerts.get(rule.name, {}).values()).value,
                     "alerts": len(found.alerts.get(rule.name, {})),
-                    "error": found.errors.get(rule.name),
-                    "template_error": found.template_errors.get(rule.name),
+                    "error": _text(found.errors.get(rule.name)),
+                    "template_error": _text(found.template_errors.get(rule.name)),
+                    "problems": list(
+                        filter(None, (found.errors.get(rule.name), found.template_errors.get(rule.name)))
+                    ),
                     "unknown_metrics": _unknown_metrics(rule, found, known),
                     "cost_s": found.cost_s.get(rule.name),
                 }
@@ -344,9 +360,13 @@ class AlertService:
                     alert.ack = Acknowledgement(by[:200], comment[:1000], now_ns)
                     found.save()
                     return msgspec.structs.replace(alert)
-        raise BadQuery("This alert is not firing (any more).", "GET /api/v1/alerts lists firing alerts.")
+        raise BadQuery(
+            "This alert is not firing (any more).",
+            "GET /api/v1/alerts lists firing alerts.",
+            what="alert_over",
+        )
 
-    def test_channel(self, name: str, session: str, now_ns: int) -> str | None:
+    def test_channel(self, name: str, session: str, now_ns: int) -> ErrorDetail | None:
         """Send a test notification. Returns the error, or None if it was sent. Raises NotFound."""
         labels = {"alertname": "TestNotification", "severity": "info"}
         alert = Alert(
@@ -365,6 +385,10 @@ class AlertService:
         link = self._link(session) if session else None
         test = Notification(session, labels, [alert], [], link, now_ns, True, self.notifier.language)
         return self.notifier.test(name, test)
+
+
+def _text(problem: ErrorDetail | None) -> str | None:
+    return None if problem is None else f"{problem['message']} {problem['remedy']}".strip()
 
 
 def _unknown_metrics(rule: Rule, session: Session, known: Collection[str]) -> list[str]:
@@ -424,6 +448,10 @@ def evaluate_expr(
         raise BadQuery(
             f"{rule.name} produces {len(vector)} alerts, more than the limit of {_MAX_ALERTS}.",
             "Aggregate in its expression.",
+            what="alert_limit",
+            name=rule.name,
+            number=len(vector),
+            limit=_MAX_ALERTS,
         )
     return found.names, vector
 

@@ -19,6 +19,7 @@ from rayscope.alerts.rules import Rule
 from rayscope.alerts.templates import Template
 from rayscope.alerts.templating.evaluate import Rendering
 from rayscope.alerts.templating.values import TemplateError
+from rayscope.api.schemas import ErrorDetail
 from rayscope.storage.errors import BadQuery
 
 
@@ -103,7 +104,7 @@ class Rendered(NamedTuple):
     """
 
     alerts: dict[str, tuple[dict[str, str], dict[str, str], float]]
-    problem: str | None
+    problem: ErrorDetail | None
 
 
 class Machine:
@@ -186,13 +187,20 @@ class Machine:
         same alert.
         """
         alerts: dict[str, tuple[dict[str, str], dict[str, str], float]] = {}
-        problems: list[str] = []
+        problems: list[ErrorDetail] = []
 
         def fill(name: str, template: Template, series: Mapping[str, str], value: float) -> str:
             try:
                 return template.fill(series, value, rendering)
             except TemplateError as error:
-                problems.append(f"Could not render {name!r}: {error}.")
+                problems.append(
+                    {
+                        "code": "template_error",
+                        "message": f"Could not render {name!r}: {error}.",
+                        "remedy": "",
+                        "params": {"name": name, "reason": str(error)},
+                    }
+                )
                 return f"<error expanding template: {error}>"
 
         for series, value in vector:
@@ -205,6 +213,9 @@ class Machine:
                 raise BadQuery(
                     f"Two series of {self.rule.name} produce the same alert: {labels}.",
                     "The rule's labels must not overwrite the labels that distinguish the series.",
+                    what="same_alert",
+                    name=self.rule.name,
+                    labels=str(labels),
                 )
             chinese = with_chinese_title(series)
             texts = {

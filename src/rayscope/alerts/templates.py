@@ -18,11 +18,22 @@ class Template:
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_CHARS:
-            raise BadQuery(f"A template has more than {MAX_CHARS:,} characters.", "Shorten it.")
+            raise BadQuery(
+                f"A template has more than {MAX_CHARS:,} characters.",
+                "Shorten it.",
+                what="long_template",
+                limit=MAX_CHARS,
+            )
         try:
             self._nodes = parse(text, NAMES)
         except TemplateError as error:
-            raise BadQuery(f"The template {text[:100]!r} cannot be read: {error}.", _REMEDY) from error
+            raise BadQuery(
+                f"The template {text[:100]!r} cannot be read: {error}.",
+                _REMEDY,
+                what="template",
+                text=text[:100],
+                reason=str(error),
+            ) from error
 
     def fill(self, labels: Mapping[str, str], value: float, rendering: Rendering | None = None) -> str:
         """Render the template for an alert with these labels and this value. Raises TemplateError."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from rayscope.errors import RayscopeError
+from rayscope.storage.errors import BadQuery
 
 MAX_BYTES = 256 << 10
 #: Limits for the parser: number of nodes, and depth of nesting. A file of 500 rules has about 15,000 nodes,
@@ -16,7 +16,7 @@ _MAX_NODES = 40_000
 _MAX_DEPTH = 20
 
 
-class BadYaml(RayscopeError):
+class BadYaml(BadQuery):
     """A text is not valid YAML, or exceeds a limit. The message may quote the text."""
 
 
@@ -28,13 +28,15 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Compose a node. Raises BadYaml for an alias, and if the document is too deep or too large."""
         if self.check_event(yaml.AliasEvent):
-            raise BadYaml("aliases (`*name`) are not allowed")
+            raise BadYaml("aliases (`*name`) are not allowed", what="yaml_alias")
         self.depth += 1
         self.nodes += 1
         if self.depth > _MAX_DEPTH:
-            raise BadYaml(f"it is nested more than {_MAX_DEPTH} levels deep")
+            raise BadYaml(
+                f"it is nested more than {_MAX_DEPTH} levels deep", what="yaml_depth", limit=_MAX_DEPTH
+            )
         if self.nodes > _MAX_NODES:
-            raise BadYaml(f"it has more than {_MAX_NODES:,} entries")
+            raise BadYaml(f"it has more than {_MAX_NODES:,} entries", what="yaml_entries", limit=_MAX_NODES)
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
@@ -43,13 +45,14 @@ class _Loader(yaml.SafeLoader):
 def parse_yaml(text: str) -> Any:
     """Parse a YAML document. Raises BadYaml."""
     if len(text) > MAX_BYTES:
-        raise BadYaml(f"it is larger than {MAX_BYTES >> 10} KiB")
+        raise BadYaml(f"it is larger than {MAX_BYTES >> 10} KiB", what="yaml_size", kib=MAX_BYTES >> 10)
     try:
         return yaml.load(text, _Loader)  # noqa: S506  based on SafeLoader
     except BadYaml:
         raise
     except Exception as error:  # invalid values can raise any exception, such as a date with month 99
-        raise BadYaml(str(error)[:300]) from error
+        reason = str(error)[:300]
+        raise BadYaml(reason, what="yaml", reason=reason) from error
 
 
 def read_text(path: Path) -> str:

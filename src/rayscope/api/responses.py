@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 from fastapi import Request
 from fastapi.responses import Response
 
 from rayscope.api import schemas
-from rayscope.api.security import error_body
+from rayscope.api.security import error_body, error_detail
+from rayscope.errors import RayscopeError
 from rayscope.records.reader import SessionReader
-from rayscope.storage.errors import StoreError
 from rayscope.storage.session_file import SessionFile
 
 T = TypeVar("T")
@@ -59,6 +59,10 @@ def error(
     return Json(error_body(code, message, remedy, params), status, headers)
 
 
-def error_info(error: StoreError | None) -> schemas.IngestError | None:
-    """Return an error in the format of the health and summary responses."""
-    return None if error is None else {"message": error.message, "remedy": error.remedy}
+@overload
+def error_info(error: RayscopeError) -> schemas.ErrorDetail: ...
+@overload
+def error_info(error: RayscopeError | None) -> schemas.ErrorDetail | None: ...
+def error_info(error: RayscopeError | None) -> schemas.ErrorDetail | None:
+    """Return an error as a part of a successful response."""
+    return None if error is None else error_detail(error.code, error.message, error.remedy, error.params)

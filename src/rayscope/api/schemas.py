@@ -57,8 +57,5 @@ class ErrorAnswer(TypedDict):
     error: ErrorDetail
 
 
-class IngestError(TypedDict):
+class IngestError(ErrorDetail):
     """Why the store cannot be written."""
-
-    message: str
-    remedy: str

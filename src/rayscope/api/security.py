@@ -76,12 +76,19 @@ _HEADERS = [
 
 
 def error_body(code: str, message: str, remedy: str, params: Mapping[str, str | int] | None = None) -> bytes:
-    """Return the body of an error response. Empty ``params`` are left out."""
+    """Return the body of an error response."""
+    body: ErrorAnswer = {"error": error_detail(code, message, remedy, params)}
+    return msgspec.json.encode(body)
+
+
+def error_detail(
+    code: str, message: str, remedy: str, params: Mapping[str, str | int] | None = None
+) -> ErrorDetail:
+    """Return a problem as it is sent to clients. Empty ``params`` are left out."""
     detail: ErrorDetail = {"code": code, "message": message, "remedy": remedy}
     if params:
         detail["params"] = dict(params)
-    body: ErrorAnswer = {"error": detail}
-    return msgspec.json.encode(body)
+    return detail
 
 
 def matches(candidate: str, secret: str) -> bool:

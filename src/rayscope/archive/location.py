@@ -69,11 +69,19 @@ class Location:
             yield
         except FileNotFoundError as error:
             raise StoreError(
-                f"The archive has no {path}.", "It may just have been replaced. Try again.", "not_archived"
+                f"The archive has no {path}.",
+                "It may just have been replaced. Try again.",
+                "not_archived",
+                path=path,
             ) from error
         except (pa.ArrowException, OSError) as error:
             raise StoreError(
-                f"The archive {self.url} cannot be used: {_first_line(error)}", _REMEDY, "archive"
+                f"The archive {self.url} cannot be used: {_first_line(error)}",
+                _REMEDY,
+                "archive",
+                what="unusable",
+                url=str(self.url),
+                reason=_first_line(error),
             ) from error
 
     def _in_time(self, work: Callable[[], T], size: int = 0) -> T:
@@ -98,7 +106,11 @@ class Location:
 
     def _too_slow(self) -> StoreError:
         return StoreError(
-            f"The archive {self.url} does not answer.", "Check the storage, and try again.", "archive"
+            f"The archive {self.url} does not answer.",
+            "Check the storage, and try again.",
+            "archive",
+            what="unreachable",
+            url=str(self.url),
         )
 
     def _info(self, path: str) -> fs.FileInfo:
@@ -134,7 +146,14 @@ class Location:
         with self._explained(path):
             content = self._in_time(read, max_bytes)
         if len(content) > max_bytes:
-            raise StoreError(f"{path} in the archive is larger than {max_bytes} bytes.", _REMEDY, "archive")
+            raise StoreError(
+                f"{path} in the archive is larger than {max_bytes} bytes.",
+                _REMEDY,
+                "archive",
+                what="large_file",
+                path=path,
+                limit=max_bytes,
+            )
         return content
 
     def write(self, path: str, content: bytes) -> None:

@@ -83,7 +83,9 @@ _decode_manifest = msgspec.json.Decoder(Manifest).decode
 def manifest_path(session: str) -> str:
     """Return the path of a session's manifest. Raises NotFound for an invalid session name."""
     if not SESSION_NAME.fullmatch(session):
-        raise NotFound(f"Session {session[:80]!r} not found.", "rayscope archive list", what="session")
+        raise NotFound(
+            f"Session {session[:80]!r} not found.", "rayscope archive list", what="session", id=session[:80]
+        )
     return f"{MANIFESTS}/{session}.json"
 
 
@@ -137,4 +139,7 @@ def _damaged(session: str, why: str) -> StoreError:
         f"The archive's manifest of {session[:80]} is damaged: {why[:200]}.",
         "Seal the session again where it is still on record: rayscope archive push.",
         "archive",
+        what="manifest",
+        id=session[:80],
+        reason=why[:200],
     )

@@ -122,6 +122,8 @@ def _send(location: Location, local: Path, path: str, sealed: Sealed) -> None:
             f"The archive gave back something else than was written to {path}.",
             "The session stays on this disk. Check the storage; Rayscope will try again.",
             "archive",
+            what="differs",
+            path=path,
         )
 
 
@@ -196,4 +198,6 @@ def _fetch(location: Location, manifest: Manifest, sealed: Sealed, local: Path) 
             f"{path} in the archive is not what its manifest says.",
             "It may just be being replaced: try again. If it stays so, the archive is damaged.",
             "archive",
+            what="not_as_listed",
+            path=path,
         )

@@ -124,6 +124,9 @@ class ArchiveService:
                     f"{session} cannot be brought from the archive: {error.strerror or error}.",
                     "Free some space on the server's disk, and try again.",
                     "full",
+                    what="archive",
+                    id=session,
+                    reason=error.strerror or str(error),
                 ) from error
             if manifest_object:
                 log.info("brought %s of %s in %.1f s", file, session, time.monotonic() - began)

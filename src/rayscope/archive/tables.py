@@ -109,6 +109,9 @@ def _unusable(path: Path, why: str) -> StoreError:
         f"The archived table {path.stem} cannot be used: {why}.",
         "Seal the session again where it is still on record: rayscope archive push.",
         "archive",
+        what="table",
+        table=path.stem,
+        reason=why,
     )
 
 
@@ -137,7 +140,9 @@ def _copied(source: Path, folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     try:
         copy_record(source, copy)
     except OSError as error:  # includes TimeoutError
-        raise StoreError(f"Could not copy {source}: {error}", "Try again.", "archive") from error
+        raise StoreError(
+            f"Could not copy {source}: {error}", "Try again.", "archive", what="copy", reason=str(error)
+        ) from error
     try:
         with duckdb.connect(
             str(copy), config={"memory_limit": _MEMORY, "threads": 2, "temp_directory": str(folder / "spill")}
@@ -260,7 +265,10 @@ def _restore_logs(tables: Tables, file: Path) -> None:
                     store.fill(zip(*(column.to_pylist() for column in batch.columns), strict=True))
     except (pa.ArrowException, sqlite3.Error) as error:
         raise StoreError(
-            f"The archived logs cannot be read: {str(error)[:200]}", "Check them: rayscope archive verify."
+            f"The archived logs cannot be read: {str(error)[:200]}",
+            "Check them: rayscope archive verify.",
+            what="archived_logs",
+            reason=str(error)[:200],
         ) from error
     finally:
         store.close()

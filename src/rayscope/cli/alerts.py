@@ -211,7 +211,11 @@ def notify(
         path = f"/api/v1/alerts/channels/{quote(channel, safe='')}/test"
         found: dict[str, Any] = api.ask(Call("POST", path, needs_operator=True))
     if not found["ok"]:
-        fail(f"{channel} rejected the test notification: {found['error']}", "See the server's log.", FAILED)
+        fail(
+            f"{channel} rejected the test notification: {found['error']['message']}",
+            "See the server's log.",
+            FAILED,
+        )
     stdout().print(f"{channel} accepted a test notification.")
 
 

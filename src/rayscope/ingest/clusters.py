@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from rayscope.api.provide import provide
+from rayscope.errors import RayscopeError
 from rayscope.ingest.schemas import Snapshots
 from rayscope.ingest.writer import Writer
 from rayscope.model import RecordBatch
@@ -23,7 +24,7 @@ from rayscope.ray.discovery import local_clusters, local_gcs_addresses
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.ray.gcs.poller import Poller, PollStatus
 from rayscope.ray.jobs_api import JobApi
-from rayscope.ray.libraries.poller import LibraryPoller, LibraryProblem
+from rayscope.ray.libraries.poller import LibraryPoller
 from rayscope.ray.resources import read_resources
 from rayscope.ray.versions import version_note
 from rayscope.records.reader import SessionReader
@@ -285,7 +286,7 @@ class Clusters:
             )
         return api, cluster.poller.soon
 
-    def library_problem(self, session: str, library: str) -> LibraryProblem | None:
+    def library_problem(self, session: str, library: str) -> RayscopeError | None:
         """Return why a library's state cannot be read now, or None if there is no problem."""
         cluster = self._of(session)
         return None if cluster is None else cluster.libraries.problems.get(library)

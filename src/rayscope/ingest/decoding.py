@@ -68,6 +68,9 @@ class Decoder:
                 f"Could not create a session in {self._catalog.folder}: {error.strerror}.",
                 "Free some space, or make the data directory writable. Recording resumes automatically.",
                 "full",
+                what="session",
+                folder=str(self._catalog.folder),
+                reason=error.strerror or str(error),
             ) from error
         except Exception as error:  # the error would recur if the agent sent the body again
             log.exception("a batch cannot be read")

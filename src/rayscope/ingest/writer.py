@@ -307,7 +307,11 @@ class Writer:
         self._unread = _explain(error, "A batch cannot be merged")
         if isinstance(error, OSError):
             self._unread = StoreError(
-                f"Could not read the spool: {error}", "Check the disk. Rayscope keeps retrying.", "spool"
+                f"Could not read the spool: {error}",
+                "Check the disk. Rayscope keeps retrying.",
+                "spool",
+                what="read",
+                reason=str(error),
             )
         self._queue.set_back(item)
 
@@ -514,4 +518,6 @@ def _explain(failure: Exception, what: str) -> StoreError:
         "This is a bug in Rayscope: please report it with the server's log. Rayscope keeps retrying, and the "
         "events stay in the spool.",
         "internal",
+        what="writer",
+        reason=f"{type(failure).__name__}: {failure}",
     )

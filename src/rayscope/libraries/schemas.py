@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
+from rayscope.api.schemas import ErrorDetail
 
-class LibraryProblem(TypedDict):
+
+class LibraryProblem(ErrorDetail):
     """Why the state of a library cannot be read at present, and a remedy."""
-
-    message: str
-    remedy: str
 
 
 class LibraryPage(TypedDict):

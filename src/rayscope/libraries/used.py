@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from rayscope.api.responses import error_info
 from rayscope.ingest.clusters import Clusters
 from rayscope.libraries.schemas import LibraryProblem
 from rayscope.libraries.train import compute as train_compute
@@ -25,7 +26,7 @@ def problem(records: SessionReader, clusters: Clusters, session: str, library: s
     """
     found = clusters.library_problem(session, library)
     if found is not None:
-        return {"message": found.message, "remedy": found.remedy}
+        return error_info(found)
     if library == "train":
         return train_compute.problem(*_count_unreported(records, clusters, session, train_sql.untracked))
     if library == "tune":

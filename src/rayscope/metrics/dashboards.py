@@ -47,7 +47,12 @@ def encode(dashboard: StoredDashboard) -> bytes:
     """Encode a dashboard for its file. Raises BadQuery if it is too large."""
     body = msgspec.json.format(msgspec.json.encode(dashboard), indent=2)
     if len(body) > _MAX_BYTES:
-        raise BadQuery(f"The dashboard is larger than {_MAX_BYTES} bytes.", "Split it in two.")
+        raise BadQuery(
+            f"The dashboard is larger than {_MAX_BYTES} bytes.",
+            "Split it in two.",
+            what="dashboard_size",
+            limit=_MAX_BYTES,
+        )
     return body
 
 
@@ -80,12 +85,23 @@ class Dashboards:
         body = encode(dashboard)
         with self._lock:
             if not path.exists() and len(self._names()) >= MAX_DASHBOARDS:
-                raise BadQuery(f"There are already {MAX_DASHBOARDS} dashboards.", "Delete one first.")
+                raise BadQuery(
+                    f"There are already {MAX_DASHBOARDS} dashboards.",
+                    "Delete one first.",
+                    what="dashboard_limit",
+                    limit=MAX_DASHBOARDS,
+                )
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 replace_file(path, body)
             except OSError as error:
-                raise StoreError(f"Could not write {path}: {error}", "Free some disk space.") from error
+                raise StoreError(
+                    f"Could not write {path}: {error}",
+                    "Free some disk space.",
+                    what="write_file",
+                    file=path.name,
+                    reason=str(error),
+                ) from error
         return _info(name, dashboard)
 
     def delete(self, name: str) -> None:
@@ -96,7 +112,12 @@ class Dashboards:
             except FileNotFoundError:
                 raise _missing(name) from None
             except OSError as error:
-                raise StoreError(f"Could not delete the dashboard: {error}", "Check its file.") from error
+                raise StoreError(
+                    f"Could not delete the dashboard: {error}",
+                    "Check its file.",
+                    what="delete_dashboard",
+                    reason=str(error),
+                ) from error
 
     def _in_short(self, name: str) -> query_schemas.DashboardInShort:
         kept, changed_ns = self._read(name)
@@ -132,6 +153,8 @@ class Dashboards:
             raise BadQuery(
                 f"{name[:80]!r} is not a valid dashboard name.",
                 "Use up to 64 lowercase letters, digits, and hyphens, not starting with a hyphen.",
+                what="dashboard_name",
+                name=name[:80],
             )
         return self._folder / f"{name}.json"
 
@@ -156,11 +179,20 @@ def _info(name: str, dashboard: StoredDashboard) -> query_schemas.Dashboard:
 
 
 def _missing(name: str) -> NotFound:
-    return NotFound(f"Dashboard {name} not found.", "GET /api/v1/dashboards lists them.")
+    return NotFound(
+        f"Dashboard {name} not found.", "GET /api/v1/dashboards lists them.", what="dashboard", id=name
+    )
 
 
 def _unreadable(path: Path, why: str) -> StoreError:
-    return StoreError(f"{path} is not a dashboard: {why[:300]}", "Fix or delete the file.", "unreadable")
+    return StoreError(
+        f"{path} is not a dashboard: {why[:300]}",
+        "Fix or delete the file.",
+        "unreadable",
+        what="dashboard",
+        file=str(path),
+        reason=why[:300],
+    )
 
 
 CurrentDashboards = Annotated[Dashboards, provide(Dashboards)]

@@ -19,6 +19,8 @@ _MAX_BYTES = 32 << 20
 class PromqlError(RayscopeError):
     """The PromQL server could not be reached, or returned an error."""
 
+    code = "prometheus"
+
 
 class _Series(msgspec.Struct):
     metric: dict[str, str] = {}
@@ -57,11 +59,19 @@ def query_range(
     try:
         answer = _decode_answer(_body(f"{url.rstrip('/')}/api/v1/query_range", form))
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise PromqlError(f"it is not reachable: {str(error) or type(error).__name__}") from error
+        raise PromqlError(
+            f"it is not reachable: {str(error) or type(error).__name__}",
+            what="unreachable",
+            reason=str(error) or type(error).__name__,
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise PromqlError("its responses are not those of Prometheus") from error
+        raise PromqlError("its responses are not those of Prometheus", what="answer") from error
     if answer.status != "success" or answer.data is None:
-        raise PromqlError(f"its error is: {answer.error[:300] or 'none given'}")
+        raise PromqlError(
+            f"its error is: {answer.error[:300] or 'none given'}",
+            what="error",
+            reason=answer.error[:300] or "–",
+        )
     at = {round(time_ns / 1e6): index for index, time_ns in enumerate(times_ns)}
     series = []
     for each in answer.data.result:
@@ -81,9 +91,17 @@ def _body(url: str, form: dict[str, str]) -> bytes:
         for part in answer.iter_bytes(1 << 16):
             body += part
             if len(body) > _MAX_BYTES:
-                raise PromqlError(f"its response is larger than {_MAX_BYTES >> 20} MiB")
+                raise PromqlError(
+                    f"its response is larger than {_MAX_BYTES >> 20} MiB",
+                    what="size",
+                    mib=_MAX_BYTES >> 20,
+                )
             if time.monotonic() > deadline:
-                raise PromqlError(f"its response took longer than {_DEADLINE_S:.0f} s")
+                raise PromqlError(
+                    f"its response took longer than {_DEADLINE_S:.0f} s",
+                    what="time",
+                    seconds=round(_DEADLINE_S),
+                )
     return bytes(body)
 
 

@@ -12,6 +12,8 @@ from fastapi.responses import Response
 from rayscope.api.parameters import CurrentRecords, CurrentSettings, Cursor, Nanoseconds, Session, Text
 from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
+from rayscope.api.schemas import ErrorDetail
+from rayscope.api.security import error_detail
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.metrics import query_schemas
 from rayscope.metrics.api import collected, place_of
@@ -188,7 +190,12 @@ def _stored_chart(chart: query_schemas.DashboardChart) -> StoredChart:
     if chart.expr is not None:
         queries.insert(0, StoredQuery(chart.expr))
     if not queries:
-        raise BadQuery(f"The chart {chart.title[:80]!r} has no expression.", "Add `expr` or `queries`.")
+        raise BadQuery(
+            f"The chart {chart.title[:80]!r} has no expression.",
+            "Add `expr` or `queries`.",
+            what="chart_without_expr",
+            chart=chart.title[:80],
+        )
     return StoredChart(chart.title, queries, chart.unit, chart.width, chart.stacked)
 
 
@@ -197,7 +204,8 @@ def _check(chart: StoredChart) -> None:
         try:
             check(each.expr)
         except BadQuery as error:
-            raise BadQuery(f"In the chart {chart.title[:80]!r}: {error.message}", error.remedy) from error
+            message = f"In the chart {chart.title[:80]!r}: {error.message}"
+            raise BadQuery(message, error.remedy).with_params(error.params) from error
 
 
 def _times(
@@ -215,7 +223,9 @@ def _times(
     until_ns = records.last_ns(session) if until_ns is None else until_ns
     since_ns = max(0, until_ns - _HOUR_NS) if since_ns is None else since_ns
     if since_ns > until_ns:
-        raise BadQuery("since_ns is after until_ns.", "Use a range that ends after it starts.")
+        raise BadQuery(
+            "since_ns is after until_ns.", "Use a range that ends after it starts.", what="time_range"
+        )
     if since_ns == until_ns:
         return range(since_ns, until_ns + 1, step_ns or 10**9)
     if step_ns is None:
@@ -226,6 +236,8 @@ def _times(
         raise BadQuery(
             f"The range has more than {MAX_STEPS} points.",
             f"Use a step_ns of at least {math.ceil((until_ns - since_ns) / (MAX_STEPS - 1))}, or none.",
+            what="points",
+            limit=MAX_STEPS,
         )
     return range(start_ns, end_ns + 1, step_ns)
 
@@ -235,13 +247,16 @@ def _evaluate(
 ) -> tuple[query_schemas.Source, Result]:
     """The values, and their source: the record (``limit`` series), or the configured Prometheus."""
     url = settings.prometheus_url
-    warnings = []
+    warnings: list[ErrorDetail] = []
     if url and times[-1] - times[0] > settings.metrics_full_h * _HOUR_NS:
         try:
             series, said = query_range(url, expr, list(times), times.step)
-            return "prometheus", Result(list(times), series, 0, said)
+            return "prometheus", Result(
+                list(times), series, 0, [error_detail("prometheus", text, "") for text in said]
+            )
         except PromqlError as error:
-            warnings.append(f"The configured Prometheus was not used: {error.message}.")
+            message = f"The configured Prometheus was not used: {error.message}."
+            warnings.append(error_detail(error.code, message, "", error.params))
     result = evaluate(metrics.store(session), expr, times[0], times[-1], times.step, limit)
     result.warnings = warnings + result.warnings
     return "record", result

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from rayscope.api.schemas import Body
+from rayscope.api.schemas import Body, ErrorDetail
 
 
 class QueriedSeries(TypedDict):
@@ -36,7 +36,7 @@ class QueryAnswer(TypedDict):
     series: list[QueriedSeries]
     left_out: int
     next: str | None
-    warnings: list[str]
+    warnings: list[ErrorDetail]
     source: Source
     unit: str
 

@@ -36,6 +36,9 @@ def _invalid(pattern: str, error: Exception) -> BadQuery:
     return BadQuery(
         f"Invalid pattern {pattern[:100]!r}: {str(error)[:200]}",
         "Use RE2 syntax: https://github.com/google/re2/wiki/Syntax",
+        what="regex",
+        pattern=pattern[:100],
+        reason=str(error)[:200],
     )
 
 

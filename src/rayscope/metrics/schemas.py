@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
+from rayscope.api.schemas import ErrorDetail
+
 Labels = dict[str, str]
 
 
@@ -35,12 +37,8 @@ class CollectorItem(TypedDict):
     timeout_s: float
 
 
-class Problem(TypedDict):
+class Problem(ErrorDetail):
     """Why metrics cannot be stored on disk."""
-
-    code: str
-    message: str
-    remedy: str
 
 
 class MetricsState(TypedDict):
@@ -48,7 +46,7 @@ class MetricsState(TypedDict):
 
     left_out: int
     problem: Problem | None
-    note: str | None
+    note: ErrorDetail | None
     collectors: list[CollectorItem]
 
 

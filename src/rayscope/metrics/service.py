@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import psutil
 
 from rayscope.api.provide import provide
+from rayscope.api.responses import error_info
 from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.writer import Writer
 from rayscope.metrics import schemas
@@ -116,6 +117,8 @@ class _Live:
                         f"The GCS of {self.session} is not being read.",
                         "Give its address: rayscope attach ADDRESS",
                         "unreachable",
+                        what="metrics",
+                        id=self.session,
                     )
                 self._nodes = (time_ns, read_node_addresses(client))
             return self._nodes[1]
@@ -274,10 +277,7 @@ class Metrics:
         """Why a session's metrics cannot be stored, or None if they can."""
         with self._lock:
             live = self._live.get(session)
-        if live is None or live.store.problem is None:
-            return None
-        problem = live.store.problem
-        return {"code": problem.code, "message": problem.message, "remedy": problem.remedy}
+        return None if live is None else error_info(live.store.problem)
 
     def damage(self, session: str) -> str | None:
         """Damage to a session's metrics file, or None if none is known."""

@@ -59,6 +59,9 @@ class Dashboard:
                 f"The dashboard at {self.url} belongs to another cluster ({other}).",
                 "Run Rayscope on the head node, or start Ray with a different dashboard port and "
                 "--dashboard-host=0.0.0.0.",
+                what="other_cluster",
+                url=self.url,
+                other=str(other),
             )
 
     def get(self, path: str, timeout_s: float | None = None) -> Any:
@@ -75,6 +78,9 @@ class Dashboard:
             raise DashboardError(
                 f"Could not reach Ray's dashboard at {url}: {type(error).__name__}: {error}.",
                 "Check that the cluster's dashboard is running and reachable from here.",
+                what="unreachable",
+                url=url,
+                reason=f"{type(error).__name__}: {error}",
             ) from None
         if response.status_code in (401, 403):
             raise self.wants_token()
@@ -87,10 +93,12 @@ class Dashboard:
 
     def wants_token(self) -> DashboardError:
         """The error for a dashboard that requires a token, or rejects ours."""
-        what = "rejected the token" if self._has_token else "requires a token"
+        message = "rejected the token" if self._has_token else "requires a token"
         return DashboardError(
-            f"Ray's dashboard at {self.url} {what}.",
+            f"Ray's dashboard at {self.url} {message}.",
             "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the cluster's token.",
+            what="token",
+            url=self.url,
         )
 
     def unexpected(self, answer: str) -> DashboardError:
@@ -98,4 +106,6 @@ class Dashboard:
         return DashboardError(
             f"{self.url} answered {answer}.",
             "Check that this is the address of a Ray dashboard; see dashboard.log on the head node.",
+            what="answer",
+            url=self.url,
         )

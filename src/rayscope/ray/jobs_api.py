@@ -67,6 +67,9 @@ class JobApi(Dashboard):
             raise DashboardError(
                 f"Ray's job API at {self.url} did not take the folder: {type(error).__name__}.",
                 "Try again, or submit it with `rayscope jobs submit --working-dir`.",
+                what="folder",
+                url=self.url,
+                reason=type(error).__name__,
             ) from None
         return f"gcs://{name}"
 
@@ -86,6 +89,9 @@ class JobApi(Dashboard):
             raise DashboardError(
                 f"Ray's job API at {self.url} did not respond: {type(error).__name__}.",
                 "Check the job's state before you try again: Ray may have accepted the request.",
+                what="job_api",
+                url=self.url,
+                reason=type(error).__name__,
             ) from None
         if response.status_code == 200:
             try:
@@ -95,12 +101,13 @@ class JobApi(Dashboard):
         if response.status_code in (401, 403):
             raise self.wants_token()
         # Ray responds with the traceback of its exception.
-        reason = redact_text(headline(clean_error(response.text)))[:500] or response.status_code
+        reason = redact_text(headline(clean_error(response.text)))[:500] or str(response.status_code)
         raise DashboardError(
             f"Ray rejected the request: {reason}",
             "Fix the problem it names, or see dashboard.log on the head node.",
             "refused",
             status=409,
+            reason=reason,
         )
 
 

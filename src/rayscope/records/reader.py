@@ -42,7 +42,7 @@ class SessionReader:
             return find_session(self._catalog, session)
         names = self._catalog.names()
         if not names:
-            raise NotFound("Nothing is recorded yet.", "Record a script: rayscope run SCRIPT")
+            raise NotFound("Nothing is recorded yet.", "Record a script: rayscope run SCRIPT", what="record")
         return names[0]
 
     def live_here(self) -> list[str]:
@@ -88,6 +88,9 @@ class SessionReader:
                 f"Could not read the record of {session}: {str(error).splitlines()[0][:300]}",
                 "Try again. If it keeps failing, see the server's log.",
                 "unreadable",
+                what="record",
+                session=session,
+                reason=str(error).splitlines()[0][:300],
             ) from error
 
     def read_cached(

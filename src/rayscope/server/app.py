@@ -130,7 +130,8 @@ def _said(place: tuple[str | int, ...], message: str) -> str:
 def _invalid(_: Request, problem: Exception) -> Response:
     problems = problem.errors() if isinstance(problem, RequestValidationError) else []
     said = "; ".join(_said(p["loc"][1:], p["msg"]) for p in problems)[:500]
-    return error(422, "invalid_parameter", said or "Invalid parameter.", "See /openapi.json.")
+    said = said or "Invalid parameter."
+    return error(422, "invalid_parameter", said, "See /openapi.json.", params={"reason": said})
 
 
 def add_errors(app: FastAPI) -> None:

@@ -62,6 +62,7 @@ class Deletion:
                     "Rayscope retries automatically. Look again in a minute.",
                     "session_in_use",
                     status=409,
+                    what="elsewhere",
                 )
         elif not self.delete_here(session):
             raise StoreError(

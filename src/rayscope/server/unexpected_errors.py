@@ -36,4 +36,5 @@ class UnexpectedErrors:
             log.exception("%s %s failed", scope["method"], scope["path"])
             message = f"This request failed because of a bug in Rayscope ({type(problem).__name__})."
             remedy = "Please report it with the traceback in the server's log."
-            await error(500, "internal", message, remedy)(scope, receive, send)
+            answer = error(500, "internal", message, remedy, params={"error": type(problem).__name__})
+            await answer(scope, receive, send)

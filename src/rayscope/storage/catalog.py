@@ -242,7 +242,9 @@ class Catalog:
         Raises NotFound, or StoreError if the label cannot be written.
         """
         if self._read_only:
-            raise StoreError("This data directory is only being read.", "Start a server: rayscope serve")
+            raise StoreError(
+                "This data directory is only being read.", "Start a server: rayscope serve", what="read_only"
+            )
         with self._lock:
             about = self.about(session)
             if label > about.label:
@@ -257,6 +259,8 @@ class Catalog:
             raise StoreError(
                 f"Could not write the name of {session}: {error.strerror or error}.",
                 "Free some space, or make the data directory writable, and try again.",
+                what="session_name",
+                reason=error.strerror or str(error),
             ) from error
 
     def _save(self, session: str, name: str, content: bytes) -> None:
@@ -425,6 +429,8 @@ class Catalog:
                 raise NotFound(
                     f"The record of {session} is not on this disk.",
                     "If the session is archived: rayscope archive pull. If it has just begun, try again.",
+                    what="local_record",
+                    id=session,
                 )
             file = self._open[session] = SessionFile(
                 path, memory_limit=self._memory_limit, read_only=self._read_only

@@ -50,4 +50,5 @@ def no_memory(what: str) -> SpoolFull:
         f"{what}: there is not enough memory.",
         "Give the server more memory, or free some. Rayscope keeps retrying, and no data is lost.",
         "memory",
+        what="server",
     )

@@ -361,4 +361,6 @@ def _broken(error: Exception) -> StoreError:
         f"Could not read or write the kept logs: {str(error)[:200]}.",
         "Free some space, or remove logs.sqlite from the session's folder to start over.",
         "logs",
+        what="kept",
+        reason=str(error)[:200],
     )

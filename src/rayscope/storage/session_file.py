@@ -55,6 +55,8 @@ def _corrupt(path: Path, why: str) -> StoreError:
         f"Could not read {path}: {why}",
         "The file is damaged, or not a Rayscope record. Restore it from a backup, or remove its folder.",
         "corrupt",
+        file=str(path),
+        reason=why,
     )
 
 
@@ -93,6 +95,9 @@ def explain(path: Path, error: Exception) -> StoreError:
         f"Could not use {path}: {text}",
         "Rayscope keeps retrying. If it keeps failing, check the folder's permissions and the server's log.",
         "unusable",
+        what="record",
+        file=str(path),
+        reason=text,
     )
 
 
@@ -200,6 +205,8 @@ class SessionFile:
             f"{self.path} was written by an older Rayscope, in a format that this version does not read.",
             "Read it with the Rayscope that wrote it, or remove its folder.",
             "older",
+            what="record",
+            file=str(self.path),
         )
 
     @staticmethod

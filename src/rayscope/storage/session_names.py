@@ -24,7 +24,12 @@ def find_session(catalog: Catalog, text: str) -> str:
     if len(begin) >= MIN_PREFIX:
         found = [name for name in names if name.removeprefix("session_").startswith(begin)]
         if len(found) > 1:
-            raise BadQuery(f"Several sessions begin with {text[:80]!r}.", "Give more of its letters.")
+            raise BadQuery(
+                f"Several sessions begin with {text[:80]!r}.",
+                "Give more of its letters.",
+                what="session_prefix",
+                text=text[:80],
+            )
         if found:
             return found[0]
     named = [name for name in names if catalog.about(name).name == text]
@@ -33,6 +38,9 @@ def find_session(catalog: Catalog, text: str) -> str:
         raise BadQuery(
             f"{len(named)} sessions are called {text[:80]!r}.",
             f"Use the ID: {', '.join(named[:_MAX_NAMED])}{more}.",
+            what="session_name",
+            number=len(named),
+            text=text[:80],
         )
     if not named:
         raise unknown

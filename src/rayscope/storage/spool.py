@@ -118,6 +118,9 @@ class Spool:
                 f"Could not store a batch in {self.folder}: {error.strerror}.",
                 "Make the data directory writable; recording resumes automatically.",
                 "spool",
+                what="write",
+                folder=str(self.folder),
+                reason=error.strerror or str(error),
             ) from error
         with self._lock:
             self._sizes[name] = len(body)
@@ -177,6 +180,8 @@ class Spool:
                 f"{self.pending_bytes >> 20} MiB of events are waiting to be merged; no more are accepted.",
                 "Writing the record fails or is too slow: see `ingest.error` in /api/v1/summary.",
                 "spool",
+                what="backlog",
+                mib=self.pending_bytes >> 20,
             )
         now = time.monotonic()
         if now - self._free_checked >= _FREE_CHECK_S:
@@ -187,6 +192,9 @@ class Spool:
                     f"Could not use the folder {self.folder}: {error.strerror}.",
                     "Make the data directory accessible; recording resumes automatically.",
                     "spool",
+                    what="folder",
+                    folder=str(self.folder),
+                    reason=error.strerror or str(error),
                 ) from error
             if free < self._min_free_bytes:
                 raise self._full(

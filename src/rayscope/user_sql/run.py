@@ -60,6 +60,13 @@ class SqlError(BadQuery):
     """The query was refused, failed, or exceeded its limits."""
 
 
+#: Key of the step that took too long -> message.
+_TOO_LONG = {
+    "sql_open": "The record took longer than {} s to copy and open.",
+    "sql_time": "The query took longer than {} s and was stopped.",
+}
+
+
 class SqlRunner:
     """Runs queries in processes that it starts, reuses, and ends. Thread-safe.
 
@@ -93,7 +100,12 @@ class SqlRunner:
         be copied, because another process has it open.
         """
         if len(sql) > MAX_SQL_CHARS:
-            raise SqlError(f"The query is longer than {MAX_SQL_CHARS} characters.", "Shorten it.")
+            raise SqlError(
+                f"The query is longer than {MAX_SQL_CHARS} characters.",
+                "Shorten it.",
+                what="long_sql",
+                limit=MAX_SQL_CHARS,
+            )
         if not 1 <= limit <= MAX_LIMIT:
             raise SqlError(
                 f"limit must be 1 to {MAX_LIMIT}.", "Aggregate in SQL instead of fetching more rows."
@@ -189,6 +201,8 @@ class _Worker:
                 f"Could not start the process for SQL: {error.strerror}.",
                 "Free some memory or disk space and try again.",
                 "unusable",
+                what="sql_process",
+                reason=error.strerror or str(error),
             ) from error
         self.is_alive = True
 
@@ -208,21 +222,17 @@ class _Worker:
 
     def open(self, timeout_s: float) -> None:
         """Copy and open the record. Raises StoreError."""
-        took = self._exchange(
-            msgspec.json.encode(self._job), timeout_s, "The record took longer than {} s to copy and open."
-        )
+        took = self._exchange(msgspec.json.encode(self._job), timeout_s, "sql_open")
         self._open_cost_s = float(took)
         self._opened = self._used = time.monotonic()
 
     def ask(self, question: Question, timeout_s: float) -> bytes:
         """Return the JSON result of a query. Raises StoreError."""
-        answer = self._exchange(
-            msgspec.json.encode(question), timeout_s, "The query took longer than {} s and was stopped."
-        )
+        answer = self._exchange(msgspec.json.encode(question), timeout_s, "sql_time")
         self._used = time.monotonic()
         return answer
 
-    def _exchange(self, content: bytes, timeout_s: float, too_long: str) -> bytes:
+    def _exchange(self, content: bytes, timeout_s: float, what: str) -> bytes:
         """Write a frame and read the reply. After the timeout the process is killed, which ends the wait."""
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
@@ -246,8 +256,10 @@ class _Worker:
                 work.check()
             if timed_out.is_set():
                 raise SqlError(
-                    too_long.format(f"{timeout_s:g}"),
+                    _TOO_LONG[what].format(f"{timeout_s:g}"),
                     "Narrow it with WHERE, or give more time (RAYSCOPE_SQL_TIMEOUT_S).",
+                    what=what,
+                    seconds=f"{timeout_s:g}",
                 ) from error
             raise self._death() from error
         finally:
@@ -256,13 +268,13 @@ class _Worker:
             return frame[1:]
         refusal = decode_refusal(frame[1:])
         if refusal.code == "bad_query":
-            raise SqlError(refusal.message, refusal.remedy)
+            raise SqlError(refusal.message, refusal.remedy).with_params(refusal.params)
         self.is_alive = False  # to free the memory that it used
         if refusal.code == "memory":
-            raise SqlError(refusal.message, refusal.remedy)
+            raise SqlError(refusal.message, refusal.remedy).with_params(refusal.params)
         if refusal.code == "unreadable":
             raise explain(Path(self._job.source), duckdb.Error(refusal.message))
-        raise StoreError(refusal.message, refusal.remedy, refusal.code)
+        raise StoreError(refusal.message, refusal.remedy, refusal.code).with_params(refusal.params)
 
     def _death(self) -> StoreError:
         """Return the error for a process that ended by itself, usually because an allocation failed."""
@@ -278,6 +290,7 @@ class _Worker:
         return SqlError(
             "The query crashed the process that ran it, most likely because it ran out of memory.",
             "Narrow it or aggregate (RAYSCOPE_MEMORY_LIMIT raises the limit). The server is not affected.",
+            what="sql_crash",
         )
 
     def kill(self) -> None:

@@ -90,6 +90,7 @@ class Refusal(msgspec.Struct):
     message: str
     remedy: str
     code: str = "bad_query"
+    params: dict[str, str | int] = {}
 
 
 _decode_job = msgspec.json.Decoder(Job).decode
@@ -99,9 +100,9 @@ decode_result = msgspec.json.Decoder(SqlResult).decode
 
 
 class _Refused(Exception):
-    def __init__(self, message: str, remedy: str, code: str = "bad_query") -> None:
+    def __init__(self, message: str, remedy: str, code: str = "bad_query", **params: str | int) -> None:
         super().__init__(message)
-        self.refusal = Refusal(message, remedy, code)
+        self.refusal = Refusal(message, remedy, code, params)
 
 
 def read_frame(descriptor: int, max_bytes: int) -> bytes:
@@ -219,7 +220,9 @@ def run(connection: duckdb.DuckDBPyConnection, question: Question, snapshot_ns: 
     try:
         statements = duckdb.extract_statements(question.sql)
         if len(statements) != 1 or statements[0].type not in _ALLOWED:
-            raise _Refused("Only a single SELECT is allowed: the record is read-only.", HELP)
+            raise _Refused(
+                "Only a single SELECT is allowed: the record is read-only.", HELP, what="sql_select"
+            )
         connection.execute("BEGIN TRANSACTION READ ONLY")
         try:
             connection.execute(statements[0])
@@ -234,11 +237,13 @@ def run(connection: duckdb.DuckDBPyConnection, question: Question, snapshot_ns: 
         message = _message(error)
         if "bad_alloc" in message or "bad allocation" in message:
             raise out_of_memory() from error
-        raise _Refused(message, HELP) from error
+        raise _Refused(message, HELP, what="sql", said=message) from error
     except (ValueError, OverflowError, RecursionError, ImportError) as error:
         raise _Refused(
             f"The result has a value that cannot be shown: {type(error).__name__}.",
             "Cast it to VARCHAR.",
+            what="sql_value",
+            error=type(error).__name__,
         ) from error
     head = msgspec.json.encode(
         {
@@ -257,6 +262,7 @@ def out_of_memory() -> _Refused:
         "The query needs more memory than allowed.",
         "Narrow it or aggregate (RAYSCOPE_MEMORY_LIMIT raises the limit).",
         "memory",
+        what="sql_memory",
     )
 
 
@@ -275,6 +281,8 @@ def _rows(connection: duckdb.DuckDBPyConnection, limit: int) -> tuple[list[bytes
                 raise _Refused(
                     f"The result is larger than {MAX_ANSWER_BYTES >> 20} MB.",
                     "Select fewer columns or rows (LIMIT), or aggregate.",
+                    what="sql_size",
+                    mb=MAX_ANSWER_BYTES >> 20,
                 )
             rows.append(encoded)
     return rows[:limit], True
@@ -294,7 +302,9 @@ def _refuse_actions(sql: str) -> None:
     ]
     for piece, following in itertools.pairwise(pieces):
         if piece in _REFUSED and following.startswith("("):
-            raise _Refused(f"{piece}() is not allowed: the record is read-only.", HELP)
+            raise _Refused(
+                f"{piece}() is not allowed: the record is read-only.", HELP, what="sql_call", name=piece
+            )
 
 
 def _message(error: Exception) -> str:

@@ -205,7 +205,11 @@ def connect(
 def no_warehouse(address: Address) -> StoreError:
     """The error for an address without a warehouse."""
     return StoreError(
-        f"There is no warehouse at {address.shown}.", "Make it: rayscope warehouse init", "no_warehouse"
+        f"There is no warehouse at {address.shown}.",
+        "Make it: rayscope warehouse init",
+        "no_warehouse",
+        what="missing",
+        address=address.shown,
     )
 
 
@@ -241,7 +245,10 @@ def _open(address: Address, create: bool, timeout_s: float) -> Client:
 
 def _not_installed() -> StoreError:
     return StoreError(
-        "The packages for a warehouse are not installed.", "pip install 'rayscope[warehouse]'", "no_warehouse"
+        "The packages for a warehouse are not installed.",
+        "pip install 'rayscope[warehouse]'",
+        "no_warehouse",
+        what="packages",
     )
 
 
@@ -253,6 +260,10 @@ def _check_version(warehouse: Warehouse, version: str) -> None:
             f"{warehouse.url} is ClickHouse {version}; a warehouse needs {wanted} or later.",
             "Upgrade ClickHouse.",
             "older",
+            what="clickhouse",
+            url=warehouse.url,
+            version=version,
+            wanted=wanted,
         )
 
 
@@ -268,6 +279,8 @@ def _explaining_errors(address: Address) -> Iterator[None]:
             f"{address.shown} cannot be used: {error.strerror or type(error).__name__}.",
             "Check the folder's permissions and the free space.",
             "warehouse",
+            what="folder",
+            folder=address.shown,
         ) from error
     except Exception as error:
         from clickhouse_connect.driver.exceptions import ClickHouseError
@@ -289,6 +302,8 @@ def _explain(address: Address, error: Exception) -> StoreError:
                 f"{address.shown} cannot be used as a folder of chDB.",
                 "Check the folder's permissions and the free space.",
                 "warehouse",
+                what="folder",
+                folder=address.shown,
             )
         return StoreError(
             f"{address.shown} is in use by another process, or is damaged.",
@@ -300,6 +315,8 @@ def _explain(address: Address, error: Exception) -> StoreError:
             f"{address.shown} refused the user {address.user!r} with this password.",
             "Check the user and the password in the URL; write special characters as %XX.",
             "login",
+            address=address.shown,
+            user=address.user,
         )
     if code in _FULL or "No space left" in message:
         return StoreError(f"The disk of {address.shown} is full.", "Free some space, and try again.", "full")
@@ -320,6 +337,9 @@ def _explain(address: Address, error: Exception) -> StoreError:
             f"{address.shown} cannot be reached: {_reason(message)}.",
             "Check the host, the port (HTTP: 8123, TLS: 8443) and the network.",
             "unreachable",
+            what="warehouse",
+            address=address.shown,
+            reason=_reason(message),
         )
     return BadQuery(message, "See docs/reference/warehouse.md.")
 

@@ -119,6 +119,8 @@ def _opened(record: Path, work: Path | None) -> Iterator[tuple[duckdb.DuckDBPyCo
                 f"Could not copy {record}: {error.strerror or 'it is being written'}.",
                 "Try again.",
                 "warehouse",
+                what="copy",
+                path=str(record),
             ) from error
         try:
             config: dict[str, str | bool | int | float | list[str]] = {

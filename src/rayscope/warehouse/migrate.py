@@ -42,6 +42,7 @@ def init(warehouse: Warehouse, layout: Layout) -> tuple[int, int]:
             f"The warehouse was made {_described(cluster)}, not {_described(layout.cluster or '')}.",
             "Give the same --cluster as then, or another database in the URL.",
             "other_cluster",
+            what="cluster",
         )
     warehouse.run(schema.create_versions(layout))
     for version in range(current + 1, schema.VERSION + 1):
@@ -68,6 +69,7 @@ def check(warehouse: Warehouse) -> Layout:
             f"The warehouse is of an older version ({current}; this Rayscope's is {schema.VERSION}).",
             f"Migrate it: rayscope warehouse init{cluster_option}",
             "older",
+            what="warehouse",
         )
     return Layout(cluster or None)
 

@@ -120,6 +120,7 @@ class Publisher:
                 "The other servers have not heard from this one for a while.",
                 "Rayscope retries automatically.",
                 "unreachable",
+                what="heartbeat",
             )
 
     def heartbeat(
@@ -184,7 +185,10 @@ class Heartbeat:
         self._publisher.check_lease()
         if not self.members:
             raise StoreError(
-                "The servers are not known yet.", "Rayscope retries automatically.", "unreachable"
+                "The servers are not known yet.",
+                "Rayscope retries automatically.",
+                "unreachable",
+                what="servers",
             )
 
     def stop(self) -> None:

@@ -189,6 +189,9 @@ class WarehouseService:
                 f"{session} cannot be brought from the warehouse: {error.strerror or error}.",
                 "Free some space on the server's disk, and try again.",
                 "full",
+                what="warehouse",
+                id=session,
+                reason=error.strerror or str(error),
             ) from error
         try:
             self._catalog.about(session).followed_ns = until_ns

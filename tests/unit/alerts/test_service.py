@@ -131,6 +131,7 @@ def test_a_rule_that_cannot_be_evaluated_says_so_and_spoils_no_other(world: Worl
         "alerts": 1,
         "error": None,
         "template_error": None,
+        "problems": [],
         "unknown_metrics": [],
         "cost_s": 0,
     }
@@ -181,6 +182,14 @@ def test_templates_ask_the_store_and_one_that_fails_is_a_problem_of_its_rule_alo
         "alerts": 1,
         "error": None,
         "template_error": f"Could not render 'text': {failure}.",
+        "problems": [
+            {
+                "code": "template_error",
+                "message": f"Could not render 'text': {failure}.",
+                "remedy": "",
+                "params": {"name": "text", "reason": failure},
+            }
+        ],
         "unknown_metrics": [],
         "cost_s": 0,
     }

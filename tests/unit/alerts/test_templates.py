@@ -169,7 +169,7 @@ def test_templates_that_cannot_be_rendered_say_so_in_the_alert(service: AlertSer
     for template in FAILING:
         ours = rendered(service, template)
         assert ours.problem is not None, template
-        assert ours.problem.startswith("Could not render 'text': "), template
+        assert ours.problem["message"].startswith("Could not render 'text': "), template
         assert all(
             texts["text"].startswith("<error expanding template: ") for _, texts, _ in ours.alerts.values()
         )

@@ -223,7 +223,7 @@ def test_a_damaged_metrics_file_is_reported_and_the_record_is_still_read(ended: 
     assert error["code"] == "corrupt"
     assert ended.get("/api/v1/tasks", session=ENDED)["total"] == 0
     services.catalog.about(ENDED).last_ns = 2**62  # its cluster has metrics again
-    assert "damaged" in ended.get("/api/v1/metrics", session=ENDED)["note"]
+    assert "damaged" in ended.get("/api/v1/metrics", session=ENDED)["note"]["message"]
     assert list(folder.glob("metrics.damaged-*"))
 
 

@@ -183,7 +183,7 @@ def test_long_ranges_come_from_the_prometheus_of_the_settings(
     ours = [query(measured, expr, **LONG, limit=50) for expr in exprs]
     for here, there in zip(ours, theirs, strict=True):
         assert here["source"] == "record"
-        assert "not reachable" in here["warnings"][0]
+        assert "not reachable" in here["warnings"][0]["message"]
         assert here["times_ms"] == there["times_ms"]
         of_theirs = {
             json.dumps(series["labels"], sort_keys=True): series["values"] for series in there["series"]

@@ -229,8 +229,12 @@ export interface Archive {
 }
 /** Why the store cannot be written. */
 export interface IngestError {
+  code: string;
   message: string;
   remedy: string;
+  params?: {
+    [k: string]: string | number;
+  };
 }
 /** The session of the attached cluster. */
 export interface Attached {
@@ -455,8 +459,7 @@ export interface ChannelInfo {
   group_wait_s: number;
   group_interval_s: number;
   repeat_interval_s: number;
-  problem: string | null;
-  remedy: string | null;
+  problem: ErrorDetail | null;
   sent: number;
   failed: number;
   dropped: number;
@@ -464,22 +467,30 @@ export interface ChannelInfo {
   tries: number;
   last_ns: number | null;
   last_ok: boolean | null;
-  last_error: string | null;
+  last_error: ErrorDetail | null;
   last_title: string | null;
   next_try_ns: number | null;
+}
+/** A problem and its remedy. ``params`` has the values in the message, if there are few. */
+export interface ErrorDetail {
+  code: string;
+  message: string;
+  remedy: string;
+  params?: {
+    [k: string]: string | number;
+  };
 }
 /** The result of a test notification. */
 export interface ChannelTested {
   ok: boolean;
-  error: string | null;
+  error: ErrorDetail | null;
 }
 /** The channels of ``channels.yml``. */
 export interface ChannelsAnswer {
   items: ChannelInfo[];
   kinds: string[];
   file: string;
-  problem: string | null;
-  remedy: string | null;
+  problem: ErrorDetail | null;
 }
 /** A PromQL expression, and the names of its series, in which `{{label}}` stands for a label's value. */
 export interface ChartQuery {
@@ -839,8 +850,12 @@ export interface DatasetPage {
 }
 /** Why the state of a library cannot be read at present, and a remedy. */
 export interface LibraryProblem {
+  code: string;
   message: string;
   remedy: string;
+  params?: {
+    [k: string]: string | number;
+  };
 }
 /** Whether Ray has deleted the job. Rayscope's record is kept. */
 export interface Deleted {
@@ -885,16 +900,7 @@ export interface EnabledBody {
 export interface ErrorAnswer {
   error: ErrorDetail;
 }
-/** A problem and its remedy. ``params`` has the values in the message, if there are any. */
-export interface ErrorDetail {
-  code: string;
-  message: string;
-  remedy: string;
-  params?: {
-    [k: string]: string | number;
-  };
-}
-/** An event, or ``count`` similar events, the last of them at ``last_ns``. Times are in ns. */
+/** An event, or ``count`` similar ones until ``last_ns``. Times in ns. */
 export interface Event {
   time_ns: number;
   severity: 'ERROR' | 'WARNING' | 'INFO';
@@ -992,14 +998,14 @@ export interface TasksByOutcome {
 }
 /** A rule file, or a rule in one, that cannot be used. ``rule`` is empty if the whole file is meant. */
 export interface FileProblem {
-  file: string;
-  rule: string;
+  code: string;
   message: string;
   remedy: string;
-  code: string;
-  params: {
+  params?: {
     [k: string]: string | number;
   };
+  file: string;
+  rule: string;
 }
 /** Hits by kind. Kinds without hits are left out. */
 export interface FindAnswer {
@@ -1173,6 +1179,9 @@ export interface FramesProblem {
   code: string;
   message: string;
   remedy: string;
+  params?: {
+    [k: string]: string | number;
+  };
   count: number;
   workers: FramesWorker[];
 }
@@ -1648,9 +1657,16 @@ export interface Keeping {
   mode: 'workers' | 'all' | 'none';
   bytes: number;
   max_bytes: number;
-  error: {
-    [k: string]: string;
-  } | null;
+  error: LogProblem | null;
+}
+/** Why something is unavailable at present. */
+export interface LogProblem {
+  code: string;
+  message: string;
+  remedy: string;
+  params?: {
+    [k: string]: string | number;
+  };
 }
 /** The values of a label. */
 export interface LabelValuesAnswer {
@@ -1689,7 +1705,7 @@ export interface VersionNote {
 export interface LatestAnswer {
   left_out: number;
   problem: Problem | null;
-  note: string | null;
+  note: ErrorDetail | null;
   collectors: CollectorItem[];
   session: string;
   time_ns: number;
@@ -1703,6 +1719,9 @@ export interface Problem {
   code: string;
   message: string;
   remedy: string;
+  params?: {
+    [k: string]: string | number;
+  };
 }
 /** The newest value of a series that has not ended. */
 export interface LatestItem {
@@ -1761,16 +1780,7 @@ export interface LogNode {
   files: number | null;
   problem: LogProblem | null;
 }
-/** Why something is unavailable at present. */
-export interface LogProblem {
-  code: string;
-  message: string;
-  remedy: string;
-}
-/**
- * A line. ``level``: its own, or that of the line that it continues. ``is_mark``: it is one of Ray's own
- * marks.
- */
+/** A line. ``level``: its own or that of the continued line. ``is_mark``: Ray's own mark. */
 export interface LogLine {
   offset: number;
   length: number;
@@ -2682,7 +2692,7 @@ export interface QueryAnswer {
   series: QueriedSeries[];
   left_out: number;
   next: string | null;
-  warnings: string[];
+  warnings: ErrorDetail[];
   source: 'record' | 'prometheus';
   unit: string;
 }
@@ -2864,6 +2874,7 @@ export interface RuleInfo {
   alerts: number;
   error: string | null;
   template_error: string | null;
+  problems: ErrorDetail[];
   unknown_metrics: string[];
   cost_s: number | null;
   enabled: boolean;
@@ -3158,6 +3169,7 @@ export interface SessionItem {
   recording: 'events' | 'snapshot' | 'events+snapshot';
   state: 'live' | 'ended' | 'unreadable';
   error: string | null;
+  problem: ErrorDetail | null;
   first_ns: number;
   last_ns: number;
   tasks: number;

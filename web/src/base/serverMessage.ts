@@ -11,14 +11,10 @@ export interface ServerMessage {
  * The key of the translated message; null if there is no translation or if it needs a value that the message
  * lacks.
  */
-export function messageKey(
-  of: string,
-  message: ServerMessage,
-  lookUp: (key: string) => unknown,
-): string | null {
+export function messageKey(message: ServerMessage, lookUp: (key: string) => unknown): string | null {
   const params = message.params ?? {};
   const name = params.what === undefined ? message.code : `${message.code}_${params.what}`;
-  const key = `serverMessage.${of}.${name}`;
+  const key = `serverMessage.${name}`;
   const text = lookUp(`${key}.message`);
   if (typeof text !== 'string') return null;
   const names = [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name ?? '');

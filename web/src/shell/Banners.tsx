@@ -13,6 +13,7 @@ import { useTranslation } from 'react-i18next';
 import type { Summary } from '../api/schema';
 import { count, duration } from '../base/format';
 import words from '../ui/theme/words.module.css';
+import { useServerMessage } from '../ui/useServerMessage';
 import { Banner } from './Banner';
 import css from './Banners.module.css';
 import { LaneReasons } from './LaneReasons';
@@ -30,7 +31,9 @@ const SPANS_LOST = 'profile_events_dropped';
 /** Explains what is missing from the page's numbers. Banners cannot be hidden; only their details fold. */
 export function Banners({ summary }: { summary: Summary }) {
   const { t, i18n } = useTranslation();
+  const translate = useServerMessage();
   const { dropped, ingest, lanes } = summary;
+  const failure = ingest?.error && translate(ingest.error);
   // Current problems come before permanent conditions.
   const away = (code: string) => code.endsWith('_unreachable');
   const codes = [...summary.cannot_see.filter(away), ...summary.cannot_see.filter((code) => !away(code))];
@@ -50,9 +53,9 @@ export function Banners({ summary }: { summary: Summary }) {
   const lostSpans = (dropped?.by ?? []).filter((drop) => drop.reason === SPANS_LOST);
   return (
     <div className={css.banners}>
-      {ingest?.error && (
+      {failure && (
         <Banner testId="banner-ingest-error" tone="bad" icon={<IconAlertTriangle size={16} />}>
-          {t('banner.ingestError', { error: `${ingest.error.message} ${ingest.error.remedy}` })}
+          {t('banner.ingestError', { error: `${failure.message} ${failure.remedy}` })}
         </Banner>
       )}
       {ingest !== null && (ingest.behind_ns ?? 0) > MAX_DELAY_NS && (

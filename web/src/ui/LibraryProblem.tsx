@@ -1,11 +1,15 @@
 import { Alert } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import type { ServerMessage } from '../base/serverMessage';
+import { useServerMessage } from './useServerMessage';
 
 /** Why the state of one of Ray's libraries cannot be read now. The page shows the last reading. */
-export function LibraryProblem({ problem }: { problem: { message: string; remedy: string } | null }) {
+export function LibraryProblem({ problem }: { problem: ServerMessage | null }) {
   const { t } = useTranslation();
+  const translate = useServerMessage();
   if (problem === null) return null;
+  const { message, remedy } = translate(problem);
   return (
     <Alert
       color="yellow"
@@ -16,7 +20,7 @@ export function LibraryProblem({ problem }: { problem: { message: string; remedy
       title={t('library.problem')}
       data-testid="library-problem"
     >
-      {problem.message} {problem.remedy}
+      {message} {remedy}
     </Alert>
   );
 }

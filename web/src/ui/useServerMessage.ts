@@ -8,19 +8,22 @@ interface LocalMessage {
 }
 
 /**
- * Translates the server's messages. A message without a translation stays as the server sent it. `of` tells
- * whether the error codes are the server's or those of a node's agent.
+ * Translates the server's messages. A message without a text in the user's language stays as the server sent
+ * it, which in English is the rule.
  */
-export function useServerMessage(
-  of: 'server' | 'agent' = 'server',
-): (message: ServerMessage) => LocalMessage {
+export function useServerMessage(): (message: ServerMessage) => LocalMessage {
   const { t, i18n } = useTranslation();
   // Keys are built from error codes, so `messageKey` first checks that they exist.
   const translate = t as TFunction<'translation', undefined> as (key: string, values: object) => string;
+  const lookUp = (key: string) => i18n.getResource(i18n.language, 'translation', key);
   return (message) => {
-    const key = messageKey(of, message, (key) => i18n.getResource(i18n.language, 'translation', key));
+    const key = messageKey(message, lookUp);
     if (key === null) return { message: message.message, remedy: message.remedy ?? null };
     const params = message.params ?? {};
-    return { message: translate(`${key}.message`, params), remedy: translate(`${key}.remedy`, params) };
+    const hasRemedy = typeof lookUp(`${key}.remedy`) === 'string';
+    return {
+      message: translate(`${key}.message`, params),
+      remedy: hasRemedy ? translate(`${key}.remedy`, params) : (message.remedy ?? null),
+    };
   };
 }

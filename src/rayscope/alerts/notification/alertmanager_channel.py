@@ -35,11 +35,15 @@ class AlertmanagerChannel:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise BadQuery(
-                "`url` must be the URL of Alertmanager and start with http.", "For example http://host:9093."
+                "`url` must be the URL of Alertmanager and start with http.",
+                "For example http://host:9093.",
+                what="alertmanager_url",
             )
         if parts.query or parts.fragment:
             raise BadQuery(
-                "`url` must have no query and no fragment.", "Remove everything from `?` or `#` on."
+                "`url` must have no query and no fragment.",
+                "Remove everything from `?` or `#` on.",
+                what="alertmanager_query",
             )
         self._host = parts.netloc.rpartition("@")[2]
         headers = {"Authorization": f"Bearer {config['token']}"} if config.get("token") else {}
@@ -61,11 +65,21 @@ class AlertmanagerChannel:
                 headers={"Content-Type": "application/json"},
             )
         except httpx.HTTPError as error:
-            raise ChannelError(f"Could not reach {self._host}: {type(error).__name__}.") from error
+            raise ChannelError(
+                f"Could not reach {self._host}: {type(error).__name__}.",
+                what="unreachable",
+                host=self._host,
+                reason=type(error).__name__,
+            ) from error
         if not answer.is_success:
             # Omit the body: users see this message, but the address may be one that only the server can
             # reach.
-            raise ChannelError(f"{self._host} answered {answer.status_code}.")
+            raise ChannelError(
+                f"{self._host} answered {answer.status_code}.",
+                what="answer",
+                host=self._host,
+                status_code=answer.status_code,
+            )
 
 
 def _payload(alert: Alert, notification: Notification) -> dict[str, Any]:

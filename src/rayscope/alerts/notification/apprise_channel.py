@@ -48,6 +48,8 @@ class AppriseChannel:
             raise BadQuery(
                 f"`urls` must be a list of 1 to {_MAX_URLS} URLs.",
                 "See the list of services in Apprise's documentation.",
+                what="apprise_urls",
+                limit=_MAX_URLS,
             )
         self._apprise = apprise.Apprise(asset=_Asset())
         for number, url in enumerate(urls, 1):
@@ -62,6 +64,8 @@ class AppriseChannel:
             raise BadQuery(
                 f"URL number {number} is not supported by Apprise.",
                 "See the list of services in Apprise's documentation.",
+                what="apprise_url",
+                number=number,
             )
         if _has_file(service):
             raise _file_refused(number)
@@ -96,6 +100,8 @@ def _refuse_local(url: str, number: int) -> None:
         raise BadQuery(
             f"URL number {number} would write to the log of the server's machine.",
             "Use rsyslog:// for a syslog server.",
+            what="apprise_log",
+            number=number,
         )
     query = rest.partition("?")[2]
     names = {name.strip().lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
@@ -103,7 +109,10 @@ def _refuse_local(url: str, number: int) -> None:
         raise _file_refused(number)
     if "redirect" in names:
         raise BadQuery(
-            f"URL number {number} has the argument 'redirect'.", "Remove it: redirects are never followed."
+            f"URL number {number} has the argument 'redirect'.",
+            "Remove it: redirects are never followed.",
+            what="apprise_redirect",
+            number=number,
         )
 
 
@@ -121,6 +130,8 @@ def _file_refused(number: int) -> BadQuery:
     return BadQuery(
         f"URL number {number} names a file (a template or a key) that Apprise would read on the server.",
         f"Remove the argument ({', '.join(['template', *sorted(_FILE_ARGUMENTS)])}).",
+        what="apprise_file",
+        number=number,
     )
 
 

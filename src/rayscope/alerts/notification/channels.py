@@ -18,6 +18,8 @@ from rayscope.alerts.notification.texts import Language
 from rayscope.alerts.rules import duration_ns
 from rayscope.alerts.state import Alert
 from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
+from rayscope.api.responses import error_info
+from rayscope.api.schemas import ErrorDetail
 from rayscope.errors import RayscopeError
 from rayscope.storage.errors import BadQuery, NotFound
 
@@ -28,6 +30,8 @@ _ROUTE_KEYS = {"group_by", "group_wait", "group_interval", "repeat_interval"}
 
 class ChannelError(RayscopeError):
     """A notification could not be delivered. The message gives the reason, without secrets."""
+
+    code = "channel"
 
 
 class Route(NamedTuple):
@@ -96,23 +100,26 @@ class ConfiguredChannel(NamedTuple):
     send_info: bool
     route: Route
     channel: Channel | None
-    problem: str | None
-    remedy: str | None
+    problem: ErrorDetail | None
 
 
 class Config(NamedTuple):
-    """The content of ``channels.yml``, with ``problem`` and ``remedy`` if it cannot be read."""
+    """The content of ``channels.yml``, with ``problem`` if it cannot be read."""
 
     channels: tuple[ConfiguredChannel, ...] = ()
-    problem: str | None = None
-    remedy: str | None = None
+    problem: ErrorDetail | None = None
 
     def named(self, name: str) -> ConfiguredChannel:
         """Return the channel of that name. Raises NotFound."""
         for each in self.channels:
             if each.name == name:
                 return each
-        raise NotFound(f"Channel {name[:60]!r} not found.", "GET /api/v1/alerts/channels lists them.")
+        raise NotFound(
+            f"Channel {name[:60]!r} not found.",
+            "GET /api/v1/alerts/channels lists them.",
+            what="channel",
+            id=name[:60],
+        )
 
 
 def kinds() -> list[str]:
@@ -123,7 +130,13 @@ def kinds() -> list[str]:
 def _kind(name: str) -> Any:
     for each in entry_points(group=GROUP, name=name):
         return each.load()
-    raise BadQuery(f"Unknown channel type {name[:60]!r}.", f"Known types: {', '.join(kinds())}.")
+    raise BadQuery(
+        f"Unknown channel type {name[:60]!r}.",
+        f"Known types: {', '.join(kinds())}.",
+        what="channel_type",
+        type=name[:60],
+        known=", ".join(kinds()),
+    )
 
 
 def channels_file(folder: Path) -> Path:
@@ -140,12 +153,21 @@ def load_channels(path: Path) -> Config:
     try:
         text = read_text(path)
     except (OSError, ValueError) as error:
-        return Config(problem=f"Could not read channels.yml: {error}", remedy="Check that it is UTF-8 text.")
+        return Config(
+            problem={
+                "code": "store_error",
+                "message": f"Could not read channels.yml: {error}",
+                "remedy": "Check that it is UTF-8 text.",
+                "params": {"what": "read_file", "file": "channels.yml", "reason": str(error)},
+            }
+        )
     try:
         document = parse_yaml(text) or {}
         if not isinstance(document, dict) or not set(document) <= {"route", "channels"}:
             raise BadQuery(
-                "channels.yml must be a mapping with `channels` and `route`.", "See docs/reference/alerts.md."
+                "channels.yml must be a mapping with `channels` and `route`.",
+                "See docs/reference/alerts.md.",
+                what="channel_file",
             )
         route = _route(document.get("route") or {}, Route())
         entries = [] if document.get("channels") is None else document["channels"]
@@ -153,19 +175,27 @@ def load_channels(path: Path) -> Config:
             raise BadQuery(
                 f"`channels` must be a list of at most {_MAX_CHANNELS} channels.",
                 "See docs/reference/alerts.md.",
+                what="channel_list",
+                limit=_MAX_CHANNELS,
             )
         channels = tuple(_configured(each, number, route) for number, each in enumerate(entries))
         names = [each.name for each in channels]
         if len(set(names)) < len(names):
-            raise BadQuery("Two channels have the same name.", "Give each channel its own name.")
+            raise BadQuery(
+                "Two channels have the same name.", "Give each channel its own name.", what="channel_names"
+            )
     except BadYaml:
         # The parser's message could quote a secret.
         return Config(
-            problem="channels.yml is not valid YAML, or is too large or nested too deeply.",
-            remedy="Fix the file. Python's yaml module shows where the error is.",
+            problem={
+                "code": "bad_query",
+                "message": "channels.yml is not valid YAML, or is too large or nested too deeply.",
+                "remedy": "Fix the file. Python's yaml module shows where the error is.",
+                "params": {"what": "channel_yaml"},
+            }
         )
     except BadQuery as problem:
-        return Config(problem=problem.message, remedy=problem.remedy)
+        return Config(problem=error_info(problem))
     return Config(channels)
 
 
@@ -175,35 +205,51 @@ def _configured(entry: Any, number: int, route: Route) -> ConfiguredChannel:
     resolved, info = True, False
     try:
         if not isinstance(entry, dict):
-            raise BadQuery("A channel must be a mapping.", "Give at least `name` and `type`.")
+            raise BadQuery(
+                "A channel must be a mapping.", "Give at least `name` and `type`.", what="channel_entry"
+            )
         name = str(entry.get("name") or name)[:100]
         kind = str(entry.get("type") or "")[:100]
         labels = entry.get("match") or {}
         if not isinstance(labels, dict):
-            raise BadQuery("`match` must map labels to values.", "For example match: {severity: critical}.")
+            raise BadQuery(
+                "`match` must map labels to values.",
+                "For example match: {severity: critical}.",
+                what="channel_match",
+            )
         match = {str(label): str(value) for label, value in labels.items()}
         resolved = bool(entry.get("send_resolved", True))
         info = bool(entry.get("send_info", match.get("severity") == "info"))
         channel: Channel = _kind(kind)(entry)
         route = channel.route or _route(entry, route)
-        return ConfiguredChannel(name, kind, match, resolved, info, route, channel, None, None)
+        return ConfiguredChannel(name, kind, match, resolved, info, route, channel, None)
     except BadQuery as problem:
-        return ConfiguredChannel(
-            name, kind, match, resolved, info, route, None, problem.message, problem.remedy
-        )
+        return ConfiguredChannel(name, kind, match, resolved, info, route, None, error_info(problem))
     except Exception as error:  # raised by a plug-in, so its text could contain a secret
-        said = f"Could not create the channel: {type(error).__name__}."
-        return ConfiguredChannel(
-            name, kind, match, resolved, info, route, None, said, "See the plugin's documentation."
-        )
+        said: ErrorDetail = {
+            "code": "channel_plugin",
+            "message": f"Could not create the channel: {type(error).__name__}.",
+            "remedy": "See the plugin's documentation.",
+            "params": {"error": type(error).__name__},
+        }
+        return ConfiguredChannel(name, kind, match, resolved, info, route, None, said)
 
 
 def _route(route: Mapping[str, Any], base: Route) -> Route:
     if not isinstance(route, Mapping):
-        raise BadQuery("`route` must be a mapping.", f"Its keys are {', '.join(sorted(_ROUTE_KEYS))}.")
+        raise BadQuery(
+            "`route` must be a mapping.",
+            f"Its keys are {', '.join(sorted(_ROUTE_KEYS))}.",
+            what="channel_route",
+            keys=", ".join(sorted(_ROUTE_KEYS)),
+        )
     by = route.get("group_by", base.group_by)
     if not isinstance(by, (list, tuple)) or not all(isinstance(each, str) for each in by):
-        raise BadQuery("`group_by` must be a list of labels.", "For example [alertname, node_id].")
+        raise BadQuery(
+            "`group_by` must be a list of labels.",
+            "For example [alertname, node_id].",
+            what="channel_group_by",
+        )
     return Route(
         tuple(by),
         duration_ns(route["group_wait"]) if "group_wait" in route else base.group_wait_ns,

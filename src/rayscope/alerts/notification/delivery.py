@@ -11,6 +11,8 @@ from collections.abc import Callable
 import msgspec
 
 from rayscope.alerts.notification.channels import ChannelError, ConfiguredChannel, Notification
+from rayscope.api.schemas import ErrorDetail
+from rayscope.api.security import error_detail
 
 log = logging.getLogger("rayscope.alerts")
 
@@ -31,7 +33,7 @@ class DeliveryStatus(msgspec.Struct):
     waiting: int = 0
     last_ns: int = 0
     last_ok: bool | None = None
-    last_error: str | None = None
+    last_error: ErrorDetail | None = None
     last_title: str | None = None
     tries: int = 0
     next_try_ns: int = 0
@@ -101,7 +103,7 @@ class Delivery:
             if error is None:
                 self.status.sent += 1
                 return True
-            log.warning("channel %s, try %d: %s", self.channel.name, number, error)
+            log.warning("channel %s, try %d: %s", self.channel.name, number, error["message"])
             if pause is None:
                 break
             with self._wake:
@@ -114,15 +116,21 @@ class Delivery:
         return True
 
 
-def attempt(channel: ConfiguredChannel, notification: Notification) -> str | None:
+def attempt(channel: ConfiguredChannel, notification: Notification) -> ErrorDetail | None:
     """Try once to send a notification. Returns the error, or None if it was sent."""
     if channel.channel is None:
-        return channel.problem or "The channel is not usable."
+        return channel.problem
     try:
         channel.channel.send(notification)
     except ChannelError as problem:
-        return str(problem)[:500]
+        return error_detail(problem.code, str(problem)[:500], "", problem.params)
     except Exception as error:  # raised by a plug-in, so its text could contain a secret
         log.exception("channel %s", channel.name)
-        return f"The channel failed: {type(error).__name__}."
+        name = type(error).__name__
+        return {
+            "code": "channel_failed",
+            "message": f"The channel failed: {name}.",
+            "remedy": "",
+            "params": {"error": name},
+        }
     return None

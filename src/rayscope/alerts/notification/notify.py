@@ -28,6 +28,7 @@ from rayscope.alerts.notification.channels import (
 from rayscope.alerts.notification.delivery import RETRY_S, Delivery, DeliveryStatus, attempt
 from rayscope.alerts.notification.texts import Language
 from rayscope.alerts.state import OVER, Alert, State
+from rayscope.api.schemas import ErrorDetail
 
 log = logging.getLogger("rayscope.alerts")
 
@@ -111,7 +112,7 @@ class Notifier:
             delivery = self._deliveries.get(channel)
         return delivery.status if delivery else DeliveryStatus()
 
-    def test(self, name: str, notification: Notification) -> str | None:
+    def test(self, name: str, notification: Notification) -> ErrorDetail | None:
         """Send a test notification through a channel now. Returns the error, or None if it was sent. Raises
         NotFound.
         """

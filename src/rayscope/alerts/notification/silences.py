@@ -73,22 +73,45 @@ class Silences:
         """Add a silence. Raises BadQuery if it is invalid, or StoreError if the file cannot be read."""
         ends_ns = min(ends_ns, starts_ns + _LONGEST_NS)
         if not matchers or len(matchers) > _MAX_MATCHERS:
-            raise BadQuery(f"A silence must have 1 to {_MAX_MATCHERS} matchers.", "Give the labels to match.")
+            raise BadQuery(
+                f"A silence must have 1 to {_MAX_MATCHERS} matchers.",
+                "Give the labels to match.",
+                what="silence_matchers",
+                limit=_MAX_MATCHERS,
+            )
         if any(len(text) > _MAX_TEXT for matcher in matchers for text in matcher):
-            raise BadQuery("A matcher is too long.", f"At most {_MAX_TEXT} characters.")
+            raise BadQuery(
+                "A matcher is too long.",
+                f"At most {_MAX_TEXT} characters.",
+                what="silence_matcher",
+                limit=_MAX_TEXT,
+            )
         if ends_ns <= max(starts_ns, now_ns):
-            raise BadQuery("A silence must end after it starts, and in the future.", "Give a later end.")
+            raise BadQuery(
+                "A silence must end after it starts, and in the future.",
+                "Give a later end.",
+                what="silence_end",
+            )
         if not created_by.strip():
-            raise BadQuery("A silence needs a creator.", "Give created_by.")
+            raise BadQuery("A silence needs a creator.", "Give created_by.", what="silence_creator")
         silence = Silence(
             secrets.token_hex(8), matchers, starts_ns, ends_ns, created_by[:200], comment[:_MAX_TEXT]
         )
         if all(matcher.op in ("!=", "!~") for matcher in matchers) or silence.fits({}):
-            raise BadQuery("This would silence everything.", "Match at least one label that must be present.")
+            raise BadQuery(
+                "This would silence everything.",
+                "Match at least one label that must be present.",
+                what="silence_all",
+            )
         with self._lock:
             self._tidy(now_ns)
             if len(self._all) >= _MAX_SILENCES:
-                raise BadQuery(f"There are already {_MAX_SILENCES} silences.", "End some of them.")
+                raise BadQuery(
+                    f"There are already {_MAX_SILENCES} silences.",
+                    "End some of them.",
+                    what="silence_limit",
+                    limit=_MAX_SILENCES,
+                )
             self._all[silence.id] = silence
             save(self._path, list(self._all.values()))
         return silence
@@ -98,7 +121,9 @@ class Silences:
         with self._lock:
             known = self._all.get(identity)
             if known is None:
-                raise NotFound("Silence not found.", "GET /api/v1/alerts/silences lists them.")
+                raise NotFound(
+                    "Silence not found.", "GET /api/v1/alerts/silences lists them.", what="silence"
+                )
             ended = msgspec.structs.replace(known, ends_ns=min(known.ends_ns, now_ns))
             self._all[identity] = ended
             save(self._path, list(self._all.values()))

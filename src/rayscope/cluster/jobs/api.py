@@ -57,6 +57,7 @@ def submit(
             "working_dir must be a URI here: the cluster cannot read the server's folders.",
             "Use a URI (s3://…, gs://…, https://….zip), or submit with rayscope.Client or `ray job "
             "submit` from the machine with the folder.",
+            what="working_dir",
         )
     api, changed = clusters.job_api(records.resolve(session))
     submission_id = api.submit(request.model_dump(exclude_none=True))
@@ -129,6 +130,7 @@ def _run_job_action(
         raise BadQuery(
             "This job was not submitted; it is a driver that was started directly.",
             "Stop the driver where it runs. Ray's job API only knows submitted jobs.",
+            what="driver_job",
         )
     done = action(api, str(job["submission_id"]))
     changed()

@@ -46,9 +46,9 @@ def check_folder(package: bytes) -> None:
         with zipfile.ZipFile(io.BytesIO(package)) as archive:
             files = archive.infolist()
     except _DAMAGED:
-        raise BadQuery("The folder is no ZIP file.", "Send a ZIP of its files.") from None
+        raise BadQuery("The folder is no ZIP file.", "Send a ZIP of its files.", what="no_zip") from None
     if not files:
-        raise BadQuery("The folder has no files.", "Choose another folder.")
+        raise BadQuery("The folder has no files.", "Choose another folder.", what="empty_folder")
     if len(files) > _MAX_FILES or sum(file.file_size for file in files) > _MAX_UNPACKED:
         raise _too_large()
     for file in files:
@@ -56,6 +56,8 @@ def check_folder(package: bytes) -> None:
             raise BadQuery(
                 f"The file {file.filename[:100]!r} would lie outside the folder.",
                 "Send plain files below it.",
+                what="outside_folder",
+                file=file.filename[:100],
             )
 
 
@@ -92,4 +94,7 @@ def _too_large() -> BadQuery:
     return BadQuery(
         f"The folder has more than {_MAX_FILES:,} files or {_MAX_UNPACKED >> 20} MiB.",
         "Choose a smaller one, or use a URI as working_dir.",
+        what="large_folder",
+        files=_MAX_FILES,
+        mib=_MAX_UNPACKED >> 20,
     )

@@ -12,11 +12,11 @@ from fastapi.responses import Response, StreamingResponse
 
 from rayscope.api.parameters import CurrentRecords, CurrentSettings, Nanoseconds, Session, Text
 from rayscope.api.provide import provide
-from rayscope.api.responses import Json, answer
+from rayscope.api.responses import Json, answer, error_info
 from rayscope.api.routes import Router
 from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.archiver import LogArchiver
-from rayscope.cluster.logs.files import CurrentLogs, Logs, Source, describe_problem
+from rayscope.cluster.logs.files import CurrentLogs, Logs, Source
 from rayscope.cluster.logs.listing import ListedFile, list_files
 from rayscope.cluster.logs.owners import Owned, Owners, Part
 from rayscope.cluster.logs.pages import MAX_LINES, MAX_PATTERN, Matcher, PageFilters, backward, forward
@@ -310,7 +310,7 @@ def _part(logs: Logs, session: str, part: Part, writer: schemas.LogWriter, limit
         try:
             source = logs.source(session, part.node_id, part.name)
         except NotFound as error:
-            problem = describe_problem(error)
+            problem = error_info(error)
         else:
             end = source.size if part.end is None else min(part.end, source.size)
             page = _page(session, source, PageFilters(min(part.begin, end), end, limit), None, None)

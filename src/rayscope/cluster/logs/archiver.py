@@ -135,7 +135,7 @@ class LogArchiver:
         self._cpu_s, self._adjusted, self._slow = 0.0, time.monotonic(), 1.0
         #: The CPU seconds that may be used now, and when they were last topped up.
         self._purse, self._filled = _AT_ONCE_S, time.monotonic()
-        self.error: dict[str, str] | None = None
+        self.error: schemas.LogProblem | None = None
 
     @property
     def mode(self) -> schemas.LogKeeping:
@@ -168,7 +168,12 @@ class LogArchiver:
         try:
             self._turn()
         except Exception as error:
-            self.error = {"message": f"Keeping logs failed: {error}", "remedy": "See the server's log."}
+            self.error = {
+                "code": "logs_not_kept",
+                "message": f"Keeping logs failed: {error}",
+                "remedy": "See the server's log.",
+                "params": {"reason": str(error)},
+            }
             raise
 
     def _turn(self) -> None:
@@ -240,6 +245,7 @@ class LogArchiver:
         with contextlib.suppress(OSError):
             if shutil.disk_usage(self._catalog.folder).free < min_free + (64 << 20):
                 self.error = {
+                    "code": "logs_disk",
                     "message": "The disk is nearly full, so no logs are kept.",
                     "remedy": "Free some space; keeping logs resumes automatically.",
                 }

@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Annotated
 
 from rayscope.api.provide import provide
+from rayscope.api.responses import error_info
 from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.clocks import Clock, Life, clock_of, local_clock
 from rayscope.cluster.logs.lines import moments_of
@@ -123,7 +124,7 @@ class Source:
             try:
                 data = self._agent.read(self.name, at, min(end, at + _BYTES_PER_CALL))
             except AgentError as error:
-                self._agent, self.problem = None, describe_problem(error)
+                self._agent, self.problem = None, error_info(error)
                 return
             if not data:
                 return
@@ -192,6 +193,7 @@ class Logs:
             raise BadQuery(
                 "The cluster is not connected." if live else "The cluster has ended.",
                 "Attach to it: rayscope attach HOST:PORT." if live else "Read the kept copy of its logs.",
+                what="not_connected" if live else "ended",
             )
         key = (session, node_id)
         with self._lock:
@@ -277,7 +279,11 @@ class Logs:
     def source(self, session: str, node_id: str, name: str) -> Source:
         """A file to read. Raises NotFound if its node does not list it and no copy is kept."""
         if not _NODE.fullmatch(node_id) or not is_name(name):
-            raise NotFound("Not a valid log file name.", "GET /api/v1/logs lists the files of each node.")
+            raise NotFound(
+                "Not a valid log file name.",
+                "GET /api/v1/logs lists the files of each node.",
+                what="log_file_name",
+            )
         store = self.store(session)
         kept = store.file(node_id, name) if store else None
         about = read_name(name)
@@ -303,9 +309,10 @@ class Logs:
                 "code": "gone",
                 "message": "The file no longer exists on the node.",
                 "remedy": "Showing the kept copy.",
+                "params": {"what": "log_file"},
             }
         except (AgentError, GcsError, BadQuery) as error:
-            problem = describe_problem(error)
+            problem = error_info(error)
         if kept is None:
             if problem["code"] == "gone":
                 raise NotFound(
@@ -318,6 +325,8 @@ class Logs:
                 f"No copy of the log file {name[:120]} was kept, and its node cannot be read: "
                 f"{problem['message']}",
                 problem["remedy"],
+                what="unread_log",
+                id=name[:120],
             )
         return Source(node_id, name, kept, store, None, problem, life=life)
 
@@ -358,7 +367,7 @@ class Logs:
             try:
                 found[node] = (job.result(), None)
             except (AgentError, GcsError, StoreError) as error:
-                found[node] = (None, describe_problem(error))
+                found[node] = (None, error_info(error))
         return found
 
     def look_up_sizes(self, session: str, files: Iterable[tuple[str, str]], for_s: float = 1.0) -> None:
@@ -373,11 +382,6 @@ class Logs:
                     return
 
         wait([self._pool.submit(ask, *file) for file in files], for_s)
-
-
-def describe_problem(error: AgentError | GcsError | StoreError) -> schemas.LogProblem:
-    """Why something is unavailable, as returned by the API."""
-    return {"code": error.code, "message": error.message, "remedy": error.remedy}
 
 
 def _join(pieces: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:

@@ -61,7 +61,12 @@ class Owners:
         attempts = task["attempts"]
         row = next((row for row in attempts if row["attempt"] == attempt), None)
         if attempt is not None and row is None:
-            raise NotFound(f"Task {task_id[:80]} has no attempt {attempt}.", "See the attempts of the task.")
+            raise NotFound(
+                f"Task {task_id[:80]} has no attempt {attempt}.",
+                "See the attempts of the task.",
+                what="attempt",
+                id=str(attempt),
+            )
         row = row or attempts[-1]
         node, worker = row["node_id"], row["worker_id"]
         if node is None or worker is None:

@@ -38,7 +38,12 @@ class Matcher:
 
     def __init__(self, text: str, *, regex: bool = False, case: bool = False) -> None:
         if len(text) > MAX_PATTERN:
-            raise BadQuery(f"The text is longer than {MAX_PATTERN} characters.", "Shorten it.")
+            raise BadQuery(
+                f"The text is longer than {MAX_PATTERN} characters.",
+                "Shorten it.",
+                what="long_text",
+                limit=MAX_PATTERN,
+            )
         self._text = text
         self._regex = regex
         self._case = case
@@ -60,6 +65,8 @@ class Matcher:
             raise BadQuery(
                 f"Invalid regular expression: {said}.",
                 "Use RE2 syntax, which has no look-around and no back-references.",
+                what="search_regex",
+                reason=said,
             ) from None
         return found
 

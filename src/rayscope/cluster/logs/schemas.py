@@ -6,17 +6,15 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+from rayscope.api.schemas import ErrorDetail
+
 LogLevel = Literal["debug", "info", "warning", "error", "critical"]
 #: Which logs are copied: those of workers and jobs, all, or none.
 LogKeeping = Literal["workers", "all", "none"]
 
 
-class LogProblem(TypedDict):
+class LogProblem(ErrorDetail):
     """Why something is unavailable at present."""
-
-    code: str
-    message: str
-    remedy: str
 
 
 class LogNode(TypedDict):
@@ -71,7 +69,7 @@ class Keeping(TypedDict):
     mode: LogKeeping
     bytes: int
     max_bytes: int
-    error: dict[str, str] | None
+    error: LogProblem | None
 
 
 class LogFilesAnswer(TypedDict):

@@ -120,6 +120,8 @@ def node_of(rows: sql.PlacementRows, node_id: str) -> schemas.NodeContent:
         raise NotFound(
             f"Node {node_id[:80]!r} not found at this time.",
             "GET /api/v1/flow/physical lists the nodes of a time.",
+            what="node_then",
+            id=node_id[:80],
         )
     row = next(iter(rows.nodes), NodeRow(node_id))
     by_key = {worker.id[:KEY_DIGITS]: worker for worker in rows.workers}

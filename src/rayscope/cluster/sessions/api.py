@@ -69,6 +69,7 @@ def _session_row(
         "recording": recording(catalog, name),
         "state": state,
         "error": error,
+        "problem": error_info(problem),
         "first_ns": about.first_ns,
         "last_ns": about.ended_ns or about.last_ns,
         "tasks": about.tasks,

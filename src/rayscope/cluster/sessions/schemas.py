@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from rayscope.api.schemas import Body, HiddenLibrary, IngestError
+from rayscope.api.schemas import Body, ErrorDetail, HiddenLibrary, IngestError
 from rayscope.cluster.recording.schemas import Lanes, Recording, Tracing
 from rayscope.records.schemas import Dropped
 
@@ -21,7 +21,7 @@ class SessionItem(TypedDict):
     further jobs.
 
     ``location``: whether its record is on the server's disk (``local``), in the archive, in both, or only in
-    the warehouse.
+    the warehouse. ``problem``: why it cannot be read.
     """
 
     session: str
@@ -33,6 +33,7 @@ class SessionItem(TypedDict):
     recording: Recording
     state: SessionState
     error: str | None
+    problem: ErrorDetail | None
     first_ns: int
     last_ns: int
     tasks: int

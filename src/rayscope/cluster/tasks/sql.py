@@ -94,6 +94,9 @@ def find_task(reader: duckdb.DuckDBPyConnection, task_id: str) -> tuple[int, str
         raise BadQuery(
             f"{found[0][3]} tasks have an ID that starts with {task_id[:80]!r}.",
             f"Use more of the ID: {candidates}{more}.",
+            what="task_prefix",
+            number=int(found[0][3]),
+            text=task_id[:80],
         )
     return found[0][0], found[0][1]
 

@@ -61,7 +61,7 @@ def runs_of(programs: Programs, name: str) -> list[int]:
     numbers = {number for number, function in enumerate(programs.functions) if function == name}
     found = [run for run, function in enumerate(programs.function) if function in numbers]
     if not found:
-        raise BadChange(f"The job has no function {name[:80]!r}.")
+        raise BadChange(f"The job has no function {name[:80]!r}.", what="function", name=name[:80])
     return found
 
 
@@ -170,7 +170,11 @@ def _num_cpus(p: Programs, change: Change) -> None:
                 p.demands.append(tuple([(CPU, needs)] * (needs > 0) + others))
             p.demand[run] = made[before]
     if not made:
-        raise BadChange(f"The job has no task or actor {change.name[:80]!r} that asks for CPUs.")
+        raise BadChange(
+            f"The job has no task or actor {change.name[:80]!r} that asks for CPUs.",
+            what="cpus",
+            name=change.name[:80],
+        )
 
 
 def _submitters(p: Programs) -> dict[int, int]:
@@ -186,7 +190,9 @@ def _submitters(p: Programs) -> dict[int, int]:
 
 def _actors(p: Programs, change: Change) -> None:
     if change.name not in p.classes:
-        raise BadChange(f"The job has no actor of class {change.name[:80]!r}.")
+        raise BadChange(
+            f"The job has no actor of class {change.name[:80]!r}.", what="class", name=change.name[:80]
+        )
     of_class = p.classes.index(change.name)
     members = [actor for actor, its in enumerate(p.actor_class) if its == of_class]
     creations = [run for run, kind in enumerate(p.kind) if kind == CREATION and p.actor[run] in members]
@@ -291,7 +297,9 @@ def _one_get(p: Programs, change: Change) -> None:
         is_changed |= close(made, together, at_last)
         p.first[run] = p.add_steps(made)
     if not is_changed:
-        raise BadChange(f"No loop gets the values of {change.name[:80]!r} one by one.")
+        raise BadChange(
+            f"No loop gets the values of {change.name[:80]!r} one by one.", what="loop", name=change.name[:80]
+        )
 
 
 def _batch(p: Programs, change: Change) -> None:

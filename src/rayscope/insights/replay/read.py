@@ -57,9 +57,14 @@ def find_job(file: SessionFile, job: str | None, last_ns: int) -> tuple[str, int
         job = job or longest_job(reader, last_ns)
         attempts = sql.count_attempts(reader, job) if job else 0
     if job is None:
-        raise NotFound("No tasks recorded yet.", "GET /api/v1/jobs lists the jobs.")
+        raise NotFound("No tasks recorded yet.", "GET /api/v1/jobs lists the jobs.", what="tasks")
     if not attempts:
-        raise NotFound(f"No tasks recorded for job {job[:80]!r}.", "GET /api/v1/jobs lists the jobs.")
+        raise NotFound(
+            f"No tasks recorded for job {job[:80]!r}.",
+            "GET /api/v1/jobs lists the jobs.",
+            what="job_tasks",
+            id=job[:80],
+        )
     return job, attempts
 
 
@@ -132,7 +137,12 @@ class _Reader:
         begins_ns = [driver["begin"], driver["job_begin"], int(created.min()) if len(created) else None]
         known_begins = [begin for begin in begins_ns if begin is not None]
         if not known_begins:
-            raise NotFound(f"No task of job {job[:80]!r} has a time yet.", "Try again in a few seconds.")
+            raise NotFound(
+                f"No task of job {job[:80]!r} has a time yet.",
+                "Try again in a few seconds.",
+                what="job_times",
+                id=job[:80],
+            )
         self._begin = min(known_begins)
 
     def _tasks_of(self, keys: Any) -> Ints:

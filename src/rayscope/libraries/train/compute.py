@@ -58,13 +58,16 @@ def problem(untracked_runs: int, workers_of_v1: int) -> LibraryProblem | None:
     """A hint if Ray Train's actors ran without a recorded run, or None."""
     if untracked_runs:
         return {
+            "code": "train_untracked",
             "message": "Ray Train did not keep the state of "
             f"{untracked_runs} training {'run' if untracked_runs == 1 else 'runs'} of this session.",
             "remedy": "Set RAY_TRAIN_ENABLE_STATE_TRACKING=1 in the environment of the driver: "
             "`rayscope run` and `rayscope env` do so, unless with --no-train-state.",
+            "params": {"number": untracked_runs},
         }
     if workers_of_v1:
         return {
+            "code": "train_v1",
             "message": "This session ran Ray Train V1, whose runs are not shown here.",
             "remedy": "Use Ray Train V2: set RAY_TRAIN_V2_ENABLED=1, the default of newer versions of Ray.",
         }

@@ -82,9 +82,11 @@ def problem(untraced_trials: int) -> LibraryProblem | None:
         else f"{untraced_trials} actors ran trials of Ray Tune whose experiments are"
     )
     return {
+        "code": "tune_untraced",
         "message": f"{what} not on record.",
         "remedy": "Only the tracer in the driver tells of experiments: start the program with "
         "`rayscope run`, or in the environment of `rayscope env`, without --no-trace.",
+        "params": {"number": untraced_trials},
     }
 
 

@@ -29,7 +29,7 @@ SUPPORTED = (
 def aggregated(name: str, vector: Vector, modifier: parser.AggModifier | None, parameter: Floats) -> Vector:
     """Apply an aggregation by its name in PromQL. ``parameter``: k or the quantile at each step, if any."""
     if name not in SUPPORTED:
-        raise unsupported(f"The aggregation {name}")
+        raise unsupported(f"The aggregation {name}", name)
     steps = vector.values.shape[1]
     if not vector.labels:
         return empty(steps)
@@ -95,7 +95,9 @@ def _groups(
 def _select_k(vector: Vector, groups: NDArray[np.intp], k: Floats, *, largest: bool) -> Vector:
     """The k largest or smallest series of each group at each step, with their own labels."""
     if np.isnan(k).any():
-        raise BadQuery("The number of series to keep is not a number.", "Give topk and bottomk a number.")
+        raise BadQuery(
+            "The number of series to keep is not a number.", "Give topk and bottomk a number.", what="topk"
+        )
     there = np.zeros_like(vector.there)
     for group in range(int(groups.max()) + 1):
         rows = np.flatnonzero(groups == group)

@@ -53,7 +53,7 @@ def combined(
 ) -> Vector | Scalar:
     """Apply an operator by its symbol in PromQL. ``how``: its modifiers (bool, on, group_left, ...)."""
     if how is not None and (how.fill_values.lhs is not None or how.fill_values.rhs is not None):
-        raise unsupported("fill")
+        raise unsupported("fill", "fill")
     as_bool = how is not None and how.return_bool
     if isinstance(left, Vector) and isinstance(right, Vector):
         if op in _SETS:
@@ -73,7 +73,7 @@ def _computed(op: str, left: Floats, right: Floats) -> tuple[Floats, Bools]:
         values = _ARITHMETIC[op](left, right)
         return values, np.ones(values.shape, np.bool_)
     if op not in _COMPARISON:
-        raise unsupported(f"The operator {op}")
+        raise unsupported(f"The operator {op}", str(op))
     kept = _COMPARISON[op](left, right)
     return np.broadcast_to(left, kept.shape), kept
 
@@ -167,6 +167,8 @@ def _matched(
                 raise BadQuery(
                     f"Several series on the left match {shown(signature)}.",
                     "Many-to-one matching must be explicit: group_left or group_right.",
+                    what="many_to_one",
+                    labels=shown(signature),
                 )
     return merged(Vector(labels, values, there))
 
@@ -177,6 +179,9 @@ def _check_unique(vector: Vector, rows: dict[Labels, list[int]], used: Bools, si
             raise BadQuery(
                 f"Several series on the {side} match {shown(signature)}: {shown(vector.labels[same[0]])}.",
                 "Matching is not many-to-many: match on more labels, or aggregate that side first.",
+                what="many_to_many",
+                labels=shown(signature),
+                example=shown(vector.labels[same[0]]),
             )
 
 

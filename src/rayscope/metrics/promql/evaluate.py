@@ -15,6 +15,7 @@ import numpy as np
 import promql_parser as parser
 from numpy.typing import NDArray
 
+from rayscope.api.schemas import ErrorDetail
 from rayscope.metrics.promql import functions, range_functions
 from rayscope.metrics.promql.aggregate import aggregated
 from rayscope.metrics.promql.binary import combined
@@ -54,7 +55,7 @@ class Result:
     times_ns: list[int]
     series: list[tuple[dict[str, str], list[float | None]]]
     left_out: int = 0
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[ErrorDetail] = field(default_factory=list)
     others: int = 0
     names: frozenset[str] | None = None
 
@@ -71,18 +72,26 @@ def evaluate(
     """
     if end_ns < start_ns or (step_ns <= 0 and end_ns > start_ns):
         raise BadQuery(
-            "The range ends before it starts, or has no step.", "Give from, to, and a step above 0."
+            "The range ends before it starts, or has no step.",
+            "Give from, to, and a step above 0.",
+            what="time_range",
         )
     steps = 1 if end_ns == start_ns else (end_ns - start_ns) // step_ns + 1
     if steps > MAX_STEPS:
-        raise BadQuery(f"{steps} steps are more than {MAX_STEPS}.", "Use a longer step or a shorter range.")
+        raise BadQuery(
+            f"{steps} steps are more than {MAX_STEPS}.",
+            "Use a longer step or a shorter range.",
+            what="steps",
+            number=steps,
+            limit=MAX_STEPS,
+        )
     tree = parsed(expr)
     names = mentioned(expr) if store.target_labels else frozenset[str]()
     context = Context(store, start_ns + np.arange(steps, dtype=np.int64) * max(step_ns, 0), names)
     with np.errstate(all="ignore"):
         value = _Evaluation(context).value(tree)
     if isinstance(value, str):
-        raise unsupported("A text as a result")
+        raise unsupported("A text as a result", "string")
     if not isinstance(value, Vector):
         value = Vector([()], value[None], np.ones((1, steps), np.bool_))
     if steps == 1 and _name(tree) in ("topk", "bottomk"):
@@ -122,13 +131,24 @@ def _greatest(vector: Vector, rows: NDArray[np.intp], limit: int) -> NDArray[np.
 def parsed(expr: str) -> parser.Expr:
     """Parse an expression. Raises BadQuery with the position of an error."""
     if len(expr) > MAX_EXPR_CHARS:
-        raise BadQuery(f"The expression is longer than {MAX_EXPR_CHARS} characters.", "Shorten it.")
+        raise BadQuery(
+            f"The expression is longer than {MAX_EXPR_CHARS} characters.",
+            "Shorten it.",
+            what="long_expr",
+            limit=MAX_EXPR_CHARS,
+        )
     _check_bounds(expr)
     try:
         return parser.parse(expr)
     except ValueError as error:
         at = _where(expr, str(error))
-        raise BadQuery(f"{str(error)[:300]} (at character {at + 1})", _remedy(expr, at)) from error
+        raise BadQuery(
+            f"{str(error)[:300]} (at character {at + 1})",
+            _remedy(expr, at),
+            what="promql",
+            reason=str(error)[:300],
+            character=at + 1,
+        ) from error
 
 
 def _check_bounds(expr: str) -> None:
@@ -146,9 +166,14 @@ def _check_bounds(expr: str) -> None:
         raise BadQuery(
             f"It has more than {_MAX_OPERATORS} operators, or is nested more than {_MAX_DEPTH} levels deep.",
             "Split it into several expressions.",
+            what="deep_expr",
+            operators=_MAX_OPERATORS,
+            depth=_MAX_DEPTH,
         )
     if re.search(r"@\s*-", bare):
-        raise BadQuery("The time after @ is not between 1970 and 2242.", "Give seconds since 1970.")
+        raise BadQuery(
+            "The time after @ is not between 1970 and 2242.", "Give seconds since 1970.", what="at_time"
+        )
 
 
 def check(expr: str) -> None:
@@ -249,13 +274,15 @@ class _Evaluation:
                 raise BadQuery(
                     "A range of samples is not a value.",
                     "Wrap it in rate(), avg_over_time(), or a similar function.",
+                    what="bare_range",
                 )
             case parser.SubqueryExpr():
                 raise BadQuery(
                     "The values of a subquery are not a value.",
                     "Wrap it in max_over_time(), rate(), or a similar function.",
+                    what="bare_subquery",
                 )
-        raise unsupported(type(node).__name__)
+        raise unsupported(type(node).__name__, type(node).__name__)
 
     def _negative(self, node: parser.UnaryExpr) -> Vector | Scalar:
         value = self._number(node.expr)
@@ -270,25 +297,29 @@ class _Evaluation:
     def _number(self, node: parser.Expr) -> Vector | Scalar:
         value = self.value(node)
         if isinstance(value, str):
-            raise BadQuery("Expected a number, got a string.", DOCS)
+            raise BadQuery("Expected a number, got a string.", DOCS, what="not_text")
         return value
 
     def _vector(self, node: parser.Expr) -> Vector:
         value = self.value(node)
         if not isinstance(value, Vector):
-            raise BadQuery("Expected series, got a number.", "Convert it with vector(...).")
+            raise BadQuery(
+                "Expected series, got a number.", "Convert it with vector(...).", what="needs_series"
+            )
         return value
 
     def _scalar(self, node: parser.Expr) -> Scalar:
         value = self.value(node)
         if isinstance(value, (str, Vector)):
-            raise BadQuery("Expected a number.", "Convert a single series with scalar(...).")
+            raise BadQuery(
+                "Expected a number.", "Convert a single series with scalar(...).", what="needs_number"
+            )
         return value
 
     def _text(self, node: parser.Expr) -> str:
         value = self.value(node)
         if not isinstance(value, str):
-            raise BadQuery("Expected a string in quotes.", DOCS)
+            raise BadQuery("Expected a string in quotes.", DOCS, what="needs_text")
         return value
 
     def _call(self, node: parser.Call) -> Value:
@@ -329,7 +360,7 @@ class _Evaluation:
             case "label_join":
                 target, separator, *sources = (self._text(arg) for arg in args[1:])
                 return functions.label_join(self._vector(args[0]), target, separator, sources)
-        raise unsupported(f"The function {name}")
+        raise unsupported(f"The function {name}", name)
 
     def _of_range(self, name: str, args: list[parser.Expr]) -> Vector:
         inner = [_bare(arg) for arg in args]

@@ -104,7 +104,12 @@ def label_join(vector: Vector, target: str, separator: str, sources: list[str]) 
 
 def _check_label(name: str) -> None:
     if not _LABEL.fullmatch(name):
-        raise BadQuery(f"{name[:100]!r} is not a valid label name.", "Use letters, digits, and underscores.")
+        raise BadQuery(
+            f"{name[:100]!r} is not a valid label name.",
+            "Use letters, digits, and underscores.",
+            what="label_name",
+            name=name[:100],
+        )
 
 
 def _with(labels: Labels, name: str, value: str) -> Labels:

@@ -83,6 +83,9 @@ def apply(name: str, windows: Windows, argument: Floats) -> Vector:
         raise BadQuery(
             f"The windows hold {looked_at} samples; the maximum is {MAX_SAMPLES}.",
             "Select fewer series with matchers, or use a shorter range or a longer step.",
+            what="window_samples",
+            number=looked_at,
+            limit=MAX_SAMPLES,
         )
     parts = []
     for group, low, high in windows.groups:

@@ -11,6 +11,8 @@ import numpy as np
 import promql_parser as parser
 from numpy.typing import NDArray
 
+from rayscope.api.schemas import ErrorDetail
+from rayscope.api.security import error_detail
 from rayscope.metrics.promql.values import NAME, Times, Vector, bounded, empty, unsupported
 from rayscope.metrics.tsdb.blocks import Block, Grid
 from rayscope.metrics.tsdb.blocks import joined as joined_blocks
@@ -69,7 +71,7 @@ class Context:
     #: For a subquery, the first and the last step of the whole expression, in ns.
     whole_ns: tuple[int, int] | None = None
     left_out: int = 0
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[ErrorDetail] = field(default_factory=list)
     _found: dict[tuple[object, ...], tuple[list[Block], int]] = field(default_factory=dict)
 
     @property
@@ -83,10 +85,11 @@ class Context:
         names = {key[0] for key in self._found}
         return None if None in names else frozenset(map(str, names))
 
-    def warn(self, text: str) -> None:
+    def warn(self, message: str, what: str, **params: str | int) -> None:
         """Add a warning unless it has already been added."""
-        if text not in self.warnings:
-            self.warnings.append(text)
+        warning = error_detail("warning", message, "", {"what": what, **params})
+        if warning not in self.warnings:
+            self.warnings.append(warning)
 
     def find(
         self, selector: parser.VectorSelector, start_ns: int, end_ns: int, take: str | None = None
@@ -97,7 +100,11 @@ class Context:
         """
         name, matchers = conditions(selector)
         if name is not None and is_left_out(name):
-            self.warn(f"{name} is not recorded: of Ray's internal histograms only the sums and counts are.")
+            self.warn(
+                f"{name} is not recorded: of Ray's internal histograms only the sums and counts are.",
+                "not_recorded",
+                name=name,
+            )
         key = (name, tuple(matchers), start_ns, end_ns, take)
         if key not in self._found:
             blocks: list[Block] = []
@@ -114,7 +121,13 @@ class Context:
                 resolution_ns = max(resolution_ns, found.resolution_ns)
                 if found.left_out:
                     self.left_out += found.left_out
-                    self.warn(f"{each_name}: {found.left_out} series were left out; {read} are counted.")
+                    self.warn(
+                        f"{each_name}: {found.left_out} series were left out; {read} are counted.",
+                        "left_out",
+                        name=each_name,
+                        number=found.left_out,
+                        read=read,
+                    )
             bounded(count, self.steps)
             self._found[key] = blocks, resolution_ns
         return self._found[key]
@@ -142,6 +155,9 @@ class Context:
             raise BadQuery(
                 f"The selector matches {len(names)} metrics; the maximum is {_MAX_NAMES}.",
                 "Start it with the name of a metric.",
+                what="selector_metrics",
+                number=len(names),
+                limit=_MAX_NAMES,
             )
         return names
 
@@ -149,7 +165,7 @@ class Context:
 def conditions(selector: parser.VectorSelector) -> tuple[str | None, list[Matcher]]:
     """A selector's metric, or None if it is not fixed, and its matchers."""
     if selector.matchers.or_matchers:
-        raise unsupported("`or` between matchers")
+        raise unsupported("`or` between matchers", "or")
     matchers = [
         Matcher(each.name, next(sign for op, sign in _OPS if op == each.op), each.value)
         for each in selector.matchers.matchers
@@ -180,7 +196,11 @@ def _ends(context: Context, selector: parser.VectorSelector | parser.SubqueryExp
             # Parse the string, because reading the time as a datetime panics if it is out of range.
             seconds = float(str(selector.at).removeprefix("@ "))
             if not seconds <= _LAST_S:
-                raise BadQuery("The time after @ is not between 1970 and 2242.", "Give seconds since 1970.")
+                raise BadQuery(
+                    "The time after @ is not between 1970 and 2242.",
+                    "Give seconds since 1970.",
+                    what="at_time",
+                )
             fixed = round(seconds * 1000) * 1_000_000
         times = np.full(len(times), fixed, np.int64)
     return times - _length_ns(selector, "offset")
@@ -190,7 +210,12 @@ def _length_ns(
     selector: parser.VectorSelector | parser.MatrixSelector | parser.SubqueryExpr, name: str
 ) -> int:
     """A selector's ``offset``, ``range`` or ``step``, ns. Raises BadQuery if it is too long."""
-    too_long = BadQuery(f"The {name} is longer than {_LONGEST.days} days.", "Use a shorter one.")
+    too_long = BadQuery(
+        f"The {name} is longer than {_LONGEST.days} days.",
+        "Use a shorter one.",
+        what="long_time",
+        limit=_LONGEST.days,
+    )
     try:
         length: timedelta | None = getattr(selector, name)
     except ValueError as error:
@@ -211,7 +236,10 @@ def instant(context: Context, selector: parser.VectorSelector, *, stamps: bool =
     groups, resolution_ns = context.find(selector, int(ends[0]) - LOOKBACK_NS, int(ends[-1]))
     look_back_ns = max(LOOKBACK_NS, resolution_ns)
     if look_back_ns > LOOKBACK_NS:
-        context.warn(f"This range holds so much data that it is sampled every {resolution_ns // 10**9} s.")
+        seconds = resolution_ns // 10**9
+        context.warn(
+            f"This range holds so much data that it is sampled every {seconds} s.", "sampled", seconds=seconds
+        )
         groups, resolution_ns = context.find(selector, int(ends[0]) - look_back_ns, int(ends[-1]))
         look_back_ns = max(look_back_ns, resolution_ns)
     parts = []
@@ -249,7 +277,10 @@ def windows(context: Context, matrix: parser.MatrixSelector, take: str | None) -
         range_ns = 2 * resolution_ns
         context.warn(
             f"Data this old is kept every {resolution_ns // 10**9} s; ranges were widened to "
-            f"{range_ns // 10**9} s."
+            f"{range_ns // 10**9} s.",
+            "widened",
+            seconds=resolution_ns // 10**9,
+            range=range_ns // 10**9,
         )
         groups, _ = context.find(selector, int(ends[0]) - range_ns, int(ends[-1]), take)
     found = [_bounded(group, ends, range_ns) for group in _unmarked(groups)]
@@ -269,6 +300,9 @@ def subquery_windows(
         raise BadQuery(
             f"A subquery has {len(times):,} steps; the maximum is {_MAX_SUBQUERY_STEPS:,}.",
             "Use a longer step or a shorter range.",
+            what="subquery_steps",
+            number=len(times),
+            limit=_MAX_SUBQUERY_STEPS,
         )
     if not len(times):
         return Windows([], context.times_ns, ends, range_ns, 0)

@@ -89,6 +89,8 @@ def merged(vector: Vector) -> Vector:
                 raise BadQuery(
                     f"The result would have two series with the labels {shown(labels)}.",
                     "Aggregate by more labels, or match on only one metric name.",
+                    what="same_labels",
+                    labels=shown(labels),
                 )
             values[at] = np.where(vector.there[row], vector.values[row], values[at])
             there[at] |= vector.there[row]
@@ -106,9 +108,13 @@ def bounded(series: int, steps: int) -> None:
         raise BadQuery(
             f"{series} series at {steps} steps exceed the limit of {MAX_CELLS} values.",
             "Select fewer series with matchers, or use a longer step or a shorter range.",
+            what="cells",
+            number=series,
+            steps=steps,
+            limit=MAX_CELLS,
         )
 
 
-def unsupported(what: str) -> BadQuery:
-    """The error for a feature of Prometheus that is not supported."""
-    return BadQuery(f"{what} is not supported here.", DOCS)
+def unsupported(feature: str, name: str) -> BadQuery:
+    """The error for a feature of Prometheus that is not supported. ``name``: what it is called in PromQL."""
+    return BadQuery(f"{feature} is not supported here.", DOCS, what="unsupported", name=name)

@@ -415,6 +415,9 @@ class MetricsFile:
                 raise BadQuery(
                     f"The series have {count} samples in that time; the maximum is {MAX_POINTS}.",
                     "Select fewer series with matchers, or use a shorter range.",
+                    what="samples",
+                    number=count,
+                    limit=MAX_POINTS,
                 )
             return _by_series(cursor.sql(rows, params=values), count)._replace(step_ns=step_ns)
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rayscope.api.schemas import ErrorDetail
 from rayscope.files import set_aside
 from rayscope.metrics.tsdb.blocks import Block, Grid, Part, joined
 from rayscope.metrics.tsdb.file import MINUTE_NS, MetricsFile
@@ -102,7 +103,7 @@ class SeriesStore:
         self.max_series = max_series
         #: Why the file cannot be read or written, or None if it can. ``note``: how damage was handled.
         self.problem: StoreError | None = None
-        self.note: str | None = None
+        self.note: ErrorDetail | None = None
         #: Adds labels to the series of expressions that use them.
         self.target_labels: TargetLabels | None = None
         self._step_ns = int(step_s * 1e9)
@@ -134,8 +135,14 @@ class SeriesStore:
             if error.code != "corrupt" or self._read_only:
                 raise
             aside = set_aside(self.path, ".wal")
-            self.note = f"The metrics file was damaged and is kept as {aside.name}; a new one was started."
-            log.warning("%s: %s", self.path, self.note)
+            message = f"The metrics file was damaged and is kept as {aside.name}; a new one was started."
+            self.note = {
+                "code": "metrics_damaged",
+                "message": message,
+                "remedy": "",
+                "params": {"file": aside.name},
+            }
+            log.warning("%s: %s", self.path, message)
             file = MetricsFile(self.path)
         try:
             newest, families = file.newest_series(self.max_series), file.families()

@@ -93,11 +93,19 @@ def explain_rpc(error: Any, timeout_s: float) -> AgentError:
             f"The node's agent did not respond within {timeout_s:.0f} s.",
             "The node is overloaded or unreachable. Try again.",
             "timeout",
+            what="agent",
+            seconds=round(timeout_s),
         )
     if code in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED):
-        return AgentError("The node's agent rejected the token.", _REFUSED_REMEDY, "unauthenticated")
+        return AgentError(
+            "The node's agent rejected the token.", _REFUSED_REMEDY, "unauthenticated", what="agent"
+        )
     if code in (codes.UNAVAILABLE, codes.CANCELLED):
-        return AgentError("Could not reach the node's agent.", _AGENT_REMEDY, "unreachable")
+        return AgentError("Could not reach the node's agent.", _AGENT_REMEDY, "unreachable", what="agent")
     if code is codes.UNIMPLEMENTED:
-        return AgentError("The service at that port is not a Ray agent.", _AGENT_REMEDY, "no_agent")
-    return AgentError(f"The node's agent answered {code.name}.", _AGENT_REMEDY, "failed")
+        return AgentError(
+            "The service at that port is not a Ray agent.", _AGENT_REMEDY, "no_agent", what="not_agent"
+        )
+    return AgentError(
+        f"The node's agent answered {code.name}.", _AGENT_REMEDY, "failed", what="agent", answer=code.name
+    )

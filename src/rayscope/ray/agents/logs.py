@@ -173,7 +173,9 @@ class LogAgent:
             stream = self._stub.StreamLog(request, timeout=timeout_s, metadata=self._metadata)
             if dict(stream.initial_metadata() or ()).get(_ERROR_KEY):
                 stream.cancel()
-                raise AgentError("The file no longer exists on the node.", "List the files again.", "gone")
+                raise AgentError(
+                    "The file no longer exists on the node.", "List the files again.", "gone", what="log_file"
+                )
             parts = [bytes(reply.data) for reply in stream]
         except self._grpc.RpcError as error:
             raise explain_rpc(error, timeout_s) from None
@@ -221,4 +223,6 @@ class LogAgent:
 
 
 def _closed() -> AgentError:
-    return AgentError("The connection to the node's agent was closed.", "Try again.", "unreachable")
+    return AgentError(
+        "The connection to the node's agent was closed.", "Try again.", "unreachable", what="agent_closed"
+    )

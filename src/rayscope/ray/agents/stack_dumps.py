@@ -57,7 +57,7 @@ class Agent:
         except self._grpc.RpcError as error:
             raise explain_rpc(error, timeout_s) from None
         except ValueError:
-            raise TracebackError(f"{pid} is not a process.", _GONE_REMEDY, "gone") from None
+            raise TracebackError(f"{pid} is not a process.", _GONE_REMEDY, "gone", what="process") from None
         if not reply.success:
             raise explain(reply.output)
         return str(reply.output)
@@ -74,10 +74,12 @@ def explain(output: str) -> TracebackError:
         )
     gone = ("no such file", "no such process", "is running", "failed to find a python")
     if any(words in said for words in gone):
-        return TracebackError("The process has ended.", _GONE_REMEDY, "gone")
+        return TracebackError("The process has ended.", _GONE_REMEDY, "gone", what="process")
     line = next((line for line in output.splitlines() if line.startswith("Error: ")), "py-spy failed.")
     return TracebackError(
         line.removeprefix("Error: ")[:200],
         "Take the stacks again, or see dashboard_agent.log there.",
         "failed",
+        what="py_spy",
+        reason=line.removeprefix("Error: ")[:200],
     )

@@ -278,7 +278,11 @@ class GcsClient:
             raise self.explain(error, method, time.monotonic() - started) from None
         except ValueError as error:  # the channel is closed
             raise GcsError(
-                f"Could not query the GCS at {self.address}: {error}", "Open a new client."
+                f"Could not query the GCS at {self.address}: {error}",
+                "Open a new client.",
+                what="gcs_query",
+                address=self.address,
+                reason=str(error),
             ) from None
 
     def _check(self, status: Any, method: str) -> None:
@@ -287,6 +291,10 @@ class GcsClient:
             raise GcsError(
                 f"The GCS at {self.address} rejected {method}: {status.message or status.code}.",
                 "See gcs_server.out in the session's log directory on the head node.",
+                what="gcs_rejected",
+                address=self.address,
+                method=method,
+                reason=str(status.message or status.code),
             )
 
     def explain(self, error: Any, method: str, elapsed_s: float) -> GcsError:
@@ -336,6 +344,10 @@ class GcsClient:
         return GcsError(
             f"The GCS at {self.address} answered {method} with {code.name}: {_short(details)}.",
             "See gcs_server.out in the session's log directory on the head node.",
+            what="gcs_answer",
+            address=self.address,
+            method=method,
+            said=f"{code.name}: {_short(details)}",
         )
 
 

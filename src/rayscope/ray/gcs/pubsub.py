@@ -56,7 +56,7 @@ class Subscriber:
                 request, timeout=timeout_s, metadata=self._client.metadata
             )
         except ValueError as error:  # the channel is closed
-            raise GcsError(f"Could not subscribe to the GCS: {error}", "Open a new client.") from None
+            raise _closed(error) from None
 
     def receive(self, call: Any) -> list[Any]:
         """Wait for a long poll. Returns its ``PubMessage`` objects in order, or none after a timeout."""
@@ -89,10 +89,24 @@ class Subscriber:
             elapsed_s = time.monotonic() - started
             raise self._client.explain(error, "GcsSubscriberCommandBatch", elapsed_s) from None
         except ValueError as error:
-            raise GcsError(f"Could not subscribe to the GCS: {error}", "Open a new client.") from None
+            raise _closed(error) from None
 
     def _rpc(self, method: str) -> Any:
         for service in _SERVICES:
             with contextlib.suppress(AttributeError):
                 return self._client.rpc(service, method)
-        raise GcsError("The installed Ray has no service to subscribe to.", "Install Ray 2.50 or newer.")
+        raise GcsError(
+            "The installed Ray has no service to subscribe to.",
+            "Install Ray 2.50 or newer.",
+            what="gcs_no_pubsub",
+        )
+
+
+def _closed(error: ValueError) -> GcsError:
+    """The error for a call on a closed channel."""
+    return GcsError(
+        f"Could not subscribe to the GCS: {error}",
+        "Open a new client.",
+        what="gcs_subscribe",
+        reason=str(error),
+    )

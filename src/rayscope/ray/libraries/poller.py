@@ -12,7 +12,7 @@ from rayscope.errors import RayscopeError
 from rayscope.model import Entity, Kind, RecordBatch
 from rayscope.model.entity import Value
 from rayscope.periodic import PeriodicTask
-from rayscope.ray.dashboard import Dashboard
+from rayscope.ray.dashboard import Dashboard, DashboardError
 from rayscope.ray.gcs.change_filter import EntityChangeFilter
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.ray.libraries import data, serve, train
@@ -53,14 +53,6 @@ LIBRARIES: dict[str, Library] = {
 }
 
 
-@dataclass(frozen=True)
-class LibraryProblem:
-    """Why a library's state cannot be read at the moment."""
-
-    message: str
-    remedy: str
-
-
 class LibraryPoller:
     """A thread that polls a cluster's dashboard for the state of the libraries in use.
 
@@ -83,7 +75,7 @@ class LibraryPoller:
         self._libraries = libraries
         self._states = {name: _States(library) for name, library in libraries.items()}
         #: Library in use -> why its state cannot be read.
-        self.problems: dict[str, LibraryProblem] = {}
+        self.problems: dict[str, RayscopeError] = {}
         #: A lock for the next two numbers: turns that have started, and turns that have ended.
         self._turns, self._started, self._ended = threading.Condition(), 0, 0
         self._task = PeriodicTask("rayscope-libraries", _MIN_S, self._turn)
@@ -136,9 +128,10 @@ class LibraryPoller:
     def _read(self, name: str, library: Library, states: _States) -> None:
         dashboard = self._dashboard()
         if dashboard is None:
-            self.problems[name] = LibraryProblem(
+            self.problems[name] = DashboardError(
                 "The cluster has no dashboard, which is what knows the state of Ray's libraries.",
                 "Install ray[default] on the head node, and do not start Ray with --include-dashboard=false.",
+                "no_dashboard",
             )
             return
         try:
@@ -146,7 +139,7 @@ class LibraryPoller:
             now_ns = time.time_ns()
             entities = library.read(dashboard, self._client, now_ns)
         except RayscopeError as error:
-            self.problems[name] = LibraryProblem(error.message, error.remedy)
+            self.problems[name] = error
             return
         self.problems.pop(name, None)
         self._pass_on(states.changed(entities, now_ns), states)

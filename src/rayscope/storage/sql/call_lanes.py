@@ -67,7 +67,10 @@ def prepare(reader: duckdb.DuckDBPyConnection, levels: int) -> dict[str, CallLan
     ).fetchall()
     if len(paths) > MAX_PATHS:
         raise BadQuery(
-            f"There are more than {MAX_PATHS} different call paths.", "Choose lanes by function instead."
+            f"There are more than {MAX_PATHS} different call paths.",
+            "Choose lanes by function instead.",
+            what="lane_paths",
+            limit=MAX_PATHS,
         )
     lanes = call_lanes(paths, levels)
     reader.execute(

@@ -334,6 +334,9 @@ def _only(matches: Sequence[tuple[Any, Any]], kind: Kind, text: str) -> str:
         raise BadQuery(
             f"{text[:80]!r} matches several {kind.replace('_', ' ')}s: {', '.join(shown)}{more}.",
             "Use one of these IDs.",
+            what="id_prefix",
+            text=text[:80],
+            ids=", ".join(shown) + more,
         )
     return ids[0] if ids else text
 

@@ -39,7 +39,10 @@ def is_task(prefix: str, task_id: str) -> tuple[str, list[Any]]:
     digits = text.strip("…")
     if not _TASK_ID.fullmatch(digits):
         raise BadQuery(
-            f"{task_id[:80]!r} is not a task ID.", "Use its 48 hex digits, or the first 4 or more."
+            f"{task_id[:80]!r} is not a task ID.",
+            "Use its 48 hex digits, or the first 4 or more.",
+            what="task_id",
+            text=task_id[:80],
         )
     if text.startswith("…"):
         return f"ends_with({prefix}_lo, ?)", [digits]

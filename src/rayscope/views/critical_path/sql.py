@@ -119,7 +119,7 @@ class PathReader:
         if job_id is None:
             job_id = longest_job(reader, last_ns)
             if job_id is None:
-                raise NotFound("No tasks recorded yet.", "GET /api/v1/jobs lists the jobs.")
+                raise NotFound("No tasks recorded yet.", "GET /api/v1/jobs lists the jobs.", what="tasks")
         self.job_id = job_id
         self._driver_id = DRIVER_PREFIX + (job_id or "")
         self.ended, self.begin_ns, self._end_ns = extent or self._extent(live)
@@ -144,7 +144,10 @@ class PathReader:
         ).fetchall()[0]
         if begin_ns is None:
             raise NotFound(
-                f"No tasks recorded for job {(self.job_id or '')[:80]!r}.", "GET /api/v1/jobs lists the jobs."
+                f"No tasks recorded for job {(self.job_id or '')[:80]!r}.",
+                "GET /api/v1/jobs lists the jobs.",
+                what="job_tasks",
+                id=(self.job_id or "")[:80],
             )
         ended = driver_end if driver_end is not None else job_end
         if ended is not None:

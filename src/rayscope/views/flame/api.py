@@ -114,11 +114,14 @@ def _check(
 ) -> None:
     """Raise BadQuery if the parameters cannot be combined."""
     if of and (focus or baseline):
-        raise BadQuery("`of` cannot be combined with `focus` or a baseline.", "Use separate requests.")
+        raise BadQuery(
+            "`of` cannot be combined with `focus` or a baseline.", "Use separate requests.", what="flame_diff"
+        )
     if weight == "critical_path" and (baseline or filters.active().keys() - {"job_id"}):
         raise BadQuery(
             "The critical path is of a whole job, not of a part of it.",
             "Filter by job_id alone, or use another weight.",
+            what="flame_path",
         )
 
 
@@ -148,6 +151,8 @@ def _flame(session: str, weight: Weight, focus: str | None, sums: _Sums) -> Flam
         raise NotFound(
             f"Frame {(focus or '')[:80]!r} not found in this session.",
             "/api/v1/flow/flame lists the frames.",
+            what="frame",
+            id=(focus or "")[:80],
         )
     return {
         "session": session,

@@ -182,5 +182,7 @@ def _sums(
         raise BadQuery(
             f"There are more than {MAX_PATHS} different call paths.",
             "Narrow it with filters: job_id, func_name, since_ns and until_ns.",
+            what="call_paths",
+            limit=MAX_PATHS,
         )
     return [(None if path is None else str(path), *rest) for path, *rest in found]

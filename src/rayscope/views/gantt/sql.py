@@ -151,7 +151,9 @@ def window_bars(
     """
     since, until = filters.since_ns, filters.until_ns
     if since is not None and until is not None and until <= since:
-        raise BadQuery("until_ns must be after since_ns.", "Use a window of at least 1 ns, or none.")
+        raise BadQuery(
+            "until_ns must be after since_ns.", "Use a window of at least 1 ns, or none.", what="time_range"
+        )
     origin, end = extent
     begin, stop = origin if since is None else since, end if until is None else until
     grain = resolution(max(1, stop - begin), width)

@@ -159,6 +159,8 @@ def logical_rows(
         raise BadQuery(
             f"At most {MAX_EXPANDED} classes and functions can be expanded at once.",
             "Use fewer `expand` parameters.",
+            what="expanded",
+            limit=MAX_EXPANDED,
         )
     where = attempts_where(filters)
     is_filtered = bool(filters.active())

@@ -79,7 +79,11 @@ def range_sums(
         calls = call_lanes.prepare(reader, levels) if by == "path" else {}
         since, until = _extent(reader, where, filters, last_ns)
         if until <= since:
-            raise BadQuery("until_ns must be after since_ns.", "Use a range of at least 1 ns, or none.")
+            raise BadQuery(
+                "until_ns must be after since_ns.",
+                "Use a range of at least 1 ns, or none.",
+                what="time_range",
+            )
         touching = _touching(where, lane, since, until, int(last_ns))
         reader.execute(f"CREATE TEMP TABLE sums AS {touching}", where.values)
         (whole,) = rows_of(

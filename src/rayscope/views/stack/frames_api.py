@@ -57,12 +57,15 @@ def frames(
     """Return the Python stacks of workers that are running something now, merged by line of the stack."""
     session = records.resolve(selection.session)
     if not records.is_live(session):
-        raise BadQuery(f"{session} has ended, so its processes are gone.", "Choose a live session.")
+        raise BadQuery(
+            f"{session} has ended, so its processes are gone.", "Choose a live session.", what="stack_ended"
+        )
     gcs = clusters.gcs_of(session)
     if gcs is None:
         raise BadQuery(
             f"The cluster of {session} is not connected, so its workers cannot be sampled.",
             "Wait a few seconds, or attach: rayscope attach HOST:PORT.",
+            what="stack_not_connected",
         )
     found = records.read(
         session,
@@ -73,7 +76,11 @@ def frames(
     units = [unit_of(row) for row in found.units]
     tree = call_stack(units, (Wait(**row) for row in found.waits)).nodes
     if selection.node is not None and all(node.id != selection.node for node in tree):
-        raise BadQuery("Nothing on this line is in flight any more.", "Use a node of the current stack.")
+        raise BadQuery(
+            "Nothing on this line is in flight any more.",
+            "Use a node of the current stack.",
+            what="stack_line",
+        )
     asked = None if selection.workers is None else set(selection.workers)
     busy = [_busy(row) for row in found.workers if asked is None or row["worker_id"] in asked]
     chosen, places, left_out = choose(tree, nodes_of(units), busy, selection.node, MAX_WORKERS)

@@ -6,6 +6,8 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+from rayscope.api.schemas import ErrorDetail
+
 MergedFrameKind = Literal["code", "thread", "cut", "await", "none"]
 
 
@@ -49,12 +51,9 @@ class SeenWorker(FramesWorker):
     title: str
 
 
-class FramesProblem(TypedDict):
+class FramesProblem(ErrorDetail):
     """The reason why the frames of ``count`` workers are missing."""
 
-    code: str
-    message: str
-    remedy: str
     count: int
     workers: list[FramesWorker]
 

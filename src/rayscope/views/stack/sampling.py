@@ -49,10 +49,17 @@ class Problem(NamedTuple):
     message: str
     remedy: str
     of_node: bool = False
+    params: tuple[tuple[str, str | int], ...] = ()
+
+
+def _problem(error: TracebackError | GcsError, *, of_node: bool) -> Problem:
+    return Problem(error.code, error.message, error.remedy, of_node, tuple(error.params.items()))
 
 
 _LATE = Problem("timeout", "Timed out.", "Sample fewer workers: those of one line.")
-_PROCESS_ENDED = Problem("gone", "The process has ended.", "Take the stacks again.")
+_PROCESS_ENDED = Problem(
+    "gone", "The process has ended.", "Take the stacks again.", params=(("what", "process"),)
+)
 MOVED_ON = Problem(
     "moved_on",
     "The worker has moved on: the record is a few seconds behind.",
@@ -161,11 +168,16 @@ class _Node:
                     self._agent = Agent(self._gcs, self._node_id)
             dump = parse_dump(self._agent.traceback(pid, _TIMEOUT_S))
         except TracebackError as error:
-            return Problem(error.code, error.message, error.remedy, error.is_of_node)
+            return _problem(error, of_node=error.is_of_node)
         except GcsError as error:
-            return Problem("gcs", error.message, error.remedy, True)
+            return _problem(error, of_node=True)
         except ValueError:
-            return Problem("failed", "py-spy returned something other than stacks.", "Take the stacks again.")
+            return Problem(
+                "failed",
+                "py-spy returned something other than stacks.",
+                "Take the stacks again.",
+                params=(("what", "no_stacks"),),
+            )
         return dump if dump.title.startswith(_TITLE) else _PROCESS_ENDED
 
     def leave(self) -> None:
@@ -183,6 +195,7 @@ def describe_problems(problems: Mapping[Problem, list[FramesWorker]]) -> list[Fr
             "code": problem.code,
             "message": problem.message,
             "remedy": problem.remedy,
+            "params": dict(problem.params),
             "count": len(workers),
             "workers": workers[:_SHOWN_WORKERS],
         }

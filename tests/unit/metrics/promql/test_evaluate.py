@@ -121,7 +121,7 @@ def test_labels_of_the_session_and_node_are_there_for_who_mentions_them() -> Non
 def test_series_that_are_not_recorded_on_purpose_are_not_absent(expr: str) -> None:
     result = evaluate(SeriesStore(), expr, 60 * S, 120 * S, 60 * S)
     assert result.series == []
-    assert [text.partition(":")[0] for text in result.warnings] == [
+    assert [warning["message"].partition(":")[0] for warning in result.warnings] == [
         f"{re.search('ray_[a-z_]+', expr)[0]} is not recorded"  # type: ignore[index]
     ]
     assert evaluate(SeriesStore(), "absent(ray_gcs_latency_ms_sum)", 60 * S, 60 * S, 0).series
@@ -132,7 +132,10 @@ def test_left_out_series_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     store = SeriesStore()
     counted(store, 5, 60)
     result = evaluate(store, "sum(load)", 60 * S, 60 * S, 0)
-    assert (result.left_out, result.warnings) == (2, ["load: 2 series were left out; 3 are counted."])
+    assert (result.left_out, [warning["message"] for warning in result.warnings]) == (
+        2,
+        ["load: 2 series were left out; 3 are counted."],
+    )
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ def test_a_damaged_file_is_set_aside_and_reported(tmp_path: Path) -> None:
     store = SeriesStore(path)
     assert store.problem is None
     assert store.note is not None
-    assert "metrics.damaged-" in store.note
+    assert "metrics.damaged-" in store.note["message"]
     store.append(T0, [sample("m", 1)])
     assert store.flush()
     assert len(list(tmp_path.glob("metrics.damaged-*.duckdb"))) == 1
@@ -343,7 +343,9 @@ def test_too_many_minutes_come_in_longer_steps(tmp_path: Path, monkeypatch: pyte
     assert ended.select("done_total", [], begin, end).series[0].values[0] == 29
     found = evaluate(ended, "load", begin + HOUR, end, 3600 * S)
     assert all(value is not None for _, values in found.series for value in values)
-    assert found.warnings == ["This range holds so much data that it is sampled every 900 s."]
+    assert [warning["message"] for warning in found.warnings] == [
+        "This range holds so much data that it is sampled every 900 s."
+    ]
     grown = evaluate(ended, "increase(done_total[2h])", begin + 3 * HOUR, end - HOUR, 3600 * S)
     assert all(value == pytest.approx(120) for _, values in grown.series for value in values)
     monkeypatch.setattr(tsdb_file, "MAX_POINTS", 1)

@@ -9,8 +9,10 @@ import { EmptyState } from '../../ui/EmptyState';
 import { Time } from '../../ui/Time';
 import plain from '../../ui/theme/plainTable.module.css';
 import words from '../../ui/theme/words.module.css';
+import { useServerMessage } from '../../ui/useServerMessage';
 import shared from './alerts.module.css';
 import { EditButton, EditButtons } from './EditButton';
+import { ProblemText } from './ProblemText';
 import { useAlertActions } from './useAlertActions';
 
 /** Where alerts are sent, and whether sending them succeeded. */
@@ -23,8 +25,8 @@ export function ChannelsTab({ channels }: { channels: ChannelsAnswer }) {
         <EditButton kind="channel" action="add" onClick={() => void actions.addChannel(channels.kinds)} />
       </Box>
       {channels.problem !== null && (
-        <Notice color="red" variant="light" mb="sm" title={channels.problem}>
-          {channels.remedy}
+        <Notice color="red" variant="light" mb="sm">
+          <ProblemText of={channels.problem} />
         </Notice>
       )}
       {channels.items.length === 0 ? (
@@ -61,6 +63,7 @@ export function ChannelsTab({ channels }: { channels: ChannelsAnswer }) {
 
 function ChannelRow({ channel }: { channel: ChannelInfo }) {
   const { t } = useTranslation();
+  const translate = useServerMessage();
   const actions = useAlertActions();
   const matches = Object.entries(channel.match).map(([name, value]) => `${name}=${value}`);
   return (
@@ -73,8 +76,8 @@ function ChannelRow({ channel }: { channel: ChannelInfo }) {
         {channel.targets.join(', ')}
         {matches.length > 0 && <div className={`${words.dim} ${shared.small}`}>{matches.join(', ')}</div>}
         {channel.problem && (
-          <div className={`${shared.error} ${shared.small}`}>
-            {channel.problem} {channel.remedy}
+          <div className={shared.small}>
+            <ProblemText of={channel.problem} />
           </div>
         )}
       </td>
@@ -96,7 +99,9 @@ function ChannelRow({ channel }: { channel: ChannelInfo }) {
               {t(channel.last_ok ? 'alerts.delivery.ok' : 'alerts.delivery.failed')}{' '}
               <Time ns={channel.last_ns} />
             </span>
-            <div className={`${words.dim} ${shared.small}`}>{channel.last_error ?? channel.last_title}</div>
+            <div className={`${words.dim} ${shared.small}`}>
+              {channel.last_error ? translate(channel.last_error).message : channel.last_title}
+            </div>
             {channel.next_try_ns !== null && (
               <div className={`${words.dim} ${shared.small}`}>
                 {t('alerts.nextTry')} <Time ns={channel.next_try_ns} />

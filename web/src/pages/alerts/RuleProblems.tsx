@@ -25,12 +25,12 @@ export function RuleProblems({ rules }: { rules: RulesAnswer }) {
           : '',
       ...translate(said),
     })),
-    ...rules.items.flatMap(({ name: rule, error, template_error }) => [
-      ...(error ? [{ heading: t('alerts.problems.failing', { rule }), message: error, remedy: '' }] : []),
-      ...(template_error
-        ? [{ heading: t('alerts.problems.template', { rule }), message: template_error, remedy: '' }]
-        : []),
-    ]),
+    ...rules.items.flatMap(({ name: rule, problems: own }) =>
+      own.map((said) => ({
+        heading: t(`alerts.problems.${said.code === 'template_error' ? 'template' : 'failing'}`, { rule }),
+        ...translate(said),
+      })),
+    ),
   ];
   if (problems.length === 0) return null;
   const left = problems.length - FEW;

@@ -78,8 +78,8 @@ export function RuleTest({ expr, forS }: { expr: string; forS: number }) {
               <p className={words.dim}>{t('alerts.tested.more', { n: count(data.left_out) })}</p>
             )}
             {data.warnings.map((warning) => (
-              <p key={warning} className={words.dim}>
-                {warning}
+              <p key={warning.message} className={words.dim}>
+                {translate(warning).message}
               </p>
             ))}
           </div>

@@ -12,6 +12,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { AlertSparkline } from './AlertSparkline';
 import shared from './alerts.module.css';
 import { EditButton } from './EditButton';
+import { ProblemText } from './ProblemText';
 import { RuleButtons } from './RuleButtons';
 import { useAlertActions } from './useAlertActions';
 import { useAlertSeries } from './useAlerts';
@@ -84,9 +85,7 @@ export function RulesTab({ rules, search }: { rules: RulesAnswer; search: string
                     ]
                       .filter(Boolean)
                       .join(' · ')}{' '}
-                    {(rule.error ?? rule.template_error) && (
-                      <span className={shared.error}>{rule.error ?? rule.template_error}</span>
-                    )}
+                    {rule.problems[0] && <ProblemText of={rule.problems[0]} />}
                     {rule.unknown_metrics.length > 0 && (
                       <span data-testid="rule-unknown">
                         {t('alerts.unknownMetrics', { names: rule.unknown_metrics.join(', ') })}

@@ -39,6 +39,7 @@ export function FileTree(props: {
 }) {
   const { files, filter, mine, hidesEmpty } = props;
   const { t } = useTranslation();
+  const translate = useServerMessage();
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useMemo<Row[]>(() => {
     const wanted = filter.trim().toLowerCase();
@@ -148,7 +149,7 @@ export function FileTree(props: {
                 max: bytes(files.keeping.max_bytes),
               })}
         </div>
-        {files.keeping.error && <div>{files.keeping.error.message}</div>}
+        {files.keeping.error && <div>{translate(files.keeping.error).message}</div>}
       </div>
     </div>
   );
@@ -163,7 +164,7 @@ function NodeRow(props: {
 }) {
   const { node } = props;
   const { t } = useTranslation();
-  const translate = useServerMessage('agent');
+  const translate = useServerMessage();
   const ended = node.state === 'ALIVE' && !props.live;
   const alive = node.state === 'ALIVE' && props.live;
   return (

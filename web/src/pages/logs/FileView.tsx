@@ -31,7 +31,7 @@ const COPIED = 50_000;
 export function FileView({ node, file, about }: { node: string; file: string; about?: LogFile }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
-  const translate = useServerMessage('agent');
+  const translate = useServerMessage();
   const settings = url.settings ?? {};
   const range = rangeIn(url.filters);
   const { line, from, find, level } = settings;

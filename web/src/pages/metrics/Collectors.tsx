@@ -22,7 +22,7 @@ export function Collectors() {
     const text = translate(latest.problem);
     errors.unshift([t('metricsPage.keeping'), text.message, text.remedy]);
   }
-  if (latest?.note) errors.push([t('metricsPage.keeping'), latest.note, null]);
+  if (latest?.note) errors.push([t('metricsPage.keeping'), translate(latest.note).message, null]);
   if (latest !== undefined && latest.left_out > 0)
     errors.push([t('metricsPage.keeping'), t('metricsPage.noRoom', { n: count(latest.left_out) }), null]);
   if (collectors.length === 0 && errors.length === 0) return null;

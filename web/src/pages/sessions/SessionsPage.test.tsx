@@ -15,6 +15,7 @@ const SESSION: SessionItem = {
   recording: 'events',
   state: 'live',
   error: null,
+  problem: null,
   first_ns: 1_767_225_600_000_000_000,
   last_ns: 1_767_225_660_000_000_000,
   tasks: 12_345,
@@ -126,6 +127,13 @@ it('does not open an unreadable session, and shows the reason', async () => {
   expect(window.location.pathname).toBe('/');
 });
 
+it('gives the reason in Chinese', async () => {
+  const problem = { code: 'older', message: 'Too old.', remedy: '', params: { what: 'record', file: '/r' } };
+  const answers = page({ ...SESSION, state: 'unreadable', problem });
+  await render(<SessionsPage />, { at: '/?lang=zh', language: 'zh', answers });
+  expect((await screen.findByTestId('session-error')).textContent).toContain('/r 由更旧的 Rayscope 写入');
+});
+
 it('explains how to record a first session', async () => {
   await render(<SessionsPage />, { ...AT, answers: page() });
   expect((await screen.findByTestId('sessions-empty')).textContent).toContain('rayscope attach ADDRESS');
@@ -134,7 +142,7 @@ it('explains how to record a first session', async () => {
 it('retries after an error', async () => {
   let answer: object = failure(503, { code: 'busy', message: 'Busy.' });
   const { requests } = await render(<SessionsPage />, { ...AT, answers: { '/sessions': () => answer } });
-  await screen.findByText('The server is busy with other requests of this kind.');
+  await screen.findByText('Busy.');
   answer = page(SESSION)['/sessions'];
   const asked = requests.length;
   await click(screen.getByRole('button', { name: 'Try again' }));

@@ -18,6 +18,7 @@ import { StackedBar } from '../../ui/StackedBar';
 import { useSessionTexts } from '../../ui/session';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
+import { useServerMessage } from '../../ui/useServerMessage';
 import { go, useUrl } from '../../ui/useUrl';
 import { SessionMenu } from './SessionMenu';
 import css from './SessionsPage.module.css';
@@ -173,7 +174,9 @@ function SessionRow({ session }: { session: SessionItem }) {
       ) : (
         <div className={css.error} data-testid="session-error">
           <IconAlertTriangle size={15} aria-hidden />
-          <span className={words.breaks}>{session.error ?? t('error.session')}</span>
+          <span className={words.breaks}>
+            <SessionProblem session={session} />
+          </span>
         </div>
       )}
       <SessionMenu session={session} />
@@ -216,4 +219,12 @@ function NoSessions() {
       ))}
     </div>
   );
+}
+
+function SessionProblem({ session }: { session: SessionItem }) {
+  const { t } = useTranslation();
+  const translate = useServerMessage();
+  if (session.problem === null) return session.error ?? t('error.session');
+  const { message, remedy } = translate(session.problem);
+  return `${message} ${remedy ?? ''}`;
 }

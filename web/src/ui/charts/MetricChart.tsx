@@ -4,6 +4,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } 
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/client';
 import { count } from '../../base/format';
+import type { ServerMessage } from '../../base/serverMessage';
 import { seriesColors, stateColors } from '../../base/tokens';
 import { type Scheme, usePalette } from '../canvas';
 import { NOT_IN_PICTURE } from '../picture/picture';
@@ -92,6 +93,7 @@ export function MetricChart(props: MetricChartProps) {
   const { data } = chart;
   const unit = props.unit ?? data?.unit ?? '';
   const marks = useMarks(props.session ?? url.session);
+  const said = useSaid();
   const tall = height >= 260;
   const legend = tall ? 2 * LEGEND : LEGEND;
   const [place, setPlace] = useState<number | null>(null);
@@ -145,7 +147,7 @@ export function MetricChart(props: MetricChartProps) {
         )}
         {data?.source === 'prometheus' && <span className={css.tag}>Prometheus</span>}
         {data !== undefined && (chart.error !== null || data.warnings.length > 0) && (
-          <Tooltip label={chart.error?.message ?? data.warnings.join('\n')}>
+          <Tooltip label={said(chart.error, data.warnings)}>
             <IconAlertTriangle size={15} color="var(--rs-tone-waiting)" aria-label={t('charts.warning')} />
           </Tooltip>
         )}
@@ -228,6 +230,15 @@ export function MetricChart(props: MetricChartProps) {
 const LEGEND = 46;
 /** Number of lines that the legend of a small chart lists until the user asks for more. */
 const MAX_LEGEND_LINES = 8;
+
+/** The text of an error of the server or of its warnings. */
+function useSaid(): (error: Error | null, warnings: readonly ServerMessage[]) => string {
+  const translate = useServerMessage();
+  return (error, warnings) => {
+    if (error !== null) return error instanceof ApiError ? translate(error).message : error.message;
+    return warnings.map((one) => translate(one).message).join('\n');
+  };
+}
 
 /** The index of a line among the visible ones; null if it is hidden. */
 function at(shown: readonly number[], line: number): number | null {

@@ -27,6 +27,8 @@ import {
 import { timeMarks, valueText } from './units';
 import { placed } from './useMarks';
 
+const WARNING = { code: 'warning', message: 'w', remedy: '' };
+
 const MINUTE = 60_000;
 const live = { first: 0, last: 50 * MINUTE, live: true };
 const ended = { first: 10 * MINUTE, last: 40 * MINUTE, live: false };
@@ -161,7 +163,7 @@ describe('lines of a chart', () => {
       ],
       [
         answer([0, 10], [[{}, [1, Number.NaN]]], { left_out: 3 }),
-        answer([10, 20], [[{}, [2, 3]]], { left_out: 4, warnings: ['w'], unit: 'bytes' }),
+        answer([10, 20], [[{}, [2, 3]]], { left_out: 4, warnings: [WARNING], unit: 'bytes' }),
       ],
     );
     expect(found.times).toEqual([0, 10, 20]);
@@ -170,7 +172,7 @@ describe('lines of a chart', () => {
       [null, 2, 3],
     ]);
     expect(found.lines.map(({ name }) => name)).toEqual(['used', 'used (2)']);
-    expect(found).toMatchObject({ leftOut: 7, warnings: ['w'], unit: 'bytes' });
+    expect(found).toMatchObject({ leftOut: 7, warnings: [WARNING], unit: 'bytes' });
   });
   it('of several queries are distinguished by the query if their labels are equal', () => {
     const nodes = (value: number) =>

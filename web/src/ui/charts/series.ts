@@ -1,6 +1,7 @@
 /** Turns the answers of `/api/v1/metrics/query` into the lines of a chart. */
 
 import type { QueryGiven as Query, QueryAnswer } from '../../api/schema';
+import type { ServerMessage } from '../../base/serverMessage';
 
 export type { QueryGiven as Query } from '../../api/schema';
 
@@ -18,7 +19,7 @@ export interface Drawn {
   times: number[];
   lines: Line[];
   leftOut: number;
-  warnings: string[];
+  warnings: ServerMessage[];
   source: 'record' | 'prometheus';
   unit: string;
   from: number;
@@ -98,11 +99,12 @@ export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]
   // A fixed order, so that lines keep their place and colour across answers.
   const compare = new Intl.Collator('en', { numeric: true }).compare;
   if (queries.length === 1) lines.sort((a, b) => compare(a.name, b.name) || compare(a.key, b.key));
+  const warnings = new Map(answers.flatMap((answer) => answer.warnings).map((one) => [one.message, one]));
   return {
     times,
     lines: uniqueNames(byQuery(lines, queries)),
     leftOut: answers.reduce((sum, answer) => sum + answer.left_out, 0),
-    warnings: [...new Set(answers.flatMap((answer) => answer.warnings))],
+    warnings: [...warnings.values()],
     source: answers.some((answer) => answer.source === 'prometheus') ? 'prometheus' : 'record',
     unit: answers.find((answer) => answer.unit !== '')?.unit ?? '',
     from: (first?.since_ns ?? 0) / 1e6,

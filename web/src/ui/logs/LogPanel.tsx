@@ -105,7 +105,7 @@ function Part({ part }: { part: LogPart }) {
   const [url] = useSessionUrl();
   const [follow, setFollow] = useState(true);
   const { t } = useTranslation();
-  const translate = useServerMessage('agent');
+  const translate = useServerMessage();
   const partTitle = usePartTitle();
   const lines = (part.page?.lines ?? []).filter((line) => !line.is_mark);
   const first = lines[0];

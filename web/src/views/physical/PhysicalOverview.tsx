@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { ApiError } from '../../api/client';
 import type { TransfersAnswer } from '../../api/schema';
 import { bytes, count } from '../../base/format';
 import { NONE } from '../../base/grid';
@@ -8,6 +9,7 @@ import { usePalette } from '../../ui/canvas';
 import { Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import words from '../../ui/theme/words.module.css';
+import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import panels from '../shared/panels.module.css';
 import css from './PhysicalOverview.module.css';
@@ -151,6 +153,7 @@ export function TransferList(props: {
 }) {
   const { transfers, names, node } = props;
   const { t } = useTranslation();
+  const translate = useServerMessage();
   const pairs = (transfers?.pairs ?? []).filter(
     (pair) => node === undefined || pair.source === node || pair.target === node,
   );
@@ -167,7 +170,11 @@ export function TransferList(props: {
   );
   return (
     <Section title={t('physical.transfers')} testId="physical-transfers">
-      {props.error !== null && transfers === undefined && <p className={words.dim}>{props.error.message}</p>}
+      {props.error !== null && transfers === undefined && (
+        <p className={words.dim}>
+          {props.error instanceof ApiError ? translate(props.error).message : props.error.message}
+        </p>
+      )}
       {transfers !== undefined && node === undefined && transfers.objects > 0 && (
         <p className={css.note}>
           {t('physical.transferSum', { n: count(transfers.objects), size: bytes(transfers.bytes) })}

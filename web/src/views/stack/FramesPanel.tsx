@@ -63,19 +63,18 @@ function Worker({ worker }: { worker: FramesWorker }) {
 }
 
 function Problem({ problem }: { problem: FramesProblem }) {
-  const { t, i18n } = useTranslation();
-  const known = `frames.problem.${problem.code}`;
-  const text = i18n.exists(known);
+  const { t } = useTranslation();
+  const text = useServerMessage()(problem);
   return (
     <div className={css.problem} data-testid="frames-problem" data-code={problem.code}>
       <p>
-        <b>{text ? t(`${known}.message` as 'frames.problem.gone.message') : problem.message}</b>{' '}
+        <b>{text.message}</b>{' '}
         <span className={`${words.dim} ${words.num}`}>
           {t('frames.ofWorkers', { n: count(problem.count) })}
         </span>
       </p>
       <p className={words.breaks}>
-        <Prose text={text ? t(`${known}.remedy` as 'frames.problem.gone.remedy') : problem.remedy} />
+        <Prose text={text.remedy} />
       </p>
       <details>
         <summary>{t('frames.which')}</summary>

@@ -118,38 +118,6 @@ export const en = {
     line: 'Line',
     someOf: '{{shown}} of {{total}} worker{{total, s}}',
     copy: 'Copy stack',
-    problem: {
-      no_py_spy: {
-        message: 'py-spy was not found on the node',
-        remedy:
-          "It is part of ray[default]. Install it there, and start Ray with py-spy's folder on PATH (activate the environment, or use rayscope start).",
-      },
-      no_permission: {
-        message: 'py-spy is not allowed to inspect processes on the node',
-        remedy:
-          'On the node, run: sudo chown root:root $(which py-spy) && sudo chmod u+s $(which py-spy). In a container, add SYS_PTRACE: docker run --cap-add=SYS_PTRACE; in Kubernetes, securityContext.capabilities.add.',
-      },
-      no_agent: {
-        message: 'The node has no dashboard agent, or it is not running yet',
-        remedy:
-          'If the node is starting, try again. Otherwise, see dashboard_agent.log there; agents need ray[default].',
-      },
-      unreachable: {
-        message: "Could not reach the node's agent",
-        remedy:
-          "Check that the agent is running (dashboard_agent.log) and that this server can reach the node's ports.",
-      },
-      unauthenticated: {
-        message: "The node's agent rejected the token",
-        remedy: "Attach with Ray's token, or set RAY_AUTH_TOKEN for this server.",
-      },
-      timeout: { message: 'Timed out', remedy: 'Try again, or take the stacks of a single line.' },
-      gone: { message: 'The process has ended', remedy: 'Take the stacks again.' },
-      moved_on: {
-        message: 'The worker has moved on',
-        remedy: 'The record is a few seconds behind. Take the stacks again.',
-      },
-    },
   },
 };
 

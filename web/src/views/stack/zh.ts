@@ -116,35 +116,5 @@ export const zh: Translated<typeof en> = {
     line: '行',
     someOf: '{{total}} 个 Worker 中的 {{shown}} 个',
     copy: '复制栈',
-    problem: {
-      no_py_spy: {
-        message: '在该节点上找不到 py-spy',
-        remedy:
-          '它随 ray[default] 安装。请在该节点安装，并在启动 Ray 时让 py-spy 所在目录位于 PATH 中（激活环境，或使用 rayscope start）。',
-      },
-      no_permission: {
-        message: '该节点上的 py-spy 无权查看进程',
-        remedy:
-          '在该节点上执行：sudo chown root:root $(which py-spy) && sudo chmod u+s $(which py-spy)。容器请添加 SYS_PTRACE：docker run --cap-add=SYS_PTRACE；Kubernetes 请用 securityContext.capabilities.add。',
-      },
-      no_agent: {
-        message: '该节点没有 dashboard agent，或它尚未运行',
-        remedy: '如果节点正在启动，请重试；否则请查看该节点的 dashboard_agent.log。agent 需要 ray[default]。',
-      },
-      unreachable: {
-        message: '无法连接该节点的 agent',
-        remedy: '请检查 agent 是否在运行（dashboard_agent.log），以及本服务器能否访问该节点的端口。',
-      },
-      unauthenticated: {
-        message: '该节点的 agent 拒绝了令牌',
-        remedy: '请用 Ray 的令牌连接，或为本服务器设置 RAY_AUTH_TOKEN。',
-      },
-      timeout: { message: '超时', remedy: '请重试，或只采样一行的栈。' },
-      gone: { message: '进程已结束', remedy: '请重新采样。' },
-      moved_on: {
-        message: '该 Worker 已在执行其他任务',
-        remedy: '记录有几秒延迟。请重新采样。',
-      },
-    },
   },
 };

@@ -1,0 +1,13 @@
+import type { ServerMessage } from '../../base/serverMessage';
+import { useServerMessage } from '../../ui/useServerMessage';
+import shared from './alerts.module.css';
+
+/** A problem and its remedy in one line. */
+export function ProblemText({ of }: { of: ServerMessage }) {
+  const { message, remedy } = useServerMessage()(of);
+  return (
+    <span className={shared.error}>
+      {message} {remedy}
+    </span>
+  );
+}
