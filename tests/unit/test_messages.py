@@ -13,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+import pytest
+
 from rayscope.api.responses import error
 from rayscope.api.security import BodyRefused
 from rayscope.errors import RayscopeError
@@ -163,3 +165,25 @@ def test_the_exceptions_are_needed() -> None:
     chinese = _chinese()
     untranslated = {(message.place, message.key) for message in _all_messages() if message.key not in chinese}
     assert {(place, key) for place, keys in _NOT_SHOWN.items() for key in keys} == untranslated
+
+
+@pytest.mark.parametrize(
+    ("modules", "functions", "texts"),
+    [
+        ("cluster/nodes", {"Reason": 0}, "web/src/pages/nodes/zh.ts"),
+        ("cluster/crashes", {"lost": 0, "because": 0, "Harm": 1}, "web/src/pages/overview/zh.ts"),
+    ],
+)
+def test_reasons_and_verdicts_have_a_chinese_text(
+    modules: str, functions: dict[str, int], texts: str
+) -> None:
+    """These have their own texts, by their code alone."""
+    calls = [
+        node
+        for path in (SOURCE / modules).glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions
+    ]
+    codes = {_constant(call.args[functions[call.func.id]]) for call in calls} - {None}  # type: ignore[attr-defined]
+    assert len(codes) > 5
+    assert codes <= set(re.findall(r"^ +(\w+): ?'?", (ROOT / texts).read_text(), re.M))

@@ -55,6 +55,7 @@ def push(location: Location, folder: Path, about: About, work: Path) -> Manifest
         f"Another server seals {about.session} into the same archive.",
         "Let one server archive a session. Rayscope will try again.",
         "busy",
+        what="archive_twice",
     )
 
 
@@ -177,6 +178,8 @@ def check_space(folder: Path, needed: int, min_free_bytes: int) -> None:
             f"Not enough disk space to bring the session from the archive ({needed >> 20} MiB).",
             "Free some space on the server's disk, and try again.",
             "full",
+            what="fetch",
+            mib=needed >> 20,
         )
 
 

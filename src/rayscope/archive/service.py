@@ -148,7 +148,10 @@ class ArchiveService:
             lock = self._busy.setdefault(session, threading.Lock())
         if not lock.acquire(timeout=_WAIT_S):
             raise StoreError(
-                f"{session} is being brought from the archive, or sealed.", "Try again in a minute.", "busy"
+                f"{session} is being brought from the archive, or sealed.",
+                "Try again in a minute.",
+                "busy",
+                what="archive",
             )
         try:
             yield

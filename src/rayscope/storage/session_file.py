@@ -87,6 +87,7 @@ def explain(path: Path, error: Exception) -> StoreError:
             f"{path} was written by a newer DuckDB: {text}",
             "Upgrade: pip install -U rayscope duckdb, with Python 3.11 or later. The record stays as it is.",
             "newer",
+            what="duckdb",
         )
     # Report only clear cases as damage, because a damaged file is set aside.
     if any(words in said for words in _DAMAGED):

@@ -122,7 +122,9 @@ class SqlRunner:
         """Provide a process for one query: one that has the record open, or a new one."""
         with self._lock:
             if self._closed:
-                raise StoreError("The server is stopping.", "Try again once it has restarted.", "busy")
+                raise StoreError(
+                    "The server is stopping.", "Try again once it has restarted.", "busy", what="stopping"
+                )
             idle = [worker for worker in self._workers if not worker.busy]
             fits = [worker for worker in idle if worker.fits(source, version)]
             if fits:
@@ -155,6 +157,8 @@ class SqlRunner:
                     f"Not enough disk space for the copy of the record that SQL reads ({needed >> 20} MB).",
                     "Free some space, or stop the server: rayscope sql then reads the record directly.",
                     "full",
+                    what="sql",
+                    mb=needed >> 20,
                 )
 
     def _end(self, worker: _Worker) -> None:

@@ -309,6 +309,8 @@ def _explain(address: Address, error: Exception) -> StoreError:
             f"{address.shown} is in use by another process, or is damaged.",
             "One process at a time can use chDB's folder. Wait for the other, or use a ClickHouse server.",
             "locked",
+            what="warehouse",
+            folder=address.shown,
         )
     if code in _LOGIN:
         return StoreError(
@@ -319,7 +321,13 @@ def _explain(address: Address, error: Exception) -> StoreError:
             user=address.user,
         )
     if code in _FULL or "No space left" in message:
-        return StoreError(f"The disk of {address.shown} is full.", "Free some space, and try again.", "full")
+        return StoreError(
+            f"The disk of {address.shown} is full.",
+            "Free some space, and try again.",
+            "full",
+            what="warehouse_disk",
+            address=address.shown,
+        )
     if code in _UNKNOWN_TABLES:
         return BadQuery(
             message, "SHOW TABLES lists the tables; rayscope warehouse init makes those of Rayscope."

@@ -91,6 +91,7 @@ def read_version(warehouse: Warehouse) -> tuple[int, str]:
             f"The warehouse is of a newer Rayscope (version {version}; this one's is {schema.VERSION}).",
             "Upgrade: pip install -U 'rayscope[warehouse]'",
             "newer",
+            what="warehouse",
         )
     return int(version), str(cluster)
 

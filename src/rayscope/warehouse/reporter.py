@@ -200,7 +200,10 @@ class Reporter:
             return
         if not self._flush(_FLUSH_S):
             raise StoreError(
-                f"The record of {session} is not written yet.", "Rayscope retries automatically.", "busy"
+                f"The record of {session} is not written yet.",
+                "Rayscope retries automatically.",
+                "busy",
+                what="unwritten",
             )
         known = self._sessions.known.get(session)
         is_lacking = (

@@ -213,6 +213,8 @@ class SeriesStore:
                     f"Less than {self._min_free_bytes >> 20} MiB free on the disk of {self.path}.",
                     "Free some space. Until then, metrics are kept in memory; writing resumes automatically.",
                     "full",
+                    what="metrics",
+                    mib=self._min_free_bytes >> 20,
                 )
 
     def _write(self, file: MetricsFile) -> None:

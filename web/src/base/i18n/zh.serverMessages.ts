@@ -759,5 +759,37 @@ export const zhServerMessages = {
     too_slow: { message: '请求的内容没有及时到达。', remedy: '请重新发送。' },
     unauthorized: { message: '令牌不正确，或缺少令牌。', remedy: '服务器在启动时打印了它的令牌。' },
     invalid_parameter: { message: '参数无效：{{reason}}', remedy: '请检查输入的内容。' },
+    busy_archive: { message: '正在从归档取回该会话，或正在归档它。', remedy: '请一分钟后重试。' },
+    busy_archive_twice: {
+      message: '另一个服务器正在把该会话写入同一个归档。',
+      remedy: '每个会话请只由一个服务器归档。Rayscope 会自动重试。',
+    },
+    busy_stopping: { message: '服务器正在停止。', remedy: '请在它重新启动后重试。' },
+    busy_unwritten: { message: '该会话的记录尚未写入。', remedy: 'Rayscope 会自动重试。' },
+    full_fetch: {
+      message: '磁盘空间不足，无法从归档取回该会话（{{mib}} MiB）。',
+      remedy: '请在服务器的磁盘上腾出一些空间，然后重试。',
+    },
+    full_metrics: {
+      message: '指标所在的磁盘剩余空间不足 {{mib}} MiB。',
+      remedy: '请腾出一些空间。在此之前指标保留在内存中；之后会自动恢复写入。',
+    },
+    full_sql: {
+      message: '磁盘空间不足，无法为 SQL 复制记录（{{mb}} MB）。',
+      remedy: '请腾出一些空间，或停止服务器：之后 rayscope sql 会直接读取记录。',
+    },
+    full_warehouse_disk: { message: '{{address}} 的磁盘已满。', remedy: '请腾出一些空间，然后重试。' },
+    locked_warehouse: {
+      message: '{{folder}} 正被另一个进程使用，或已损坏。',
+      remedy: 'chDB 的文件夹同一时间只能由一个进程使用。请等待另一个进程结束，或改用 ClickHouse 服务器。',
+    },
+    newer_warehouse: {
+      message: '数据仓库由更新版本的 Rayscope 创建。',
+      remedy: "请升级：pip install -U 'rayscope[warehouse]'",
+    },
+    newer_duckdb: {
+      message: '记录由更新版本的 DuckDB 写入。',
+      remedy: '请升级：pip install -U rayscope duckdb，并使用 Python 3.11 或更新版本。记录保持不变。',
+    },
   },
 };
