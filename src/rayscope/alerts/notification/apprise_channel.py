@@ -90,7 +90,9 @@ class AppriseChannel:
         for one in failed:
             log.warning("%s: %s", one.name, _redacted(_messages(one), self._urls))
         if not result:
-            raise ChannelError(" ".join(_problem(one) for one in failed) or "Could not reach the service.")
+            message = " ".join(_problem(one) for one in failed) or "Could not reach the service."
+            services = ", ".join(_name(one) for one in failed) or "–"
+            raise ChannelError(message, what="services", services=services)
 
 
 def _refuse_local(url: str, number: int) -> None:
@@ -137,6 +139,11 @@ def _file_refused(number: int) -> BadQuery:
 
 def _messages(result: apprise.NotifyResult) -> str:
     return " ".join(entry.message for attempt in result for entry in attempt.logs)
+
+
+def _name(result: apprise.NotifyResult) -> str:
+    status = _STATUS.search(_messages(result))
+    return f"{result.name} ({status[1]})" if status else str(result.name)
 
 
 def _problem(result: apprise.NotifyResult) -> str:

@@ -614,7 +614,7 @@ export const zhServerMessages = {
       remedy: '请修正或删除它。',
     },
     bad_query_yaml_size: { message: '不是有效的 YAML：大于 {{kib}} KiB。', remedy: '请修正或删除它。' },
-    channel: { message: '部分服务没有接收通知。', remedy: '原因见服务器的日志。' },
+    channel_services: { message: '这些服务没有接收通知：{{services}}。', remedy: '原因见服务器的日志。' },
     channel_answer: { message: '{{host}} 返回了 {{status_code}}。' },
     channel_failed: { message: '该通知渠道出错：{{error}}。' },
     channel_plugin: { message: '无法创建该通知渠道：{{error}}。', remedy: '请查看该插件的文档。' },
