@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from rayscope.api.schemas import ErrorDetail
+from rayscope.api.security import error_detail
 from rayscope.metrics import schemas
 from rayscope.metrics.collector import BROKEN_REMEDY, Cluster, Collector, CollectorError, NotDue
 from rayscope.metrics.pool import CollectorPool
@@ -37,12 +39,24 @@ Append = Callable[[int, list[Sample], str, list[Family]], int]
 
 
 class _Problem(NamedTuple):
-    """An error of a collector and its remedy. Our own errors also have a code with parameters."""
+    """An error of a collector, the remedy, and for our own errors a code with parameters.
+
+    ``parts``: its errors if there are several.
+    """
 
     error: str | None = None
     remedy: str | None = None
     code: str | None = None
     params: dict[str, str | int] | None = None
+    parts: tuple[_Problem, ...] = ()
+
+    def details(self) -> list[ErrorDetail]:
+        """Each error as it is sent to clients."""
+        if self.parts:
+            return [detail for part in self.parts for detail in part.details()]
+        if self.error is None:
+            return []
+        return [error_detail(self.code or "collector", self.error, self.remedy or "", self.params)]
 
 
 @dataclass
@@ -198,6 +212,7 @@ class Runner:
                     "remedy": state.problem.remedy,
                     "code": state.problem.code,
                     "params": state.problem.params,
+                    "problems": state.problem.details(),
                     "cost_s": round(state.cost_s, 6),
                     "took_s": round(state.took_s, 6),
                     "last_ns": state.last_ns or None,
@@ -225,8 +240,8 @@ def _warned(warnings: Sequence[str | CollectorError]) -> _Problem:
     """Combine the warnings about partial failures. Several become one message without a code."""
     if len(warnings) == 1 and isinstance(warnings[0], CollectorError):
         return _problem(warnings[0])
-    texts = [warning if isinstance(warning, str) else warning.message for warning in warnings]
-    return _Problem("; ".join(texts)[:500] or None)
+    parts = tuple(_Problem(each[:500]) if isinstance(each, str) else _problem(each) for each in warnings)
+    return _Problem("; ".join(str(part.error) for part in parts)[:500] or None, parts=parts)
 
 
 class _Never:

@@ -19,7 +19,10 @@ class LatestItem(TypedDict):
 
 
 class CollectorItem(TypedDict):
-    """The state of a collector. ``ok`` is null before its first result. If ``ok``, ``error`` is a warning."""
+    """The state of a collector. ``ok`` is null before its first result. If ``ok``, ``error`` is a warning.
+
+    ``problems``: the errors in ``error``, each with its code.
+    """
 
     name: str
     target: str
@@ -28,6 +31,7 @@ class CollectorItem(TypedDict):
     remedy: str | None
     code: str | None
     params: dict[str, str | int] | None
+    problems: list[ErrorDetail]
     cost_s: float
     took_s: float
     last_ns: int | None

@@ -471,7 +471,7 @@ export interface ChannelInfo {
   last_title: string | null;
   next_try_ns: number | null;
 }
-/** A problem and its remedy. ``params`` has the values in the message, if there are few. */
+/** A problem and its remedy. ``params`` has the values in the message, if there are any. */
 export interface ErrorDetail {
   code: string;
   message: string;
@@ -574,6 +574,7 @@ export interface CollectorItem {
   params: {
     [k: string]: string | number;
   } | null;
+  problems: ErrorDetail[];
   cost_s: number;
   took_s: number;
   last_ns: number | null;
@@ -900,7 +901,7 @@ export interface EnabledBody {
 export interface ErrorAnswer {
   error: ErrorDetail;
 }
-/** An event, or ``count`` similar ones until ``last_ns``. Times in ns. */
+/** An event, or ``count`` similar events, the last of them at ``last_ns``. Times are in ns. */
 export interface Event {
   time_ns: number;
   severity: 'ERROR' | 'WARNING' | 'INFO';
@@ -1780,7 +1781,10 @@ export interface LogNode {
   files: number | null;
   problem: LogProblem | null;
 }
-/** A line. ``level``: its own or that of the continued line. ``is_mark``: Ray's own mark. */
+/**
+ * A line. ``level``: its own, or that of the line that it continues. ``is_mark``: it is one of Ray's own
+ * marks.
+ */
 export interface LogLine {
   offset: number;
   length: number;

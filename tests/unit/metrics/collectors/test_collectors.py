@@ -76,8 +76,11 @@ class Warned:
     interval_s = 0.0
     timeout_s = 5.0
 
+    def __init__(self, number: int = 1) -> None:
+        self.number = number
+
     def collect(self, cluster: Cluster) -> Iterable[Any]:
-        cluster.warnings.append(CollectorError("Half of it.", "Wait.", "half", of=2))
+        cluster.warnings += [CollectorError("Half of it.", "Wait.", "half", of=2)] * self.number
         return []
 
 
@@ -105,6 +108,7 @@ def test_failing_slow_and_wrong_collectors_are_reported_and_stop_no_other() -> N
         ("foreign", FakeCollector(forbid)),
         ("gone", FakeCollector(lose)),
         ("warned", Warned()),
+        ("twice", Warned(2)),
         ("slow", FakeCollector(hang, timeout_s=0.2)),
         ("wrong", FakeCollector(lambda: [sample("right", 1), ("bad name", (), 1)])),
         ("unsorted", FakeCollector(lambda: [Sample("x", (("b", "1"), ("a", "1")), 1)])),
@@ -123,6 +127,9 @@ def test_failing_slow_and_wrong_collectors_are_reported_and_stop_no_other() -> N
     )
     assert (statuses["warned"]["ok"], statuses["warned"]["error"]) == (True, "Half of it.")
     assert (statuses["warned"]["code"], statuses["warned"]["params"]) == ("half", {"of": 2})
+    assert statuses["warned"]["error"] == "Half of it."
+    assert [problem["code"] for problem in statuses["twice"]["problems"]] == ["half", "half"]
+    assert statuses["twice"]["code"] is None
     assert statuses["good"]["error"] is statuses["good"]["code"] is statuses["good"]["params"] is None
     assert statuses["slow"]["ok"] is False
     assert "Timed out" in statuses["slow"]["error"]

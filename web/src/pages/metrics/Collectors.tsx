@@ -62,13 +62,12 @@ function byError(
   translate: ReturnType<typeof useServerMessage>,
 ): [string, string, string | null][] {
   const found = new Map<string, [string, string, string | null]>();
-  for (const { name, error, remedy, code, params } of collectors) {
-    if (error === null) continue;
-    const text = translate({ code, params, message: error, remedy });
-    const key = JSON.stringify(text);
-    const names = found.get(key)?.[0];
-    found.set(key, [names === undefined ? name : `${names}, ${name}`, text.message, text.remedy]);
-  }
+  for (const { name, problems } of collectors)
+    for (const text of problems.map(translate)) {
+      const key = JSON.stringify(text);
+      const names = found.get(key)?.[0];
+      found.set(key, [names === undefined ? name : `${names}, ${name}`, text.message, text.remedy]);
+    }
   return [...found.values()];
 }
 
