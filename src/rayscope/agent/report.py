@@ -172,7 +172,7 @@ def fault(error: Exception) -> str:
 
 
 def without_key(text: str) -> str:
-    """Return ``text`` without the ingest key, which errors of HTTP clients quote with the URL."""
+    """Return ``text`` without the ingest key. HTTP clients' errors contain it, because they quote the URL."""
     return re.sub(r"(/api/ingest/)[^/\s'\"]+", r"\1...", text)
 
 

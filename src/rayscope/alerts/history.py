@@ -21,7 +21,7 @@ from rayscope.storage.errors import StoreError
 
 MAX_EVENTS = 500
 _POINTS = 60
-#: A transition's series is kept from this time (ns) before the condition began to hold.
+#: The series stored with a transition begins this long before the condition began to hold, in ns.
 _BEFORE_NS = 60 * 10**9
 _LONGEST_NS = 3600 * 10**9
 
@@ -79,8 +79,8 @@ class Session:
         self.alerts = kept.alerts
         self.events: deque[Event] = deque(kept.events, MAX_EVENTS)
         self.evaluated_ns = kept.evaluated_ns
-        #: Rule -> its next evaluation (ns). Likewise ``errors`` has its last error, ``cost_s`` the time that
-        #: its last evaluation took, and ``matched`` how many series its last result had.
+        #: Rule -> the time of its next evaluation (ns). Likewise ``errors`` has its last error, ``cost_s``
+        #: the time that its last evaluation took, and ``matched`` how many series its last result had.
         self.due_ns: dict[str, int] = {}
         self.errors: dict[str, ErrorDetail] = {}
         #: Rule -> why one of its labels or annotations could not be rendered the last time, or None.

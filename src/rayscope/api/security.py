@@ -1,15 +1,15 @@
 """Access control by Host, Origin, and token, before any other code sees a request.
 
-- *Host* must be an IP address, ``localhost``, or a name that the operator allowed. This rejects pages of
-  other sites that point their own name at this address (DNS rebinding).
-- *Origin*, if a browser sends one, must be the server's own, so no page of another site can act on behalf of
+- *Host* must be an IP address, ``localhost``, or a name that the operator allowed. This rejects pages on
+  other sites that point their own domain name at this address (DNS rebinding).
+- *Origin*, if a browser sends one, must be the server's own, so no page on another site can act on behalf of
   a visitor. Nor can it load an API response as an image or a link. Such requests have no Origin, so
   *Sec-Fetch-Site* is checked.
-- *Body* size and time are limited, so no client can fill the memory or keep a request waiting forever.
-- *Token*: if the server has one, everything under ``/api`` and ``/ws``, and ``/metrics``, requires it,
-  except health, login, and ingest (with its key in the path). A server must have a token on any address but
-  loopback. Browsers store a value derived from it, because a cookie is sent to every port of a host, where
-  other servers could read it.
+- *Body* size and time are limited, so no client can fill the memory or hold a request open forever.
+- *Token*: if the server has one, everything under ``/api`` and ``/ws``, and ``/metrics``, requires it, except
+  health, login, and ingest (with its key in the path). A server must have a token on any address but
+  loopback. Browsers store a value derived from the token rather than the token itself, because a cookie is
+  sent to every port of a host, where other servers could read it.
 """
 
 from __future__ import annotations

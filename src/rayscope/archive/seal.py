@@ -129,7 +129,7 @@ def _send(location: Location, local: Path, path: str, sealed: Sealed) -> None:
 
 
 def check(location: Location, manifest: Manifest) -> list[str]:
-    """Return the problems of a session in the archive. The list is empty if all objects are intact."""
+    """Return the problems with a session in the archive. The list is empty if all objects are intact."""
     problems = []
     for sealed in manifest.objects:
         path = manifest.path(sealed)

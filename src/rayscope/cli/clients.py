@@ -1,4 +1,6 @@
-"""Clients for commands, of a running server or of one that serves the data directory just for the command."""
+"""Clients for commands. They use a running server, or one that serves the data directory just for the
+command.
+"""
 
 from __future__ import annotations
 

@@ -12,9 +12,10 @@ from rayscope.units import duration, duration_range
 if TYPE_CHECKING:
     from rayscope.client.types import FindingItem, FunctionGain, PathCause
 
-#: Number of causes to show by name. The others are summed up.
+#: Number of causes to show by name. The others are added up.
 _CAUSES = 6
-#: Titles of phases of the critical path that attempts do not have, or that have another title there.
+#: Titles of the critical path's phases. Those that attempts do not have, or that are called differently for
+#: attempts, are listed after the common ones.
 _CAUSE_NAMES = {
     **PHASES,
     "preparing": "driver before its first task",

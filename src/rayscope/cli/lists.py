@@ -227,7 +227,7 @@ def without_none(**filters: str | None) -> dict[str, Any]:
     return {name: value for name, value in filters.items() if value is not None}
 
 
-#: The options of lists, as annotations of a command's parameters.
+#: The options of the list commands, by parameter name, as annotations for their parameters.
 _OPTIONS: dict[str, Any] = {
     "state": State,
     "severity": Annotated[

@@ -47,7 +47,7 @@ Wide = Annotated[
 Seek = Annotated[
     str | None, typer.Option("-q", "--query", metavar="TEXT", help="Filter by name, address, or ID prefix.")
 ]
-#: Times that limit a list. See time_ns.
+#: Options for the times that limit a list. See time_ns.
 Since = Annotated[
     str | None,
     typer.Option(

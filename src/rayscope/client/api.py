@@ -308,7 +308,9 @@ class Api(LogsApi):
     def tune_experiments(
         self, *, session: str | None = None, limit: int | None = None
     ) -> Call[t.TuneExperimentPage]:
-        """Return the experiments of Ray Tune, newest first, with trials by state and the best so far."""
+        """Return the experiments of Ray Tune, newest first, with the number of trials in each state and the
+        best trial so far.
+        """
         return Call("GET", "/api/v1/tune", params(session=self._of(session), limit=limit))
 
     @request

@@ -18,7 +18,8 @@ from rayscope.storage.errors import no_memory
 SMALL_BYTES = 8 << 20
 #: Maximum number of smaller bodies that are ingested at a time.
 _AT_ONCE = 16
-#: Maximum total size of the bodies that are being read or waiting, in bytes, plus one body of maximum size.
+#: Maximum total size of the bodies that are being read or waiting, in bytes. The maximum size of a body is
+#: added to this.
 _MAX_BYTES = 256 << 20
 
 

@@ -35,8 +35,8 @@ class Spooled:
 
 @dataclass(frozen=True)
 class Records:
-    """Records that are not in the spool. ``recording`` is their source, and ``tables`` has those that came as
-    tables.
+    """Records that are not in the spool. ``recording`` is their source, and ``tables`` holds those that
+    arrived as tables.
     """
 
     batch: RecordBatch

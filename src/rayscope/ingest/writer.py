@@ -128,8 +128,8 @@ class Writer:
         self._queue.put(Records(batch, recording))
 
     def submit_from_peer(self, batch: RecordBatch, tables: rows.Tables) -> None:
-        """Queue records that another server published and that can be read again. ``tables`` has those in
-        tables.
+        """Queue records that another server published and that can be read again. ``tables`` holds those that
+        arrived as tables.
         """
         self.catalog.add(batch.session)
         self._queue.put(Records(batch, _FROM_PEER, tables))
@@ -352,7 +352,7 @@ class Writer:
         self._unwritten.extend((now, item.name, sessions) for item, sessions in read)
 
     def _merge(self, batch: RecordBatch, recording: str, now: float, columns: rows.Tables) -> None:
-        """Pass records to their session's :class:`SessionWriter`. ``columns`` has those that came as
+        """Pass records to their session's :class:`SessionWriter`. ``columns`` holds those that arrived as
         tables.
         """
         about = self.catalog.add(batch.session)

@@ -1,4 +1,4 @@
-"""The routes for insights and what-if: predict by replay what would make a job faster."""
+"""The routes for insights and what-if, which predict by replay what would make a job faster."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _check(_: float) -> None:
 def _record(
     session: str, file: SessionFile, job_id: str, attempts: int, until_ns: int
 ) -> tuple[schemas.JobAnswer, Recorded | None]:
-    """The fields that both kinds of answers have, and the job's record, None if it is too large to read."""
+    """The fields common to both answers, and the job's record, or None if it is too large to read."""
     recorded = read.read(file, job_id, until_ns) if attempts <= gains.MAX_READ else None
     begin_ns, end_ns = recorded.extent_ns if recorded else read.extent(file, job_id)
     about: schemas.JobAnswer = {

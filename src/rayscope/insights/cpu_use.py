@@ -13,11 +13,12 @@ from rayscope.insights.replay.program import NORMAL
 from rayscope.insights.replay.recorded import Ints
 from rayscope.insights.spans import union_of
 
-#: The CPU time must be known for at least this share of the execution time. It is often missing for a
-#: worker's last call.
+#: Functions and classes are left out if the CPU time is known for less than this share of their execution
+#: time. It is often missing for a worker's last call.
 _MIN_KNOWN_SHARE = 0.5
 
-#: In calls shorter than this, in ns, Ray's own threads and imports may use more CPU time than the function.
+#: Calls shorter than this, in ns, are not used to find the most cores of a call, because Ray's own threads
+#: and imports may use more CPU time than the function itself.
 _MIN_LONG_NS = 1_000_000_000
 
 
@@ -40,17 +41,17 @@ class Use(NamedTuple):
 
     @property
     def function(self) -> str | None:
-        """The name if this is a function, else None."""
+        """The function's name, or None if this is a class of actors."""
         return None if self.is_actor else self.name
 
     @property
     def actor_class(self) -> str | None:
-        """The name if this is a class of actors, else None."""
+        """The class's name, or None if this is a function."""
         return self.name if self.is_actor else None
 
     @property
     def filters(self) -> dict[str, str]:
-        """Filters of the views that show the calls."""
+        """Filters with which views show these calls."""
         return {} if self.is_actor else {"func_name": self.name}
 
     @property

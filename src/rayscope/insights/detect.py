@@ -91,7 +91,7 @@ def detect(
 
 def _weigh(facts: Facts, finding: Finding) -> tuple[Finding, int | None]:
     """Limit the cost of a finding to the time that its attempts take on the critical path, and to the job's
-    time. Returns the finding and that time on the path, or None instead if it is unknown or does not matter.
+    time. Returns the finding and the time on the path, which is None if it is unknown or does not matter.
     """
     on_path_ns = facts.on_path_ns(finding)
     # A task or placement group may have been waiting since before the job began.

@@ -39,7 +39,7 @@ class Finding:
     attempts that take the time, if known; the cost is limited to their part of the critical path. ``groups``:
     the IDs of the placement groups that it is about; waits for them count as part of the critical path.
     ``is_risk``: report it even if it costs no time. ``numbers``: the evidence, by the names used in the
-    texts. ``filters``: filters of the view that shows it. ``sketch``: replaces the detector's sketch if the
+    texts. ``filters``: filters with which a view shows it. ``sketch``: replaces the detector's sketch if the
     job already does what the detector's sketch shows.
     """
 

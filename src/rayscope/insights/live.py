@@ -29,7 +29,7 @@ _MIN_PAUSE_S = 5.0
 _PAUSE_FACTOR = 100
 #: Maximum number of findings per session. Only the largest ones are published.
 MAX_FINDINGS = 10
-#: Maximum number of characters of a label's value. Longer values are cut off.
+#: Maximum number of characters in a label's value. Longer values are cut off.
 _MAX_LABEL = 200
 SHARE = Family(
     "rayscope_finding_share", "gauge", "What a finding costs a running job, as a share of its time."

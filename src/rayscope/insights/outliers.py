@@ -11,7 +11,7 @@ from rayscope.insights.replay.recorded import Bools, Ints
 
 #: If more than this share of all calls are long, they are not outliers.
 _MAX_LONG_SHARE = 0.2
-#: Functions with fewer calls than this have no usual duration.
+#: Functions with fewer calls than this are treated as having no usual duration, except for small groups.
 MIN_CALLS = 8
 #: Functions with at least this many calls, but fewer than MIN_CALLS, are small groups.
 _MIN_SMALL_GROUP = 4
@@ -30,8 +30,8 @@ _MIN_SLOW_NODE_CALLS = 5
 class Place(NamedTuple):
     """An actor or a node that calls share.
 
-    ``rows``: the calls that it ran; ``name``: the label of the actor or node; ``filters``: filters of the
-    view that shows the place.
+    ``rows``: the calls that it ran; ``name``: the label of the actor or node; ``filters``: filters with which
+    a view shows the place.
     """
 
     rows: Ints

@@ -161,7 +161,7 @@ class FindingItem(SavingIfKnown):
     it is about; ``origin``: ``user``, a library's name, or null if unknown; ``caller``: the function in which
     it happens, "" for the driver. ``numbers``: the evidence (names ending in ``_ns`` are durations).
     ``sketch``: code that fixes it. ``doc``: the title of a page in Ray's documentation, or "". ``filters``:
-    filters of the list of tasks.
+    filters for the list of tasks.
     """
 
     kind: str

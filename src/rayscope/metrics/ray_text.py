@@ -15,7 +15,7 @@ from rayscope.ray.gcs.node_table import NodeAddress
 LOAD = 0.1
 #: Share of a session's maximum number of series that is available for the nodes' series.
 _SHARE = 0.8
-#: Number of series that each node may have, however many nodes there are.
+#: Number of series that each node may always have, however many nodes there are.
 _MIN_SERIES = 12
 #: Maximum number of series of the autoscaler and of the dashboard, each.
 _MAX_HEAD_SERIES = 500

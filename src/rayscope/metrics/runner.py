@@ -29,7 +29,7 @@ _MAX_SAMPLES = 200_000
 _SLOW_S = 1.0
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{0,199}")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,99}")
-#: Maximum number of characters of a label's value.
+#: Maximum number of characters in a label's value.
 _MAX_VALUE = 1000
 #: A collector may run early by this fraction of a step, because the times of steps are not exact.
 _SLACK = 0.5

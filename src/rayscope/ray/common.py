@@ -85,7 +85,9 @@ _SECRET_SETTING = re.compile(r"secret|password|credential|(api|access)[_-]?key|t
 
 
 def cached_if_short(maxsize: int, max_length: int) -> Callable[[Callable[[T], R]], Callable[[T], R]]:
-    """``lru_cache`` for a function of untrusted strings. Those longer than ``max_length`` are not cached."""
+    """``lru_cache`` for a function that takes untrusted strings. It does not cache strings longer than
+    ``max_length``.
+    """
 
     def decorate(function: Callable[[T], R]) -> Callable[[T], R]:
         cached = lru_cache(maxsize)(function)

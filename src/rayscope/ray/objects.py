@@ -44,7 +44,7 @@ class Raylet(NamedTuple):
 
 
 def living_raylets(gcs: GcsClient) -> list[Raylet]:
-    """Raylets of living nodes. Raises GcsError."""
+    """Raylets of live nodes. Raises GcsError."""
     return [
         Raylet(node.node_id.hex(), node.node_manager_address, node.node_manager_port)
         for node in gcs.nodes()
@@ -68,7 +68,7 @@ def read_objects(
         of_node: maximum number of references per node.
         of_all: maximum number of references of all nodes together. Each node gets an equal share, but at
             least 100.
-        raylets: the raylets to query, by default those of all living nodes.
+        raylets: the raylets to query, by default those of all live nodes.
         on_node: called with each node's result as it arrives, from several threads.
         deadline_s: time limit for all nodes together, s. Nodes that have not responded by then have an error.
     """

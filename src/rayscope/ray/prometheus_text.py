@@ -22,9 +22,9 @@ _KEY = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*(?:\{(.*)\})?")
 _LABEL = re.compile(r'[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\\n]|\\["\\n])*)"[ \t]*(?:,|$)')
 _ESCAPE = re.compile(r"\\(.)")
 _TYPES = {"gauge": "gauge", "counter": "counter", "histogram": "histogram", "summary": "unknown"}
-#: Maximum number of characters of a cached label, name and value together. Longer ones are not cached.
+#: Maximum number of characters in a cached label, name and value together. Longer ones are not cached.
 _MAX_PAIR = 1000
-#: Maximum number of characters of a line. The official parser takes quadratic time.
+#: Maximum number of characters in a line. The official parser takes quadratic time.
 _MAX_LINE = 20_000
 _ENDINGS = ("_bucket", "_count", "_sum", "_total", "_created")
 
@@ -32,7 +32,8 @@ _ENDINGS = ("_bucket", "_count", "_sum", "_total", "_created")
 class Read(NamedTuple):
     """A parsed text.
 
-    ``odd``: number of lines that neither parser understood; ``left_out``: number of series without room.
+    ``odd``: number of lines that neither parser understood; ``left_out``: number of series for which there
+    was no room.
     """
 
     samples: list[Sample]
@@ -63,7 +64,7 @@ class TextReader:
         self._meta: set[int] = set()
 
     def read(self, text: str) -> Read:
-        """Parse the samples of a text, including NaN. Never raises an error, whatever the content."""
+        """Parse the samples in a text, including NaN values. Never raises, whatever the content."""
         keys, names, odd, left_out = self._keys, self._names, 0, 0
         samples: list[Sample] = []
         add = samples.append
@@ -163,7 +164,9 @@ def _unescaped(matched: re.Match[str]) -> str:
 
 
 def described(names: Iterable[str], families: dict[str, Family]) -> list[Family]:
-    """The families of series names. A histogram's ``_count`` and a counter's ``_total`` get their own."""
+    """The metric families that the series names belong to. If only the base name is known, as for a
+    histogram's ``_count``, the family is derived from it.
+    """
     found = []
     for name in names:
         family = families.get(name)

@@ -123,7 +123,7 @@ def _abandoned(_: Request, problem: Exception) -> Response:
 
 
 def _said(place: tuple[str | int, ...], message: str) -> str:
-    message = message.removeprefix("Value error, ")  # pydantic's prefix for errors of Rayscope's validators
+    message = message.removeprefix("Value error, ")  # pydantic adds this prefix to validators' errors
     return f"{'.'.join(map(str, place))}: {message}" if place else message
 
 

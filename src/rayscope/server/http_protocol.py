@@ -10,8 +10,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 HEAD_TIMEOUT_S = 10.0
-#: A connection is cut after its client has read nothing for this long (s). A WebSocket that does not answer
-#: a ping is closed earlier, with a reason, but that waits until everything has been sent.
+#: A connection is cut after its client has read nothing for this long, in seconds. WebSocket pings alone are
+#: not enough: a WebSocket that does not answer one is closed with a reason, which can only be sent after all
+#: data that is still unsent.
 STALLED_S = 60.0
 _MAX_HEAD_BYTES = 64 << 10
 

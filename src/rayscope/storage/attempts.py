@@ -117,7 +117,7 @@ class AttemptFlush:
         )
 
     def _share_definitions(self) -> None:
-        """Copy the definition of a task's other attempt to retries and restarts that lack it.
+        """Copy the definition to retries and restarts that lack it, from another attempt of the same task.
 
         Ray reports no definition for restarts of actors, and that of a retry can be lost.
         """

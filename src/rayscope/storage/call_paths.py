@@ -57,7 +57,7 @@ class PathIndex:
         calls: Iterable[tuple[str, str]],
         callers: Iterable[tuple[str, str | None, str | None, int | None]],
     ) -> list[tuple[str, str, int]]:
-        """(caller, function name, path) of the calls whose paths are known.
+        """The calls whose paths are known, as (caller, function name, path).
 
         Args:
             calls: pairs of a caller's task ID and the function called.

@@ -25,9 +25,9 @@ FILE_NAME = "logs.sqlite"
 _FRAME = 256 << 10
 #: Size in bytes below which a file's last frame is extended: new data is added, and it is compressed again.
 _GROWS = 64 << 10
-#: A single file may take at most the limit divided by this.
+#: A single file may take at most the size limit divided by this.
 _SHARE = 8
-#: Old frames are deleted until this share of the limit is in use.
+#: Beyond the size limit, old frames are deleted until at most this share of the limit is in use.
 _ROOM = 0.95
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, node_id TEXT NOT NULL, name TEXT NOT NULL,
@@ -106,7 +106,7 @@ class LogStore:
         ]
 
     def crashes(self) -> list[tuple[str, str, CrashReport]]:
-        """(node, name, crash report) of the files that have a crash report, at most 10,000."""
+        """The files that have a crash report, as (node, name, crash report), at most 10,000."""
         return [
             (node_id, name, CrashReport(begin, signal, reason, bool(is_race)))
             for node_id, name, begin, signal, reason, is_race in self._all(
@@ -256,7 +256,7 @@ class LogStore:
                 raise _broken(error) from error
 
     def read(self, node_id: str, name: str, begin: int, end: int) -> list[tuple[int, bytes]]:
-        """(offset, bytes) of the kept parts from ``begin`` up to ``end``, in order.
+        """The kept parts from ``begin`` up to ``end``, as (offset, bytes), in order.
 
         Adjacent parts are joined.
         """
@@ -294,14 +294,14 @@ class LogStore:
     # The following methods export and import the whole store for the archive.
 
     def rows(self) -> list[tuple[str, str, bool, int, int, int]]:
-        """(node, name, is_user, seen, first_ns, last_ns) of every file, as input of :meth:`fill_files`."""
+        """Every file as (node, name, is_user, seen, first_ns, last_ns), the input of :meth:`fill_files`."""
         found = self._all(
             "SELECT node_id, name, is_user, seen, first_ns, last_ns FROM files ORDER BY node_id, name"
         )
         return [(node, name, bool(is_user), *rest) for node, name, is_user, *rest in found]
 
     def stretches(self) -> Iterator[tuple[str, str, int, int, int, bytes]]:
-        """(node, name, begin, end, time_ns, bytes) of all kept parts, as input of :meth:`fill`."""
+        """All kept parts as (node, name, begin, end, time_ns, bytes), the input of :meth:`fill`."""
         for file, node_id, name in self._all("SELECT id, node_id, name FROM files ORDER BY node_id, name"):
             begins = self._all("SELECT begin FROM frames WHERE file = ? ORDER BY begin", file)
             for (begin,) in begins:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from rayscope.storage.session_file import SessionFile
 from rayscope.version import __version__
 
-#: Increase the number whenever the content of a rollup changes, so that older ones are ignored.
+#: Version of the rollups. Increase it whenever their content changes, so that older ones are ignored.
 _VERSION = f"{__version__}/4"
 
 

@@ -61,7 +61,7 @@ def _corrupt(path: Path, why: str) -> StoreError:
 
 
 def explain(path: Path, error: Exception) -> StoreError:
-    """The StoreError for an error of DuckDB on the record at ``path``."""
+    """The StoreError for an error that DuckDB raised about the record at ``path``."""
     text = str(error).split("\n")[0]
     said = text.lower()
     if "set lock on file" in said:

@@ -234,7 +234,7 @@ class SessionWriter:
     def count(self, about: About, now: float, *, at_once: bool) -> bool:
         """Update the counts in ``about`` after a write: at most every 2 s, and less often for a huge record.
 
-        With ``at_once``, they are updated in any case.
+        With ``at_once``, they are always updated.
 
         Returns whether ``about`` changed. Raises StoreError or duckdb.Error.
         """

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 _F = TypeVar("_F", bound=Callable[..., Any])
 #: Maximum number of values per call. Further values are ignored.
 _MAX_VALUES = 100
-#: Maximum number of characters of a name or a string value.
+#: Maximum number of characters in a name or a string value.
 _MAX_TEXT = 1000
 
 

@@ -114,12 +114,12 @@ class Awaits:
         return now >= self._next_part_ns
 
     def take_part(self, now: int) -> list[Stretch]:
-        """Take the stretches not reported yet, of a call that is still running."""
+        """Take the stretches of a running call that have not been reported yet."""
         self._next_part_ns = now + int((now - self._began_ns) * (_GROWTH - 1))
         return self.take()
 
     def take(self) -> list[Stretch]:
-        """Take the stretches not reported yet."""
+        """Take the stretches that have not been reported yet."""
         stretches, self._stretches = self._stretches or [], None
         if self._short_ns >= _NEGLIGIBLE_NS:
             stretches.append([self._short_since_ns, self._short_until_ns, self._short_ns, self._short_times])

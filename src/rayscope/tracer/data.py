@@ -14,7 +14,7 @@ from rayscope.tracer.libraries import Guard, Hook, wrap_when_loaded
 
 #: Maximum number of operators in a plan, so that it fits into one event. Longer plans are not reported.
 _MAX_OPERATORS = 200
-#: Maximum number of characters of all names in a plan together. Longer plans are not reported.
+#: Maximum number of characters in all names in a plan together. Longer plans are not reported.
 _MAX_CHARS = 16_000
 
 

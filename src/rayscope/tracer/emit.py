@@ -1,13 +1,13 @@
-"""Sends the tracer's reports as profile events of Ray, so that user processes need no connection to Rayscope.
+"""Sends the tracer's reports as Ray profile events, so that user processes need no connection to Rayscope.
 
-A profile event has a name, a begin time, an end time, and a text, which is JSON here. Ray's worker keeps a
-limited number of events per task and sends them once a second. So each process has a budget of events per
-second. Reports beyond it are summed up in one event per task and name, so no call goes uncounted.
+A profile event has a name, a begin time, an end time, and a text field, which holds JSON here. Ray's worker
+keeps a limited number of events per task and sends them once a second. So each process has a budget of events
+per second. Reports beyond it are combined into one event per task and name, so no call goes uncounted.
 
 An event is created and handed to Ray in one step: none is held while user code runs, because Ray's worker may
 be gone afterwards. For the same reason we keep only the bytes of the user's object references, never the
-references. Nothing here raises into user code: the first error is reported and switches the tracer of this
-process off.
+references. Nothing here raises into user code: the first error is reported and turns off this process's
+tracer.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rayscope.tracer.settings import MAX_SPANS
 MAX_CALLS = 128
 #: A call that blocks this long is reported before it ends, in seconds.
 BLOCKED_S = 1.0
-#: Number of objects in an event that cost as much of the budget as one more event.
+#: This many objects in an event cost as much of the budget as one additional event.
 _OBJECTS_AN_EVENT = 8
 #: Maximum number of sums sent by one flush.
 _SUMS_PER_FLUSH = 500
@@ -416,7 +416,7 @@ def _groups_of(ids: bytes) -> bytes:
 
 
 def report_caller(caller: bytes, callee: bytes) -> None:
-    """Report that a task's caller differs from the one that Ray records. Many calls are sent in batches."""
+    """Report that a task's caller differs from the one that Ray records. The reports are sent in batches."""
     with state.lock:
         state.calls.append(caller + callee)
     if len(state.calls) >= MAX_CALLS or 2 * state.used < state.budget:

@@ -1,7 +1,7 @@
 """Wrappers around the Python functions of Ray that handle gets, puts, waits, submissions and tasks.
 
 Every wrapper calls the original function, even if tracing fails. Our own code runs inside :func:`_safe`: an
-error in it switches the tracer of this process off.
+error in it turns off this process's tracer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 _MARK = "_rayscope_traced"
 #: Maximum depth to which nested containers are searched for references.
 _MAX_DEPTH = 3
-#: Maximum number of values of one call that are searched for references.
+#: Maximum number of values in one call's arguments that are searched for references.
 _MAX_SEARCHED = 256
 #: Arguments above this size, in bytes, are passed through the object store.
 _LARGE_BYTES = 100_000

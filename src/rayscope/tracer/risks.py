@@ -16,8 +16,8 @@ from rayscope.tracer import emit
 FORK = "fork"
 PICKLED_REFERENCE = "pickled_reference"
 DATA_ISSUE = "data_issue"
-#: Actions of these libraries of Ray are intended and not reported. All other modules of Ray act on behalf of
-#: the user's code.
+#: Actions by these Ray libraries are intended and not reported. All other modules of Ray act on behalf of the
+#: user's code.
 _LIBRARIES = frozenset({"air", "data", "llm", "rllib", "serve", "train", "tune"})
 #: Modules that fork only to start another program at once, or (torch's data loader) a process that does not
 #: use Ray.
@@ -28,7 +28,7 @@ _REPORTED_TIMES = frozenset(10**digits for digits in range(10))
 _MAX_PLACES = 100
 #: Maximum number of issues reported per process.
 _MAX_ISSUES = 100
-#: Maximum number of characters of an issue's message.
+#: Maximum number of characters in an issue's message.
 _MAX_MESSAGE = 1000
 
 _times: Counter[tuple[str, str]] = Counter()

@@ -43,11 +43,11 @@ _MAX_RECORDED_CALLS = 256
 _MAX_REPORTED_CALLS = 16
 #: Maximum number of pairs of deployments counted per process.
 _MAX_EDGES = 200
-#: Maximum number of characters of a route.
+#: Maximum number of characters in a route.
 _MAX_ROUTE = 200
-#: Maximum number of characters of a request ID, which clients may choose.
+#: Maximum number of characters in a request ID, which clients may choose.
 _MAX_ID = 100
-#: Maximum number of characters of a method, a status, or an error's class.
+#: Maximum number of characters in a method, a status, or an error's class.
 _MAX_WORD = 60
 _NO_FAILURES = (StopIteration, StopAsyncIteration, asyncio.CancelledError)
 #: Prefix of the ID of an actor's creation task.

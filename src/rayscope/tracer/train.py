@@ -20,9 +20,9 @@ from rayscope.tracer.libraries import Guard, wrap_when_loaded
 
 #: Maximum number of metrics per report.
 _MAX_METRICS = 32
-#: Maximum number of characters of a metric's name.
+#: Maximum number of characters in a metric's name.
 _MAX_NAME = 100
-#: Maximum number of characters of a checkpoint's path.
+#: Maximum number of characters in a checkpoint's path.
 _MAX_PATH = 1000
 #: Prefix of the ID of an actor's creation task.
 _CREATION = b"\xff" * 8

@@ -29,15 +29,15 @@ _MAX_PARAMETERS = 64
 _MAX_ACTORS = 20
 #: Maximum number of trials reported in one event.
 _MAX_TRIALS = 10
-#: Maximum number of characters of an ID, a class name, or the name of a metric or a parameter.
+#: Maximum number of characters in an ID, a class name, or the name of a metric or a parameter.
 _MAX_NAME = 100
-#: Maximum number of characters of a string parameter, or of an experiment's or a trial's name.
+#: Maximum number of characters in a string parameter, or in an experiment's or a trial's name.
 _MAX_TEXT = 200
-#: Maximum number of characters of a path.
+#: Maximum number of characters in a path.
 _MAX_PATH = 1_000
-#: Maximum number of characters of an error. The last ones are kept.
+#: Maximum number of characters in an error. The last ones are kept.
 _MAX_ERROR = 4_000
-#: Maximum number of characters of all parameters of a trial together.
+#: Maximum number of characters in all parameters of a trial together.
 _MAX_PARAMETER_CHARS = 4_000
 #: Maximum number of items in a list that is a parameter's value. A longer list is reported as its type.
 _MAX_ITEMS = 16

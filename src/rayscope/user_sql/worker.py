@@ -39,7 +39,7 @@ MAX_ANSWER_BYTES = 64 << 20
 IDLE_S = 60.0
 #: Address space allowed beyond that used at startup, in bytes.
 _HEADROOM_BYTES = 256 << 20
-#: Further address space, as a multiple of DuckDB's memory limit.
+#: Additional address space allowed, as a multiple of DuckDB's memory limit.
 _HEADROOM = 2
 _THREADS = 2
 _CHUNK_ROWS = 100

@@ -269,7 +269,7 @@ def _check_version(warehouse: Warehouse, version: str) -> None:
 
 @contextlib.contextmanager
 def _explaining_errors(address: Address) -> Iterator[None]:
-    """Convert errors of the engine and the connection to StoreError."""
+    """Convert errors from the engine and the connection to StoreError."""
     try:
         yield
     except (StoreError, ImportError):

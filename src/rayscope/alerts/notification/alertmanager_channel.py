@@ -1,7 +1,7 @@
 """Alertmanager (v2) as a channel. It does its own grouping, silencing, and repeating.
 
-As in Prometheus, all firing alerts are sent again every minute with an end a few minutes ahead, so that an
-alert ends if the server disappears. Resolved alerts are sent with their actual end.
+As in Prometheus, all firing alerts are sent again every minute with an end time a few minutes ahead, so that
+an alert ends if the server disappears. Resolved alerts are sent with their actual end time.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class NodeEnv:
 
 @dataclass(frozen=True)
 class Node:
-    """A living node. ``env``, ``agent_pid``, and ``python`` are known only for the nodes on this machine."""
+    """A live node. ``env``, ``agent_pid``, and ``python`` are known only for the nodes on this machine."""
 
     node_id: str
     address: str = ""
@@ -47,7 +47,7 @@ class Node:
     lane_code: str | None = None
     lane_reason: str | None = None
     agent: Mapping[str, Any] | None = None  # the agent's own figures, as in GET /api/v1/recording
-    us_an_event: float | None = None  # CPU of our code in the agent, per event
+    us_an_event: float | None = None  # CPU time of our code in the agent per event, in µs
     since_start: bool = False  # whether us_an_event is the average since the agent's start
     received: int | None = None  # events during the measurement, by Ray's own counter
     lost: int | None = None  # events since the agent's start, by Ray's own counters

@@ -21,9 +21,9 @@ class CrashHarm(TypedDict):
 class CrashedWorker(TypedDict):
     """A worker or driver that crashed: what it did, how it ended according to Ray, and its log.
 
-    ``function``: the last one that it ran. ``script``: its job's script. ``signal``, ``reason``, ``file``,
-    ``offset``: from the crash report in its log, None if there is no report. ``is_race``: the crash is a
-    known race condition of Ray's processes when they end. ``lines``: the last lines of its log, or those
+    ``function``: the last function that it ran. ``script``: its job's script. ``signal``, ``reason``,
+    ``file``, ``offset``: from the crash report in its log, None if there is no report. ``is_race``: the crash
+    is a known race condition in Ray's processes when they end. ``lines``: the last lines of its log, or those
     around the report.
     """
 

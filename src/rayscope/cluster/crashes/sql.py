@@ -14,7 +14,7 @@ from rayscope.storage.sql.pages import Row, rows_of
 MAX_WORKERS = 1_000
 #: Number of characters at the end of an error's text that are searched for worker IDs.
 _TEXT_CHARS = 8_000
-#: Ray's exit types of workers that did not end as intended.
+#: Ray's exit types for workers that did not end as intended.
 _CRASHES = ("SYSTEM_ERROR", "NODE_OUT_OF_MEMORY")
 _DEATHS = ("WORKER_DIED", "ACTOR_DIED", "ACTOR_UNAVAILABLE", "OUT_OF_MEMORY")
 #: Condition: the attempt was lost with its worker.

@@ -87,7 +87,7 @@ class RecordedNode(TypedDict):
 
 
 class Node(RecordedNode, NodeUsage):
-    """A node. ``workers``: the number of its living workers and drivers, without Ray's own.
+    """A node. ``workers``: the number of its live workers and drivers, without Ray's own.
 
     ``running``: the number of attempts that have begun and not ended, including blocked ones. It is null once
     the session has ended.

@@ -38,7 +38,7 @@ class FoundItem(TypedDict):
 
 
 class FoundGroup(TypedDict):
-    """The best hits of a kind, best first, and the total number."""
+    """The best hits of a kind, the best one first, and the total number of hits."""
 
     kind: FoundKind
     items: list[FoundItem]

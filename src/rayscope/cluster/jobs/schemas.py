@@ -28,7 +28,7 @@ class FunctionProgress(TypedDict):
 
 
 class RestProgress(TypedDict):
-    """The sums of all functions beyond the first 100."""
+    """Totals over all functions beyond the first 100."""
 
     functions: int
     attempts: int

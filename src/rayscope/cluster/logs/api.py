@@ -59,8 +59,8 @@ def logs(
     hide_empty: bool = False,
     limit: Annotated[int, Query(ge=1, le=_MAX_FILES)] = _MAX_FILES,
 ) -> Json[schemas.LogFilesAnswer]:
-    """The nodes, and the log files of one node, of all nodes if there are few, or those that match. Files of
-    users come first, then the newest.
+    """The nodes, and their log files: those of one node, of all nodes if there are few, or those that match.
+    Files with users' output come first, then the newest.
     """
     chosen = records.resolve(session)
     kinds = _kinds(kind)

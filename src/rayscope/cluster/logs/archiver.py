@@ -39,7 +39,7 @@ _LIST_S = 4.0
 _LISTS_PER_S = 25.0
 #: Maximum number of files that a node lists per second, on average.
 _FILES_PER_S = 500
-#: How long a list of living nodes is valid, in seconds.
+#: How long a list of live nodes is valid, in seconds.
 _NODES_S = 3.0
 #: How long the file of a worker waits until the worker's node is recorded, in seconds.
 _HOME_S = 10.0
@@ -80,7 +80,7 @@ class _File:
     due: float = 0.0
     pause_s: float = _SOON_S
     quiet: int = 0
-    #: Whether the last read returned something.
+    #: Whether the last read returned any data.
     said: bool = False
     #: Whether the file waits until the node of its worker is known.
     waits: bool = False

@@ -24,7 +24,7 @@ _SWITCHES = {
     23: ("italic", False),
     24: ("underline", False),
 }
-#: The steps of a channel in the palette's cube of 6 x 6 x 6 colors.
+#: The values that a color channel has in the palette's cube of 6 x 6 x 6 colors.
 _CUBE = (0, 95, 135, 175, 215, 255)
 #: Maximum number of styled ranges per line. Further ones are dropped.
 MAX_STRETCHES = 500

@@ -1,4 +1,4 @@
-"""The log files of recorded clusters: from the agents of living nodes, and from copies.
+"""The log files of recorded clusters: from the agents of live nodes, and from copies.
 
 Bytes that were copied already are not fetched again. A file exists if its node's agent lists it or a copy is
 kept. Other files are not found.

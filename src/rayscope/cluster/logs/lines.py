@@ -17,7 +17,7 @@ from rayscope.cluster.logs import schemas
 from rayscope.cluster.logs.clocks import Clock, local_clock
 from rayscope.cluster.logs.colors import Stretch, clip, split_styles
 
-#: Maximum number of characters of a line's text. If a line is longer, ``Line.is_cut`` is set.
+#: Maximum number of characters in a line's text. If a line is longer, ``Line.is_cut`` is set.
 MAX_LETTERS = 4_000
 #: How many of a progress bar's last states are searched for one that is not blank.
 _MAX_STATES = 50
@@ -57,10 +57,11 @@ _CONTINUES = ("Traceback (most recent call last)", "During handling of", "The ab
 class Line(NamedTuple):
     """A line without its line break.
 
-    ``offset``, ``length``: its bytes in the file, including the line break. ``time_ns``, ``level``: its own,
-    or None. ``at_ns``, ``counts_as``: the same, inherited from the continued line if necessary. ``is_mark``:
-    Ray's own mark that says whose output follows (``:task_name:f``). ``is_whole``: it ends with a line break.
-    ``is_cut``: the text is incomplete. ``styles``: styled ranges of the text.
+    ``offset``, ``length``: its bytes in the file, including the line break. ``time_ns``, ``level``: the
+    line's own time and level, or None. ``at_ns``, ``counts_as``: the same, but inherited from the continued
+    line if the line has none. ``is_mark``: Ray's own mark that says whose output follows (``:task_name:f``).
+    ``is_whole``: it ends with a line break. ``is_cut``: the text is incomplete. ``styles``: styled ranges of
+    the text.
     """
 
     offset: int
@@ -88,7 +89,7 @@ START = Context()
 
 
 def split_lines(data: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
-    """(offset, bytes with the line break) of each line of ``data``, which is at ``offset`` of the file."""
+    """Each line of ``data``, which begins at ``offset`` in the file, as (offset, bytes with the line break)."""
     begin = 0
     while begin < len(data):
         end = data.find(b"\n", begin) + 1 or len(data)

@@ -15,7 +15,7 @@ from rayscope.cluster.logs.lines import Context, Line, at_least, read_lines, spl
 from rayscope.storage.errors import BadQuery
 
 MAX_LINES = 5_000
-#: Maximum number of characters of the lines in one answer.
+#: Maximum number of characters in the lines in one answer.
 _MAX_CHARS = 900_000
 #: Maximum number of bytes that a filter searches for one answer.
 _MAX_SEARCHED_BYTES = 64 << 20

@@ -62,8 +62,8 @@ class LogFile(LogWriter):
 
 
 class Keeping(TypedDict):
-    """Which logs are copied (``workers``, ``all``, ``none``), the bytes of the copies, and why copying is
-    paused.
+    """Which logs are copied (``workers``, ``all``, ``none``), the size of the copies in bytes, and why
+    copying is paused.
     """
 
     mode: LogKeeping

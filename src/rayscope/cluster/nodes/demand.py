@@ -32,7 +32,7 @@ _REMEDIES = {
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A living node: its total and free resources, and its labels."""
+    """A live node: its total and free resources, and its labels."""
 
     node_id: str
     total: Amounts

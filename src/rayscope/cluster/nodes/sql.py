@@ -94,7 +94,7 @@ WHERE coalesce(end_ns, {FOREVER}) >= (SELECT max(coalesce(end_ns, {FOREVER})) FR
 ORDER BY id
 """
 
-#: Holders of a resource: running tasks, living actors, placed placement groups. Ray lends the CPUs of blocked
+#: Holders of a resource: running tasks, live actors, placed placement groups. Ray lends the CPUs of blocked
 #: tasks to others.
 _HOLDERS = f"""
 SELECT 'task' AS kind, coalesce({function_name("attempts")}, '') AS name, {TASK_ID} AS id, attempt, node_id,
@@ -125,7 +125,7 @@ class Pending(NamedTuple):
 
 
 def workers_alive(file: SessionFile) -> dict[str, int]:
-    """The number of living workers and drivers on each node, without Ray's own."""
+    """The number of live workers and drivers on each node, without Ray's own."""
     with file.reader() as reader:
         return dict(reader.execute(_ALIVE).fetchall())
 

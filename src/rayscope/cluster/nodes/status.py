@@ -29,7 +29,7 @@ Amounts = Mapping[str, float]
 
 
 def places_of(resources: Resources, labels: Mapping[str, Mapping[str, str]]) -> list[Place]:
-    """The living nodes. ``labels``: the recorded labels, for nodes whose labels the GCS does not report."""
+    """The live nodes. ``labels``: the recorded labels, for nodes whose labels the GCS does not report."""
     return [
         Place(node_id, node.total, node.available, node.labels or labels.get(node_id, {}), node.is_draining)
         for node_id, node in resources.nodes.items()
@@ -37,8 +37,8 @@ def places_of(resources: Resources, labels: Mapping[str, Mapping[str, str]]) -> 
 
 
 def amounts(resources: Iterable[tuple[Amounts, Amounts]]) -> dict[str, schemas.AmountOf]:
-    """Sums of ``total``, ``available`` and ``used`` by resource, from pairs (total, available). Ray's marks
-    of nodes and of placement groups are left out.
+    """Sum (total, available) pairs into ``total``, ``available`` and ``used`` by resource. The marker
+    resources that Ray adds for nodes and placement groups, such as ``node:<ip>``, are left out.
     """
     found: dict[str, schemas.AmountOf] = {}
     for total, available in resources:

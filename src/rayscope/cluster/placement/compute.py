@@ -15,7 +15,7 @@ from rayscope.cluster.placement.reservations import Group, Reservation, Resource
 MAX_NODES = 2000
 MAX_WORKERS = 10_000
 MAX_BUNDLES = 2000
-#: Number of digits of a worker's ID that identify it within a session.
+#: Number of digits at the start of a worker's ID that identify the worker within a session.
 KEY_DIGITS = 16
 _TEXT = 80
 #: Maximum number of different reservations in the cache.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 _IN_GROUP = re.compile(r"(.+)_group_(?:(\d{1,18})_)?([0-9a-f]{36})")
-#: Ray's own resources: marks of a node or a bundle, which are not used up.
+#: Ray's marker resources, which identify a node or a bundle and are not used up.
 _MARK = re.compile(r"node:|bundle$")
 
 Resources = dict[str, float]
@@ -45,7 +45,7 @@ def reservation(text: str | None) -> Reservation:
 
 
 def total_of(text: str | None) -> Resources | None:
-    """The resources of a node (``resources_total``, JSON) without Ray's marks, or None if unknown."""
+    """The resources of a node (``resources_total``, JSON) without Ray's marker resources, or None if unknown."""
     if not text:
         return None
     return {name: amount for name, amount in _resources(text).items() if not _MARK.match(name)}

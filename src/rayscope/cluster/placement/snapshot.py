@@ -62,7 +62,7 @@ def make_snapshot(rows: sql.PlacementRows) -> ClusterSnapshot:
 
 
 def groups_of(rows: sql.PlacementRows) -> Iterable[Group]:
-    """The placement groups that existed at the time of the rows."""
+    """The placement groups that existed at ``rows.at_ns``."""
     groups = (group_at(identity, doc, rows.at_ns or 0, end_ns) for identity, doc, end_ns in rows.groups)
     return (group for group in groups if group is not None)
 

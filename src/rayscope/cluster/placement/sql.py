@@ -41,7 +41,7 @@ _MAX_KEYS = 100
 _MAX_TASKS = 5
 #: Maximum number of functions that are listed for each waiting attempt.
 _MAX_FUNCTIONS = 3
-#: Maximum number of characters of an actor's name or an annotated value.
+#: Maximum number of characters in an actor's name or an annotated value.
 _MAX_TEXT = 200
 
 _BLOCKED_DRIVERS = (
@@ -60,7 +60,7 @@ WHERE coalesce(start_ns, 0) <= $at AND coalesce(end_ns, {FOREVER}) > $at AND ($n
 ORDER BY is_head DESC NULLS LAST, id LIMIT {_MAX_NODES}
 """
 _ENDED_NODES = "SELECT id FROM node_rows WHERE end_ns <= $at AND ($node IS NULL OR id = $node)"
-#: Recorded workers that were alive on a living node at the time, and unrecorded workers that ran something.
+#: Recorded workers that were alive on a live node at the time, and unrecorded workers that ran something.
 _WORKERS = f"""
 CREATE TEMP TABLE workers AS
 SELECT r.id, r.node_id, coalesce(r.worker_type, 'WORKER') AS kind, r.pid,

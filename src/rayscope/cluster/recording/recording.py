@@ -16,7 +16,7 @@ def recording(catalog: Catalog, session: str) -> Recording:
 
 
 def cannot_see(catalog: Catalog, clusters: Clusters, session: str) -> list[str]:
-    """Codes of what this way of recording cannot capture (docs/reference/api.md explains them)."""
+    """Codes for what this way of recording cannot capture (explained in docs/reference/api.md)."""
     about = catalog.about(session)
     codes = []
     if "events" not in about.recording:

@@ -42,7 +42,7 @@ class VersionNote(TypedDict):
 
 
 class Lanes(TypedDict):
-    """The number of living nodes by transport: binary, Ray's JSON, none, or unknown."""
+    """The number of live nodes by transport: binary, Ray's JSON, none, or unknown."""
 
     fast: int
     json: int

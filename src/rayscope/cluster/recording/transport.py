@@ -10,7 +10,7 @@ from rayscope.cluster.recording.versions import version_notes
 from rayscope.storage.about import About
 from rayscope.storage.sql.pages import Row
 
-#: Codes of the reasons why a node does not use the fast lane (docs/reference/api.md explains them).
+#: Codes for the reasons why a node does not use the fast lane (explained in docs/reference/api.md).
 NOT_INSTALLED = "not_installed"
 AGENT_SAID = "agent_said"
 NO_EVENTS = "no_events"
@@ -35,8 +35,8 @@ def lane_of(about: About, node_id: str) -> tuple[schemas.Lane, str | None, str |
 
 
 def lanes(nodes: Iterable[Row], about: About) -> list[schemas.NodeLane]:
-    """An item for each node that is known or has sent something, living ones first, with its transport and
-    its agent.
+    """An item for each node that is known or has sent something, live ones first, with its transport and its
+    agent.
 
     ``nodes``: items with ``node_id``, ``state``, ``node_ip`` and ``hostname``.
     """
@@ -83,10 +83,10 @@ def lanes(nodes: Iterable[Row], about: About) -> list[schemas.NodeLane]:
 
 
 def summary(items: Iterable[schemas.NodeLane], ray_version: str | None) -> schemas.Lanes:
-    """The number of living nodes by transport, the reasons why nodes do not use the fast lane, and notes
-    about versions.
+    """The number of live nodes by transport, the reasons why nodes do not use the fast lane, and notes about
+    versions.
 
-    If the cluster has ended, all nodes count.
+    If the cluster has ended, all nodes are counted.
     """
     items = list(items)
     items = [item for item in items if item["state"] != "DEAD"] or items

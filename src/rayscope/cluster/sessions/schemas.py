@@ -146,14 +146,14 @@ class Summary(TypedDict):
 
 
 class NodeCounts(TypedDict):
-    """The numbers of living and dead nodes."""
+    """The numbers of live and dead nodes."""
 
     alive: int
     dead: int
 
 
 class Glance(TypedDict):
-    """The numbers of all kinds of entities by state, and the resources of living nodes."""
+    """The numbers of all kinds of entities by state, and the resources of live nodes."""
 
     recording: Recording
     nodes: NodeCounts

@@ -215,10 +215,10 @@ def _waited(facts: Facts) -> dict[str, list[tuple[int, int]]]:
 
 #: Minimum number of actors of a class that counts as a pattern.
 _MIN_ACTORS = 20
-#: Actors with more calls than this are reused well enough.
+#: Actors with more calls than this are considered to be reused well enough.
 _MAX_CALLS = 3
-#: Actors that work for longer than this, in ns, are worth their creation. Ray starts a process for each
-#: actor, which takes about a second.
+#: Actors that work for longer than this, in ns, are considered worth the cost of their creation. Ray starts a
+#: process for each actor, which takes about a second.
 _MAX_WORK_NS = 1_000_000_000
 
 
@@ -276,7 +276,7 @@ class ShortLivedActors:
                 )
 
 
-#: Waits below this share of the job's time are an ordinary queue.
+#: Waits below this share of the job's time are treated as ordinary queueing.
 _MIN_SHARE = 0.05
 #: Waits shorter than this, in ns, do not count: on a busy machine, it may take this long until a task gets a
 #: free CPU.
@@ -286,7 +286,7 @@ _MIN_WAIT_NS = 100_000_000
 class _Delay(NamedTuple):
     """A period when a call of an actor waited for a task that was waiting for a CPU.
 
-    ``actor``: the number of the actor. ``caller`` and ``row``: the row of the call, and that of the task.
+    ``actor``: the number of the actor. ``caller``: the row of the call. ``row``: the row of the task.
     """
 
     actor: int

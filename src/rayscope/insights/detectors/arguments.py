@@ -68,7 +68,7 @@ class LargeArgument:
             )
 
 
-#: Functions whose pickled size, in bytes, exceeds this contain more than code, which takes a few KB. Ray
+#: Functions whose pickled size, in bytes, exceeds this must contain more than code, which takes a few KB. Ray
 #: warns at 10 MB and refuses functions of 100 MB.
 _LARGE_BYTES = 1_000_000
 
@@ -119,7 +119,7 @@ class LargeClosure:
             )
 
 
-#: Several functions may share a name, but this many definitions come from a loop ...
+#: Several functions may share a name, but we assume that at least this many definitions come from a loop ...
 _MIN_DEFINITIONS = 5
 #: ... if each of them is called at most this many times on average.
 _MAX_CALLS_EACH = 4
@@ -179,7 +179,7 @@ class RedefinedFunction:
             )
 
 
-#: A pickled reference takes some 250 bytes, so values smaller than this contain none.
+#: A pickled reference takes some 250 bytes, so values smaller than this, in bytes, cannot contain one.
 _MIN_REFERENCE_BYTES = 150
 #: Minimum number of tasks that counts as a pattern.
 _MIN_TASKS = 4

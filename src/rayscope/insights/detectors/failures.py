@@ -133,7 +133,9 @@ class OomKill:
 
 
 def _running(facts: Facts, killed: Ints) -> int:
-    """The maximum number of attempts that ran on a node when one of ``killed`` was killed there."""
+    """The maximum number of attempts that were running on a node when one of the ``killed`` attempts was
+    killed there.
+    """
     a, (begin, end) = facts.attempts, facts.held
     has_run = (a.start >= 0) | a.error.equals(OUT_OF_MEMORY)
     most = 0
@@ -230,7 +232,7 @@ class Reconstruction:
 
 
 def _is_made_again(facts: Facts) -> Bools:
-    """Whether each attempt follows a finished one of the same task."""
+    """For each attempt, whether it follows a finished attempt of the same task."""
     a = facts.attempts
     found = np.zeros(len(a), dtype=np.bool_)
     found[1:] = (a.task[1:] == a.task[:-1]) & a.state.equals("FINISHED")[:-1]
@@ -240,7 +242,7 @@ def _is_made_again(facts: Facts) -> Bools:
 class ForkedProcess:
     """A driver, task or actor forks, so that the new process shares Ray's connections.
 
-    Limits: one call of ``os.fork`` is enough. ``multiprocessing`` and ``concurrent.futures`` call it on Linux
+    Limits: one call to ``os.fork`` is enough. ``multiprocessing`` and ``concurrent.futures`` call it on Linux
     before Python 3.14. Programs started by ``subprocess`` do not count, and neither do forks by torch and
     Ray's libraries. The number of forks by a process is rounded down to a power of ten.
 

@@ -1,4 +1,4 @@
-"""Calls of ``ray.get`` that make tasks wait or copy values unnecessarily."""
+"""Calls to ``ray.get`` that make tasks wait or copy values unnecessarily."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class GetInLoop:
 def _loops(
     facts: Facts, task: int, waits: list[Wait], handed_on: set[tuple[int, int]]
 ) -> Iterator[tuple[str, list[tuple[int, Wait]]]]:
-    """By function, the calls of ray.get and ray.wait in which a caller waited only for the task that it had
-    submitted last, each with that task.
+    """For each function, the calls to ray.get and ray.wait in which a caller waited only for the task that it
+    had submitted last. Each call comes with that task.
 
     ``handed_on``: pairs of tasks, the second of which got the value of the first by value.
     """
@@ -159,8 +159,8 @@ class ManyObjectsGet:
 
 
 def _large_gets(facts: Facts) -> Ints:
-    """The single calls of ray.get, by the last attempts of tasks, that need too much of the node's object
-    store.
+    """The individual calls to ray.get, made by the last attempts of tasks, that need too much of the node's
+    object store.
     """
     waits, store = facts.recorded.waits, _stores(facts)
     found: Ints = np.flatnonzero(waits.is_last_get & (store > 0) & (_bytes(waits) > _SPILLING_SHARE * store))
@@ -176,8 +176,8 @@ def _stores(facts: Facts) -> Any:
 
 
 def _bytes(waits: Waits) -> Ints:
-    """The total bytes of the objects of each wait, extrapolated because only the first 256 objects are known
-    individually.
+    """The total size, in bytes, of the objects of each wait. It is extrapolated, because only the first 256
+    objects are known individually.
     """
     named = np.maximum(np.diff(waits.first_named), 1)
     return np.rint(waits.bytes * np.maximum(waits.objects / named, 1.0)).astype(np.int64)
@@ -194,10 +194,11 @@ def _fetching(facts: Facts, get: int) -> Span:
 
 #: Minimum number of tasks that counts as a pattern.
 _MIN_TASKS = 2
-#: On a busy machine, any ray.get may take this long, in ns, even if all values are ready.
+#: Tasks blocked for less than this, in ns, are ignored: on a busy machine, any ray.get may take this long
+#: even if all values are ready.
 _MIN_BLOCKED_NS = 10_000_000
-#: Tasks that work for more than this share of the time from their first get to their last take values one by
-#: one on purpose.
+#: If a task works for more than this share of the time from its first get to its last, we assume that it gets
+#: the values one by one on purpose.
 _MAX_WORK_SHARE = 0.1
 _LATEST = 1 << 62
 
@@ -275,8 +276,8 @@ def _gets(facts: Facts) -> dict[int, tuple[int, int, int]]:
     found = {}
     for task, of_task in spans.items():
         begin, end, blocked = of_task[0][0], max(end for _, end in of_task), union_ns(of_task)
-        # A get of a value that is ready returns immediately and is not recorded, so most of the gets are
-        # enough.
+        # A get of a value that is ready returns immediately and is not recorded, so it is enough if most of
+        # the values have a recorded get.
         is_most = len(got[task]) > len(wanted[task]) / 2
         if is_most and blocked > _MIN_BLOCKED_NS and end - begin - blocked <= _MAX_WORK_SHARE * (end - begin):
             found[task] = begin, end, made[task]

@@ -14,7 +14,7 @@ from rayscope.insights.replay.program import NORMAL
 from rayscope.insights.replay.recorded import ARGUMENT, RETURN, Ints, Recorded
 from rayscope.insights.spans import union_of
 
-#: Spilled bytes below this are negligible.
+#: If fewer bytes than this are spilled, nothing is reported.
 _MIN_SPILLED_BYTES = 10 << 20
 
 
@@ -79,7 +79,8 @@ def _bytes_by_function(facts: Facts) -> dict[str, int]:
 _MIN_UNUSED_SHARE = 0.5
 #: ... and for at least this long before its end, in ns.
 _MIN_UNUSED_NS = 20_000_000_000
-#: Leaked objects that take less than this share of the object store leave enough space for others.
+#: Leaked objects are reported if they take at least this share of the object store. Smaller amounts leave
+#: enough space for other objects.
 _LEAK_MIN_SHARE = 0.25
 #: At least this share of the leaked bytes must still be in memory. The rest may have been freed, or the sizes
 #: may be inexact.
@@ -164,7 +165,7 @@ def _in_memory(series: dict[int, Points], end: int) -> float:
     return sum(values[-1] for values in at_end if values)
 
 
-#: Arguments smaller than this, in bytes, are transferred quickly enough.
+#: Arguments smaller than this, in bytes, are ignored, because they are transferred quickly.
 _LOCALITY_MIN_BYTES = 10 << 20
 #: Minimum number of calls that counts as a pattern.
 _LOCALITY_MIN_CALLS = 3
@@ -229,7 +230,7 @@ class Locality:
 
 
 def _candidates(facts: Facts) -> Iterable[tuple[int, Ints, Ints]]:
-    """For each node, the attempts that ran elsewhere although it had most of their arguments."""
+    """For each node, the attempts that ran elsewhere although this node had most of their arguments."""
     a, passed, last_rows = facts.attempts, facts.recorded.passed, facts.last_rows
     is_known = (passed.kind == ARGUMENT) & ~passed.nested & (passed.maker >= 0) & (passed.taker >= 0)
     # One number for each pair of task and node. The unknown node, -1, is one of the nodes.
@@ -260,8 +261,8 @@ def _fits(recorded: Recorded, resources: dict[str, float], demand: int, free: fl
 _SERIALIZATION_MIN_SHARE = 0.3
 #: If serialization takes less than this share of the job's time, another data format is not worthwhile.
 _MIN_JOB_SHARE = 0.1
-#: Serializing values smaller than this, in bytes per call, is cheap. If it takes long, there is another
-#: reason.
+#: Functions with less data per call than this, in bytes, are ignored: serializing it is cheap, so if it takes
+#: long, there is another reason.
 _SERIALIZATION_MIN_BYTES = 1 << 20
 #: Minimum number of calls that counts as a pattern.
 _SERIALIZATION_MIN_CALLS = 3
@@ -269,7 +270,7 @@ _SERIALIZATION_MIN_CALLS = 3
 #: to 150 MB/s. Below a tenth of that, the call waits for something else. Above the maximum, the values are
 #: arrays, which are only copied.
 _BYTES_PER_S = 2 << 20, 200 << 20
-#: Serialization that takes less time than this per call, in ns, does not depend on the data.
+#: If serialization takes less than this per call, in ns, we assume that its cost does not depend on the data.
 _MIN_CALL_NS = 20_000_000
 
 

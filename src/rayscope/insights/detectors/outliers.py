@@ -17,7 +17,7 @@ from rayscope.insights.spans import union_of
 #: Skewed calls have at least this many times the median bytes and the median time.
 _SKEW_MIN_RATIO = 2.0
 #: Some part of the data is always larger than the others. If it costs less than this share of the job's time,
-#: it is noise.
+#: it is treated as noise.
 _SKEW_MIN_SHARE = 0.05
 #: Minimum Pearson correlation of durations and bytes.
 _MIN_CORRELATION = 0.8
@@ -99,7 +99,7 @@ def _correlation(some: Ints, others: Ints) -> float:
 #: times, but below three times a straggler is seldom worth a look.
 _STRAGGLER_MIN_RATIO = 3.0
 #: On a busy machine, some call always takes longer. If all such calls together cost less than this share of
-#: the job's time, they are noise.
+#: the job's time, they are treated as noise.
 _STRAGGLER_MIN_SHARE = 0.05
 
 
@@ -171,7 +171,7 @@ def is_long(facts: Facts, calls: Ints) -> Bools:
     return found
 
 
-#: Below this share of the job's time the delay is noise.
+#: A delay below this share of the job's time is treated as noise.
 _PLACE_MIN_SHARE = 0.05
 
 
@@ -305,8 +305,8 @@ class SlowNode:
 
 
 def _compare(facts: Facts, of_node: dict[int, Ints]) -> dict[int, tuple[float, int, int]]:
-    """For each node: how many times as long calls take as on the other nodes, their median there, and the
-    median of the others, ns.
+    """For each node: how many times as long calls take as on the other nodes, their median duration on this
+    node, and their median duration on the others, both in ns.
     """
     known = [node for node, rows in of_node.items() if len(rows) >= _MIN_CALLS]
     if len(known) < 2:

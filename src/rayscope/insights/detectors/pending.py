@@ -171,7 +171,7 @@ class UnschedulableGroup:
 _HANG_MIN_QUIET_NS = 5_000_000_000
 #: The share of the job's time for which nothing must have begun or ended for a hang.
 _MIN_QUIET_SHARE = 0.2
-#: Maximum number of attempts of a chain in the text of a finding. Longer chains are cut off.
+#: Maximum number of attempts that the text of a finding lists from a chain. Longer chains are cut off.
 _MAX_LINKS = 8
 
 
@@ -284,7 +284,7 @@ def _situation(facts: Facts, quiet: QuietPeriod, row: int) -> str:
     return "waiting for its arguments" if quiet.targets.get(row) else "waiting for a worker"
 
 
-#: A wait below this share of the job's time is an ordinary queue.
+#: Waits below this share of the job's time are treated as ordinary queueing.
 _MIN_WAIT_SHARE = 0.5
 #: Holders below this share of the wait are treated as taking turns.
 _MIN_HELD_SHARE = 0.8

@@ -14,7 +14,7 @@ from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import NORMAL
 from rayscope.insights.replay.recorded import Bools, Ints, Wait
 
-#: A driver that computes for less than this share of the job's time does not hold the job up.
+#: A driver that computes for less than this share of the job's time is assumed not to hold the job up.
 _DRIVER_MIN_SHARE = 0.25
 
 
@@ -68,7 +68,9 @@ def _executed_ns(facts: Facts, spans: list[tuple[int, int]]) -> float:
     bounds = np.array(spans, dtype=np.int64).reshape(-1, 2)
 
     def passed(times: Any) -> Any:
-        """For each bound of the spans, the total time that had passed since each of the earlier ``times``."""
+        """For each begin and end of the spans: how long ago each of the earlier ``times`` was, summed over
+        them.
+        """
         times = np.sort(times)
         sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(times)])
         count = np.searchsorted(times, bounds)
@@ -94,13 +96,15 @@ def _gaps(begin: int, end: int, waits: list[tuple[int, int]]) -> list[tuple[int,
 _MIN_TASKS = 3
 #: The tail of a stage begins when no more than this share of the CPUs have work.
 _MAX_BUSY_SHARE = 0.5
-#: A call that takes this many times the median of its function is a straggler, which is reported separately.
+#: A call that takes at least this many times its function's median is a straggler, which is reported
+#: separately.
 _STRAGGLER_RATIO = 3.0
-#: If more than this share of a function's calls take so long, none of them is a straggler.
+#: If more than this share of a function's calls take that long, none of them is a straggler.
 _MAX_STRAGGLER_SHARE = 0.2
-#: A single barrier between two stages is normal.
+#: Minimum number of barriers of a caller for a finding. A single barrier between two stages is normal.
 _MIN_BARRIERS = 2
-#: Tails below this share of the job's time are due to tasks of different lengths.
+#: If the tails cost less than this share of the job's time, they are attributed to tasks of different
+#: lengths.
 _GAP_MIN_SHARE = 0.1
 
 
@@ -295,8 +299,8 @@ class SubmissionOrder:
 
 
 def _single_gets(facts: Facts) -> Ints:
-    """The calls of ray.get that wait for a single task each, by the last attempts of callers that have enough
-    of them.
+    """The calls to ray.get that wait for a single task each, made by the last attempts of callers with enough
+    such calls.
     """
     waits = facts.recorded.waits
     first, end = waits.first_named[:-1], waits.first_named[1:]

@@ -16,7 +16,7 @@ from rayscope.insights.replay.program import CALL, CREATION, NORMAL
 from rayscope.insights.replay.recorded import Ints, Texts
 from rayscope.insights.spans import most_at_once, union_of
 
-#: GPUs with at least this average utilization, in %, are not idle.
+#: GPUs with at least this average utilization, in %, do not count as idle.
 _MIN_BUSY_PERCENT = 20.0
 #: Minimum number of samples for an average. Only samples taken while a GPU was reserved count.
 _GPU_MIN_SAMPLES = 3
@@ -188,11 +188,11 @@ class HeadOverloaded:
             )
 
 
-#: A reservation is about right if more than this share of it is used.
+#: A reservation is considered about right if more than this share of it is used.
 _MAX_USED_SHARE = 0.5
 #: On nodes that are busier than this, in %, additional tasks would only take CPU time from the others.
 _OVER_MAX_BUSY_PERCENT = 75.0
-#: Waits shorter than this, in ns, are for a worker rather than for free CPUs.
+#: Waits shorter than this, in ns, are assumed to be for a worker rather than for free CPUs.
 _MIN_WAIT_NS = 20_000_000
 #: Minimum number of calls that counts as a pattern.
 _OVER_MIN_CALLS = 4
@@ -335,7 +335,7 @@ class SingleCoreActor:
             )
 
 
-#: Calls that use at least this many times the CPUs that they reserve run several threads ...
+#: Calls that use at least this many times the CPUs that they reserve are assumed to run several threads ...
 _UNDER_MIN_RATIO = 1.5
 #: ... if they also use at least this many cores more than they reserve.
 _MIN_EXTRA_CORES = 0.4
@@ -430,7 +430,7 @@ def _full_nodes(facts: Facts, use: Use, percents: Mapping[int, float]) -> set[in
 #: Minimum ratio of worker starts to workers that run at once for a finding. A ratio of 1 is normal, because
 #: each of these workers must be started once.
 _STARTUP_MIN_RATIO = 3
-#: Fewer worker starts than this are negligible.
+#: If fewer workers than this were started, nothing is reported.
 _MIN_STARTS = 8
 #: The sketch for jobs that already have a single runtime environment.
 _REUSE = (

@@ -34,7 +34,8 @@ from rayscope.insights.replay.recorded import LARGE_BYTES, Recorded
 from rayscope.tracer.limits import MAX_OBJECTS
 from rayscope.views.critical_path.compute import SLACK_NS
 
-#: Tasks that a task submitted more than this after its end, in ns, were submitted by one of its threads.
+#: Tasks that a task submitted more than this after its end, in ns, must have been submitted by one of its
+#: threads.
 _THREAD_NS = 5_000_000
 #: Fetching a small value takes about this long, in ns.
 _LATENCY_NS = 1_000_000
@@ -335,7 +336,7 @@ class _Builder:
 
     def _mark_groups(self) -> None:
         """Let the submitter of a placement group's first task create and remove the group, because the real
-        creator is not recorded. If this were always the driver, a wait of the driver could delay the creation
+        creator is not recorded. If this were always the driver, a wait in the driver could block the creation
         forever.
         """
         a = self._attempts
@@ -413,7 +414,7 @@ class _Builder:
         return Wait(tuple(there.values()), after, transfer)
 
     def _loop_wait(self, loop: _Loop, task: int, wait: record.Wait) -> Wait:
-        """A call of ``ray.wait``: it waits until as many more objects are ready as in the record."""
+        """A call to ``ray.wait``: it waits until as many additional objects are ready as in the record."""
         named = dict.fromkeys(wait.named)
         if wait.objects > len(named):
             for made_by in self._children.next(task, self._functions_of(wait), wait.begin):
@@ -487,7 +488,7 @@ class _Builder:
 
 
 class _Loop:
-    """Consecutive calls of ``ray.wait`` on the remaining objects of a set, which may grow."""
+    """Consecutive calls to ``ray.wait`` on the remaining objects of a set, which may grow."""
 
     def __init__(self, programs: Programs) -> None:
         self._programs = programs

@@ -25,7 +25,7 @@ from rayscope.insights.replay.program import (
 
 #: A call that takes longer than this many times its function's median is a straggler.
 STRAGGLER_RATIO = 1.5
-#: Submitting a task takes at most this long, in ns.
+#: Submitting a task is assumed to take at most this long, in ns.
 _SUBMIT_NS = 1_000_000
 
 
@@ -270,7 +270,7 @@ def _one_get(p: Programs, change: Change) -> None:
         at_last = -1
 
         def close(new_steps: list[tuple[int, int]], together: list[int], at_last: int) -> bool:
-            """Merge the waits into one at the place of the last of them."""
+            """Replace the waits with a single one, at the position of the last wait."""
             if not together:
                 return False
             merged = [p.waits[number] for number in together]

@@ -18,9 +18,10 @@ from rayscope.insights.replay.recorded import LARGE_BYTES, Recorded
 
 #: A task whose start took longer than this, in ns, may have waited for resources.
 _MIN_LONG_NS = 20_000_000
-#: A task that gets an idle worker starts about this much later, in ns.
+#: A task that gets an idle worker is assumed to start this long after it gets its resources, in ns, if the
+#: usual delay of its function is unknown.
 _USUAL_NS = 2_000_000
-#: No worker starts faster than this, in ns.
+#: Starting a worker is assumed to take at least this long, in ns.
 FASTEST_START_NS = 50_000_000
 #: Two calls run at the same time if they overlap by more than this, in ns.
 _OVERLAP_NS = 100_000

@@ -38,14 +38,14 @@ from rayscope.storage.sql.jobs import longest_job
 from rayscope.tracer.limits import MAX_WAITED
 from rayscope.views.critical_path.compute import SLACK_NS
 
-#: Maximum number of running jobs that are evaluated at a time.
+#: Maximum number of running jobs that are evaluated at once.
 _MAX_JOBS = 10
 _KINDS = {"ACTOR_CREATION_TASK": CREATION, "ACTOR_TASK": CALL}
 #: Columns of :class:`Attempts` that are times.
 _TIMES = ("created", "pending", "given", "start", "returned", "ended", "starting", "yielded")
 #: Columns of :class:`Attempts` that are strings.
 _TEXTS = ("state", "error", "code", "call_site", "environment")
-#: More objects than any wait can have.
+#: Stands for an unknown number of objects: more than any wait can have.
 _UNCOUNTED = 2**31
 
 

@@ -206,7 +206,7 @@ class Waits:
         return self._cache.get(key, [])
 
     def counts(self) -> Iterator[tuple[tuple[int, int], int]]:
-        """Each task and attempt that has waits, and the number of these."""
+        """Each task and attempt that has waits, and the number of its waits."""
         return zip(self._places, np.diff(self._firsts).tolist(), strict=True)
 
     def all(self) -> dict[tuple[int, int], list[Wait]]:

@@ -38,7 +38,7 @@ _TASK = "hash({0}_hi, {0}_lo)"
 _WAIT = "hash(task_hi, task_lo, attempt, begin_ns)"
 #: SQL condition for rows of a job, whose task IDs end with the job's ID.
 _OF_JOB = "ends_with(task_lo, $job)"
-#: SQL condition for all objects of the tasks of which at least one object is needed.
+#: SQL condition for all objects of those tasks that have at least one object that is needed.
 _CHOSEN = "({0}_hi, {0}_lo) IN (FROM chosen)"
 
 

@@ -240,7 +240,7 @@ class ServeRequestPage(TypedDict):
 class ServeApplicationAnswer(ServeApplication):
     """A single application.
 
-    ``replicas``: some of the ``replicas_total``: living ones first, then the newest. ``edges``: the calls
+    ``replicas``: some of the ``replicas_total``: live ones first, then the newest. ``edges``: the calls
     between its deployments that the tracer counted.
     """
 

@@ -43,8 +43,8 @@ SELECT r.* EXCLUDE (doc, state, end_ns), CASE WHEN a.state = 'DEAD' THEN 'STOPPE
 FROM serve_replica_rows r LEFT JOIN actor_rows a ON a.id = r.actor_id
 """
 
-#: Errors of the constructors of replicas. Serve calls a constructor in a method of its own, and kills the
-#: replica if that fails, so Ray reports only the kill as the cause of death.
+#: Errors raised by the constructors of replicas. Serve calls a constructor in a method of its own, and kills
+#: the replica if that fails, so Ray reports only the kill as the cause of death.
 _START_ERRORS = f"""
 SELECT actor_id, start_error, {error_parts("start_error")}['headline'] AS headline
 FROM (
@@ -138,7 +138,7 @@ def _read_applications(file: SessionFile, limit: int, name: str | None = None) -
 
 
 def replicas(file: SessionFile, application: str, limit: int) -> tuple[list[schemas.ServeReplica], int]:
-    """The replicas of an application, living ones first, then newest first; and the number of all its
+    """The replicas of an application, live ones first, then newest first; and the number of all its
     replicas.
 
     ``death_reason`` and ``death_cause``: why its actor died, in Ray's words. ``start_error``: the exception

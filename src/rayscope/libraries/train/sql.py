@@ -18,7 +18,8 @@ from rayscope.storage.sql.pages import Row, rows_of
 CONTROLLER = "TrainController"
 #: The class of the workers' actors in both versions.
 WORKER = "RayTrainWorker"
-#: Ray reports a run within this time, in ns. If it does not, Ray Train does not export the state of the run.
+#: If Ray has not reported a run within this time, in ns, we assume that Ray Train does not export the state
+#: of the run.
 _MAX_REPORT_DELAY_NS = 45 * 10**9
 _RUNS = with_job("train_run")
 _ITEM = """

@@ -15,7 +15,8 @@ from rayscope.storage.sql.pages import Row, rows_of
 
 #: The class of the actor that runs a function as a trial.
 TRIAL_ACTOR = "ImplicitFunc"
-#: The tracer reports an experiment within this time, in ns. If it does not, the experiment is not traced.
+#: If the tracer has not reported an experiment within this time, in ns, we assume that the experiment is not
+#: traced.
 _MAX_REPORT_DELAY_NS = 15 * 10**9
 _METRICS = "json_transform(metrics, '\"MAP(VARCHAR, VARCHAR)\"')"
 _EXPERIMENTS = with_job("tune_experiment")

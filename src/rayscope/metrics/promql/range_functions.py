@@ -254,7 +254,8 @@ FUNCTIONS: dict[str, Function] = {
     "resets": _resets,
 }
 
-#: Function -> the value of a minute that it needs if only minutes are stored. The others use the default.
+#: Function -> which value per minute it needs where only values per minute are stored. Functions that are not
+#: listed use the default.
 TAKES = {
     **dict.fromkeys(
         ("rate", "increase", "delta", "irate", "idelta", "last_over_time", "changes", "resets"), "last"

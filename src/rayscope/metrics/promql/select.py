@@ -96,7 +96,8 @@ class Context:
     ) -> tuple[list[Block], int]:
         """The series of a selector with their samples from start to end, and the samples' interval, ns.
 
-        ``take``: which value of a minute to use if only minutes are stored (see ``SeriesStore.select``).
+        ``take``: which value per minute to use where only values per minute are stored (see
+        ``SeriesStore.select``).
         """
         name, matchers = conditions(selector)
         if name is not None and is_left_out(name):

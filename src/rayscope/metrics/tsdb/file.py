@@ -29,14 +29,15 @@ MINUTE_NS = 60 * 10**9
 #: How long after its end a minute is summarized, ns. Late samples of the minute can arrive until then.
 _GRACE_NS = 20 * 10**9
 _MEMORY = "192MB"
-#: Maximum number of samples read at once, about 60 bytes each. A week of minutes of 1,000 series fits.
+#: Maximum number of samples read at once, about 60 bytes each. A week of values per minute for 1,000 series
+#: fits.
 MAX_POINTS = 12_000_000
-#: Rows of too many minutes are combined into longer steps, so that about this many remain. A month of 1,000
-#: series then has steps of half an hour.
+#: If a query selects more rows of values per minute than this, they are combined into longer steps, so that
+#: about this many rows remain. For a month of 1,000 series, the steps are half an hour long.
 _COARSE_POINTS = 2_000_000
 #: Lengths of these longer steps, in minutes. Each divides a day, which is the time range of a table.
 _COARSE = (5, 10, 15, 30, 60, 120, 240, 480, 1440)
-#: Value of a minute -> SQL that combines this value of several minutes.
+#: Name of a value per minute -> SQL that combines the values of several minutes.
 _TOGETHER = {"avg": "avg(value)", "min": "min(value)", "max": "max(value)", "last": "arg_max(value, time_ns)"}
 #: Maximum number of series whose labels are cached.
 _MAX_HELD = 200_000
@@ -61,7 +62,7 @@ _ROLL = """
     FROM {raw} WHERE time_ns >= ? AND time_ns < ? AND NOT isnan(value)
     GROUP BY series, time_ns // 60000000000 ORDER BY max(time_ns), series
 """
-#: Values of a minute that readers can select.
+#: Names of the values per minute that readers can select.
 TAKES = ("avg", "min", "max", "last")
 
 

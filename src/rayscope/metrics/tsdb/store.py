@@ -288,7 +288,7 @@ class SeriesStore:
     ) -> Blocks:
         """The series of a metric that match and have a sample in [start, end].
 
-        ``take``: which value of a minute to return (``avg``, ``min``, ``max``, or ``last``). Raises BadQuery
+        ``take``: which value per minute to return (``avg``, ``min``, ``max``, or ``last``). Raises BadQuery
         for an invalid pattern, and StoreError if the file cannot be read.
         """
         with self._lock:

@@ -25,8 +25,8 @@ _AGENT_REMEDY = (
 class AgentError(RayscopeError):
     """A request to a node's agent failed.
 
-    ``code``: ``no_agent``, ``unreachable``, ``unauthenticated`` or ``timeout`` for a problem of the agent
-    itself, ``no_py_spy`` for a problem of the node, otherwise ``no_permission``, ``gone``, or ``failed``.
+    ``code``: ``no_agent``, ``unreachable``, ``unauthenticated`` or ``timeout`` for a problem with the agent
+    itself, ``no_py_spy`` for a problem with the node, otherwise ``no_permission``, ``gone``, or ``failed``.
     """
 
     status = 502

@@ -21,7 +21,7 @@ from rayscope.ray.gcs.client import GcsClient
 MAX_OFFSET = 2**31 - 1
 #: Maximum number of files listed per node.
 MAX_FILES = 50_000
-#: Maximum number of characters of a file's name.
+#: Maximum number of characters in a file's name.
 _MAX_NAME = 400
 _MAX_MESSAGE = 16 << 20
 _TIMEOUT_S = 10.0
@@ -195,7 +195,9 @@ class LogAgent:
         return size if size is not None else self._search_size(name, at_least)
 
     def reported_size(self, name: str) -> int | None:
-        """Size of a file in bytes as reported over HTTP, or None if unknown. The cheapest way to get it."""
+        """Size of a file in bytes as reported over HTTP, or None if unknown. This is the cheapest way to get
+        it.
+        """
         if self._http is None or self._closed or not is_name(name):
             return None
         with contextlib.suppress(OSError):

@@ -44,7 +44,7 @@ class RuntimeEnv(msgspec.Struct, frozen=True):
 
 
 def read_runtime_envs(client: GcsClient) -> list[RuntimeEnv]:
-    """Runtime environments of at most 32 living nodes. Unreachable nodes are skipped. Raises GcsError.
+    """Runtime environments of at most 32 live nodes. Unreachable nodes are skipped. Raises GcsError.
 
     Ray forgets a failure after ten seconds and retries on the next request.
     """

@@ -22,7 +22,7 @@ _CONCURRENCY = 16
 #: A request that would be delayed by no more than this, in seconds, is sent at once.
 _SOON_S = 0.01
 _MAX_BYTES = 32 << 20
-#: Labels that are the same everywhere in a session or carry no information.
+#: Labels to drop, because they are the same everywhere in a session or carry no information.
 _NEEDLESS = frozenset(
     ("SessionName", "Version", "otel_scope_name", "otel_scope_schema_url", "otel_scope_version")
 )

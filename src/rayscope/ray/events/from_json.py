@@ -55,17 +55,17 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 #: A string, or a character that precedes a value: a comma or an opening bracket.
 _PART = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[,\[{]', re.DOTALL)
 #: Maximum number of values per body. Each takes up to 150 bytes of memory. 50,000 real events have 1.4
-#: million.
+#: million values.
 _MAX_PARTS = 2_000_000
-#: Maximum number of tokens examined one by one to count the values.
+#: Maximum number of tokens examined one by one to count the values. Batches with more are rejected.
 _MAX_PART_TOKENS = 3 * _MAX_PARTS
 #: Maximum number of unreadable events per batch. Batches with more are rejected.
 _MAX_UNREADABLE = 10_000
 #: Maximum size of a body that is split at brackets, in bytes. 1,000 real events have 1 to 4 MB.
 _MAX_SPLIT_BYTES = 16 << 20
-#: Maximum number of strings and brackets at which a body may be split. 1,000 real events have 200,000.
+#: Maximum number of strings and brackets in a body that is split at brackets. 1,000 real events have 200,000.
 _MAX_TOKENS = 2_000_000
-#: Number of bytes of a body searched for its first event.
+#: The first event is searched for in this many bytes at the start of a body.
 _FIRST_EVENT = 1 << 16
 #: State name -> its number in ``TaskStatus``.
 _STATES = {state: number for number, state in enum_names("TaskStatus").items()}

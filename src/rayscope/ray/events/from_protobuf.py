@@ -54,8 +54,8 @@ message Joined {
 message Sessions { repeated bytes session_name = 7; repeated int32 end = 1000; }
 """
 )
-#: Maximum size of a body, in bytes. An empty message of two bytes takes 60 bytes of memory. Agents send 4 MB,
-#: or more if Ray passed more to them at once.
+#: Maximum size of a body, in bytes. It limits the memory for parsing, in which an empty message of two bytes
+#: takes 60 bytes. Agents send 4 MB, or more if Ray passed more to them at once.
 _MAX_BYTES = 16 << 20
 #: Maximum number of names in one map of an event, such as resources or labels. Real events have a few.
 _MAX_NAMES = 10_000

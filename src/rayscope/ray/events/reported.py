@@ -7,7 +7,7 @@ from typing import Any
 
 #: Maximum number of metrics per report.
 _MAX_METRICS = 32
-#: Maximum number of characters of a metric's name.
+#: Maximum number of characters in a metric's name.
 _MAX_NAME = 100
 #: Maximum absolute value of a metric. Larger ones are dropped.
 _MAX_ABS = 1e308

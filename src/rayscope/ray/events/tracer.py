@@ -52,7 +52,7 @@ _TASK_DIGITS = 48
 _JOB_DIGITS = 8
 _WORKER_BYTES = 28
 _GROUP_BYTES = 18
-#: Maximum number of characters of a string.
+#: Maximum number of characters in a string.
 _MAX_TEXT = 1000
 #: Maximum duration of a call, in ns.
 _LONGEST_NS = 100 * 86_400 * 10**9

@@ -18,7 +18,7 @@ RESULT = "tune.result"
 #: Maximum absolute value of a parameter. Larger ones are dropped.
 _MAX_ABS = 1e308
 _MAX_PARAMETERS = 64
-#: Maximum number of characters of a parameter's name.
+#: Maximum number of characters in a parameter's name.
 _MAX_NAME = 100
 _STATES = frozenset({"RUNNING", "FINISHED", "ERRORED", "INTERRUPTED"})
 _TRIAL_STATES = frozenset({"PENDING", "RUNNING", "PAUSED", "TERMINATED", "ERROR"})

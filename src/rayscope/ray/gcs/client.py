@@ -194,7 +194,7 @@ class GcsClient:
         return self._rows("placement_groups")
 
     def named_actors(self) -> set[tuple[str, str]]:
-        """Namespace and name of all living actors that have a name."""
+        """Namespace and name of all live actors that have a name."""
         reply = self._call("ActorInfoGcsService", "ListNamedActors", {"all_namespaces": True})
         return {(one.ray_namespace, one.name) for one in reply.named_actors_list}
 
@@ -237,7 +237,7 @@ class GcsClient:
         return found
 
     def resource_usage(self) -> Any:
-        """``ResourceUsageBatchData``: resources of the living nodes, and pending demand by shape."""
+        """``ResourceUsageBatchData``: resources of the live nodes, and pending demand by shape."""
         return self._call("NodeResourceInfoGcsService", "GetAllResourceUsage", {}).resource_usage_data
 
     def draining_nodes(self) -> Any:

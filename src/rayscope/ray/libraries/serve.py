@@ -34,7 +34,7 @@ _MAX_ENTITIES = 50_000
 _MAX_CALLS = 200
 #: Maximum number of decisions of a deployment's autoscaler to keep. The newest ones are kept.
 _MAX_DECISIONS = 50
-#: Maximum number of characters of a JSON document. Longer ones are dropped, because a record would cut them,
+#: Maximum number of characters in a JSON document. Longer ones are dropped, because a record would cut them,
 #: which makes the JSON invalid.
 _MAX_DOCUMENT = 32_000
 _MAX_REASON = 1_000
@@ -197,7 +197,9 @@ def _autoscaling(detail: Any) -> str | None:
 
 
 def _health(health: Mapping[str, Any]) -> str | None:
-    """Health of the controller as JSON. Values have two digits, so that not every reading is a change."""
+    """Health of the controller as JSON. Values are rounded to two significant digits, so that not every
+    reading is a change.
+    """
     found = {name: _two_digits(health.get(name)) for name in _HEALTH}
     for name in _HEALTH_MEANS:
         figures = health.get(name)

@@ -28,11 +28,11 @@ _MAX_RUNS = 500
 _MAX_ATTEMPTS = 100
 #: Maximum number of workers per attempt.
 _MAX_WORKERS = 10_000
-#: Maximum number of characters of an ID.
+#: Maximum number of characters in an ID.
 _MAX_ID = 200
-#: Maximum number of characters of a string.
+#: Maximum number of characters in a string.
 _MAX_TEXT = 2_000
-#: Maximum number of characters of an error.
+#: Maximum number of characters in an error.
 _MAX_DETAIL = 60_000
 _ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, OverflowError)
 _SETTINGS = ("train_loop_config", "scaling_config", "backend_config", "datasets", "data_config", "run_config")

@@ -194,7 +194,7 @@ class Client:
         self.wake.set()
 
     def mark_dirty(self, feed: Feed) -> None:
-        """Mark a feed that has a new version for this client."""
+        """Mark a feed as having a new version for this client."""
         self.dirty[feed] = None
         self.wake.set()
 

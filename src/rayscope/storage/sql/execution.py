@@ -439,9 +439,9 @@ GROUP BY task_hi, task_lo, attempt, kind, begin_ns
 
 #: Column that :func:`with_worker_starts` adds.
 STARTING = "starting_worker_ns"
-#: No worker starts faster than this, in ns.
+#: Starting a worker is assumed to take at least this long, in ns.
 FASTEST_START_NS = 50_000_000
-#: A worker that has started gets its first task within this time, in ns.
+#: A worker that has started is assumed to get its first task within this time, in ns.
 FIRST_TASK_NS = 250_000_000
 #: When an attempt was assigned to a worker.
 _ASSIGNED = "coalesce(submitted_to_worker_ns, running_ns)"

@@ -47,7 +47,9 @@ _IS_GROUP = (
 
 
 def _longest(last_ns: int) -> str:
-    """Return an SQL order: the latest end first. Unfinished attempts: the earliest start first."""
+    """Return an SQL sort order: the latest end first and, among unfinished attempts, the earliest start
+    first.
+    """
     return f"{ended_at(last_ns)} DESC, {REACHED} NULLS LAST, {CREATED}"
 
 

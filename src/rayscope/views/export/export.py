@@ -86,7 +86,7 @@ class Export:
         self._open.close()
 
     def _explain_errors(self, chunks: Iterator[bytes]) -> Any:
-        """Yield the chunks. Errors of DuckDB are raised as StoreError."""
+        """Yield the chunks. DuckDB's errors are raised as StoreError."""
         try:
             first = next(chunks, b"")
         except (duckdb.Error, OSError) as error:

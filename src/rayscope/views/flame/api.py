@@ -105,7 +105,7 @@ class _Sums(NamedTuple):
 
     @property
     def libraries(self) -> list[FoldedLibrary]:
-        """The libraries with their numbers of functions, as in the response."""
+        """The libraries, each with its number of functions, in the format of the response."""
         return [{"library": name, "functions": count} for name, count in self.folded.functions.items()]
 
 

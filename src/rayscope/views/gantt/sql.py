@@ -69,7 +69,9 @@ class Extent(NamedTuple):
 
 
 class UtilisationEvents(NamedTuple):
-    """How many attempts began and ended on workers in each bucket, and the sums of these times."""
+    """For each bucket: how many attempts began and ended on workers, and the sums of their begin and end
+    times.
+    """
 
     bucket_ns: int
     begins: list[tuple[int, int, int]]
@@ -417,7 +419,9 @@ def _blocked(
 def _events(
     reader: duckdb.DuckDBPyConnection, base: _Base, origin: int, over: int, bucket: int
 ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
-    """Return how many attempts began and ended on workers, by bucket, with the sums of these times."""
+    """Return how many attempts began and ended on workers, by bucket, with the sums of their begin and end
+    times.
+    """
     begin, end = (f"(least({at}, {int(over)}) - {int(origin)})" for at in ("began_ns", "ended_ns"))
     found = reader.execute(
         f"WITH cells AS MATERIALIZED (SELECT {begin} // {int(bucket)} AS began_in, "

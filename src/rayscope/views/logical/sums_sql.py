@@ -23,8 +23,9 @@ from rayscope.storage.sql.pages import Row, Where, rows_of
 from rayscope.storage.sql.quantiles import bucket, quantile, ranked
 
 _KEY = "task_hi, task_lo, attempt"
-#: Columns that determine function and caller. ``made`` is the actor of an attempt without a name. ``up_hi``
-#: and ``up_lo`` identify the parent, if neither the path nor the parent's ID determines the caller.
+#: Columns that determine the function and the caller of an attempt. ``made`` is the actor if the attempt has
+#: no name. ``up_hi`` and ``up_lo`` identify the parent if neither the path nor the parent's ID determines the
+#: caller.
 GROUP = "path_id, own, made, is_method, job, up_hi, up_lo"
 #: The actor of a restart. Ray does not name restarts, so filters by name find them by their actor's class.
 RESTARTED = "CASE WHEN name IS NULL AND type = 'ACTOR_CREATION_TASK' THEN actor_id END"

@@ -218,7 +218,8 @@ def _max_at_a_time(
     last: int,
     lanes: list[Row],
 ) -> int:
-    """Return the maximum number of attempts on workers at the same time. Set each lane's own as its ``rows``.
+    """Return the maximum number of attempts on workers at the same time. Set each lane's own maximum as its
+    ``rows``.
 
     If an attempt begins just when another ends, the two do not count as simultaneous.
     """

@@ -11,9 +11,9 @@ from rayscope.views.stack.frames_schemas import MergedFrameKind
 _MAX_THREADS = 1000
 #: Maximum number of frames per dump.
 _MAX_FRAMES = 20_000
-#: Maximum number of characters of a name or path.
+#: Maximum number of characters in a name or path.
 _MAX_TEXT = 300
-#: Maximum number of characters of a line.
+#: Maximum number of characters in a line.
 _MAX_LINE = 2000
 
 _PROCESS = re.compile(r"Process (\d+): (.*)")

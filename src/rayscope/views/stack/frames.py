@@ -20,9 +20,10 @@ from rayscope.views.stack.frames_schemas import MergedFrame, MergedFrameKind, No
 
 #: Maximum number of frames in a response.
 MAX_FRAMES = 2000
-#: Number of outermost frames, and of innermost frames, to keep of a deeper stack.
+#: Number of frames that are kept at each end of a deep stack. The frames in between are left out.
 _ENDS = 60
-#: If a frame is repeated more often than this, it is a recursion, and the repetitions are cut.
+#: If a frame is repeated more often than this, it is treated as a recursion, and the repetitions are left
+#: out.
 _REPEATED = 3
 #: Maximum number of example workers per frame.
 _EXAMPLES = 5

@@ -38,7 +38,7 @@ _DEADLINE_S = 15.0
 _REQUESTS = 8
 #: Maximum number of workers that are listed for each problem.
 _SHOWN_WORKERS = 20
-#: Prefix of the titles of worker processes. A process with another title is no longer a worker.
+#: Prefix of the titles of worker processes. A process whose title has another prefix is no longer a worker.
 _TITLE = "ray::"
 
 

@@ -32,8 +32,8 @@ ABOUT = "rayscope"
 
 #: Encoded varints of up to two bytes, by value.
 _SHORT = [bytes([n]) if n < 128 else bytes([n & 0x7F | 0x80, n >> 7]) for n in range(1 << 14)]
-#: The two bytes of a longer varint that encode 14 bits, by the value of these. Both have the continuation
-#: bit.
+#: The two bytes that encode 14 bits of a longer varint, by the value of these bits. Both have the
+#: continuation bit set.
 _GROUP = [bytes([n & 0x7F | 0x80, n >> 7 | 0x80]) for n in range(1 << 14)]
 
 
