@@ -126,7 +126,7 @@ class TransitionSeries:
         """Return the times (ms) and values of an alert's series, or empty lists if there are none."""
         # Keep at most the last hour: if an alert fired for days, recent values are what ended it.
         since_ns = max(alert.active_ns - _BEFORE_NS, end_ns - _LONGEST_NS)
-        # Round the length up to one of four, so that all alerts of a turn share a few evaluations.
+        # Round the length up to one of four lengths, so that all alerts of a turn share a few evaluations.
         shared_ns = _BEFORE_NS
         while shared_ns < end_ns - since_ns:
             shared_ns *= 4

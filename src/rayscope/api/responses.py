@@ -20,7 +20,7 @@ T = TypeVar("T")
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.ErrorAnswer} for status in (400, 401, 403, 404, 422, 503)
 }
-#: The errors of routes whose requests have a body, which can be too large.
+#: The errors that routes can return if their requests have a body, which can be too large.
 BODY_ERRORS: dict[int | str, dict[str, Any]] = {**ERRORS, 413: {"model": schemas.ErrorAnswer}}
 
 

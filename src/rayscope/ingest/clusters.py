@@ -54,7 +54,7 @@ _NO_USAGE = Usage(
     remedy="It is available while the cluster is running and this server can reach its GCS.",
     code="usage_unheard",
 )
-#: Reasons of losses that affect only the GCS. By default it keeps 100,000 attempts, and counts the attempts
+#: Reasons for losses that affect only the GCS. By default it keeps 100,000 attempts, and counts the attempts
 #: that it drops beyond that.
 _GCS_ONLY = frozenset({"status_events_dropped", "truncated"})
 

@@ -78,7 +78,7 @@ class Queue:
         #: Items that could not be merged, and when they may be queued again (monotonic, s).
         self._set_back: list[Spooled | Records] = []
         self._next_try = 0.0
-        #: Total size of the queued batches, and of those of them that are in memory, in bytes.
+        #: Total size of the queued batches, and of the ones among them that are in memory, in bytes.
         self.waiting_bytes = self._queued_bytes = 0
         #: Number of items taken and not set back, number of items that were requested to be written, and
         #: number of items written. All count from the start.

@@ -25,7 +25,8 @@ _END_S = 5.0
 #: Maximum number of program and cluster ends handled at a time. Each occupies one of the server's 40 threads
 #: for a few seconds.
 _MAX_ENDING = 8
-#: Maximum number of ends that wait for their turn. A program that ends waits at least 2 s for the response.
+#: Maximum number of program and cluster ends that wait for their turn. A program that ends waits at least 2 s
+#: for the response.
 _MAX_WAITING_ENDS = 12
 #: How long an end waits for its turn, in seconds.
 _END_WAIT_S = 2.0

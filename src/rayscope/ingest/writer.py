@@ -47,7 +47,7 @@ _FLUSH_SHARE = 0.25
 _MAX_PAUSE_S = 4.0
 #: When this many rows are in memory, decoding pauses for a flush.
 _FLUSH_AT = 150_000
-#: Total size of the batches merged since the last flush at which decoding pauses for a flush, in bytes.
+#: When the batches merged since the last flush have this total size, in bytes, decoding pauses for a flush.
 _FLUSH_AT_BYTES = 64 << 20
 #: Time after which a flush leaves the remaining sessions for the next flush, in seconds.
 _FLUSH_TURN_S = 2.0

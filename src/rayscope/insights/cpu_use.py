@@ -17,8 +17,8 @@ from rayscope.insights.spans import union_of
 #: time. It is often missing for a worker's last call.
 _MIN_KNOWN_SHARE = 0.5
 
-#: Calls shorter than this, in ns, are not used to find the most cores of a call, because Ray's own threads
-#: and imports may use more CPU time than the function itself.
+#: Calls shorter than this, in ns, do not count for :attr:`Use.most_cores`, because Ray's own threads and
+#: imports may use more CPU time than the function itself.
 _MIN_LONG_NS = 1_000_000_000
 
 

@@ -30,7 +30,7 @@ class Replays:
     """
 
     def __init__(self) -> None:
-        #: For `GET /api/v1/insights` and `POST /api/v1/what-if`.
+        #: Limits the replays for `GET /api/v1/insights` and `POST /api/v1/what-if`.
         self.slots = Slots(
             _MAX_REPLAYS,
             f"{_MAX_REPLAYS} replays of jobs are already running.",

@@ -87,7 +87,7 @@ class Broken:
         self._message = message
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
-        """Raises CollectorError."""
+        """Always raises CollectorError."""
         raise CollectorError(self._message, BROKEN_REMEDY, "collector_broken", reason=self._message)
 
 

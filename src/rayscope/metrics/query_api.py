@@ -159,7 +159,7 @@ def list_dashboards(dashboards: CurrentDashboards) -> Json[query_schemas.Dashboa
 
 @router.get("/api/v1/dashboards/{name}")
 def get_dashboard(dashboards: CurrentDashboards, name: Name) -> Json[query_schemas.Dashboard]:
-    """One dashboard."""
+    """A dashboard with its charts."""
     return answer(dashboards.get(name))
 
 

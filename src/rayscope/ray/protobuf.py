@@ -49,7 +49,7 @@ def hex_id(value: bytes) -> str | None:
 
 
 def ms_to_ns(value: int) -> int | None:
-    """Milliseconds to ns, or None for Ray's "unknown"."""
+    """Convert milliseconds to ns. Returns None for the values that mean "unknown" in Ray."""
     return None if value in _NO_TIME_MS else int(value) * 1_000_000
 
 

@@ -6,7 +6,7 @@ import re
 
 #: The newest version that `make test-versions` tests. Clusters of newer versions are recorded, with a note.
 NEWEST_TESTED = "2.60"
-#: The oldest Ray that exports events.
+#: The oldest version of Ray that exports events.
 OLDEST_EXPORTING = "2.50"
 
 

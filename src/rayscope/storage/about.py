@@ -81,12 +81,12 @@ class About(msgspec.Struct):
     readable_stamp: tuple[int, int] = (0, 0)
     # The following fields are used with several servers. Their times come from the clock of
     # :mod:`rayscope.warehouse.servers`.
-    #: When this server last received data of the session directly from the cluster, or 0 if never.
+    #: When this server last received data about the session directly from the cluster, or 0 if never.
     heard_ns: int = 0
     #: Whether some of that data is not published yet. (The field names in the file stem from an earlier
     #: version.)
     has_unpublished: bool = msgspec.field(default=False, name="has_untold")
-    #: When this server last published data of the session.
+    #: When this server last published data about the session.
     published_ns: int = msgspec.field(default=0, name="told_ns")
     #: Data that other servers published up to this time is merged.
     followed_ns: int = 0

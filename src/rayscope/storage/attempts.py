@@ -208,7 +208,7 @@ class AttemptFlush:
             self._look_again({task for task, _ in ready})
 
     def _resolve(self) -> set[str]:
-        """Assign paths to calls whose caller's path is known. Returns the other callers."""
+        """Assign paths to calls whose caller's path is known. Returns the callers whose paths are unknown."""
         wanted = self._rows(
             "SELECT DISTINCT submitter, called FROM calls WHERE path_id IS NULL AND submitter IS NOT NULL"
         )

@@ -85,7 +85,7 @@ class RemoteStore(Protocol):
         """Whether the store has the complete session."""
 
     def has(self, session: str) -> bool:
-        """Whether the store has any data of a session."""
+        """Whether the store has any data about a session."""
 
 
 class Retention(msgspec.Struct):

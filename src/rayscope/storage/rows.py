@@ -210,7 +210,7 @@ def decode_entity(kind: Kind, entity_id: str, doc: str) -> Entity:
 def batch_tables(batch: RecordBatch, columns: Tables | None = None) -> dict[str, list[pa.Table]]:
     """A batch's attempts, spans, edges and annotations as tables.
 
-    ``columns``: data of the batch that is in tables already.
+    ``columns``: data from the batch that is in tables already.
     """
     made: dict[str, list[pa.Table]] = {name: [*(columns or {}).get(name, ())] for name in ROWS}
     if batch.attempts:

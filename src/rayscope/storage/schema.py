@@ -31,9 +31,9 @@ _SUBMITTERS = ("parent_task_id", "caller_task_id")
 STATE_COLUMNS = tuple(f"{state.lower()}_ns" for state in STATES)
 PHASE_COLUMNS = tuple(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
 
-#: (column, DuckDB type) of table ``attempts``, in order, followed by :data:`DERIVED_COLUMNS`. ``parent_hi``
-#: and ``parent_lo`` identify the caller. If the tracer reported the caller, ``named_parent`` is the parent
-#: according to Ray, or '' if unknown. Otherwise it is NULL.
+#: The columns of the table ``attempts`` in order, as (column, DuckDB type). :data:`DERIVED_COLUMNS` follow.
+#: ``parent_hi`` and ``parent_lo`` identify the caller. If the tracer reported the caller, ``named_parent`` is
+#: the parent according to Ray, or '' if unknown. Otherwise it is NULL.
 ATTEMPT_COLUMNS: tuple[tuple[str, str], ...] = (
     ("task_hi", "UBIGINT"),
     ("task_lo", "VARCHAR"),
@@ -434,7 +434,7 @@ SHOWN_NAME = f"{_NAMED_BY_ACTOR} WHEN name = func_name THEN {FUNCTION} ELSE name
 #: SQL: whether a job is shown. A submission with a driver is shown as the driver's job, and the dashboard's
 #: own driver is hidden.
 SHOWN_JOB = f"alias_of IS NULL AND NOT {IS_INTERNAL['job']}"
-#: Reasons of losses that affect only spans, not tasks. (By default Ray keeps 1,000 spans per task.)
+#: Reasons for losses that affect only spans, not tasks. (By default Ray keeps 1,000 spans per task.)
 SPAN_LOSSES = ("profile_events_dropped",)
 TABLES: tuple[str, ...] = (
     "CREATE TABLE IF NOT EXISTS meta (key VARCHAR, value VARCHAR)",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 _time_ns = time.time_ns
-#: Suspensions shorter than this are added up instead of recorded one by one, in ns. Longer suspensions are
-#: merged if the gap between them is shorter than this, or than a larger limit if there are too many of them.
+#: Suspensions shorter than this, in ns, are added up instead of recorded one by one. Longer suspensions are
+#: merged if the gap between them is shorter than this. If there are too many, larger gaps are closed, too.
 SHORT_NS = 1_000_000
 #: Maximum number of stretches recorded per call. Beyond this, those with the shortest gaps between them are
 #: merged.
@@ -15,7 +15,7 @@ MAX_STRETCHES = 32
 _NEGLIGIBLE_NS = 50_000
 #: Age of a call at which its first stretches are reported, in ns.
 _FIRST_PART_NS = 2_000_000_000
-#: Each later report follows when the call's age has grown by this factor.
+#: Each later report follows once the call is this many times as old as at the previous report.
 _GROWTH = 1.5
 
 #: ``[begin, end, awaited, suspensions]``: the time range, the time suspended within it, and how often the

@@ -21,7 +21,7 @@ _MAX_CHARS = 16_000
 def install(guard: Guard) -> None:
     """Trace Ray Data once it is loaded. ``guard`` wraps our functions so that they never raise."""
     for module, owner, name, note in (
-        # The executor calls this every round, usually without an issue.
+        # The executor calls this in every round. Most rounds have no issue.
         (
             "ray.data._internal.issue_detection.issue_detector_manager",
             "IssueDetectorManager",

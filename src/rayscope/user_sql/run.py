@@ -46,7 +46,7 @@ MAX_LIMIT = 1_000_000
 MAX_SQL_CHARS = 100_000
 #: Maximum number of concurrent queries, and of processes kept for later queries.
 AT_A_TIME = 2
-#: A copy of a live record that took longer than this, in seconds, is reused for a while.
+#: A copy of a live record is reused for a while if making it took longer than this, in seconds.
 _SLOW_COPY_S = 1.0
 #: Such a copy is reused for this many times the time that copying took.
 _STALE_FACTOR = 10

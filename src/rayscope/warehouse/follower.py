@@ -1,4 +1,4 @@
-"""Reads from a warehouse what other servers record: their sessions, and new data of each."""
+"""Reads from a warehouse what other servers record: their sessions, and new data about each session."""
 
 from __future__ import annotations
 

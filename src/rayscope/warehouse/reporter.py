@@ -144,7 +144,8 @@ class Reporter:
         for session, known in list(self._sessions.known.items()):
             about = self._sessions.about(session)
             if about is not None and about.label > known.label:
-                # Publish it without this server's name, because this server may have no data of the session.
+                # Publish it without this server's name, because this server may have no data about the
+                # session.
                 self._publisher.insert(
                     warehouse, "raw_sessions", label_row(session, about.label), publishers=()
                 )

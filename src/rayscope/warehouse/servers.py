@@ -72,7 +72,7 @@ class Publisher:
         self.url = url
         self._began_ns = time.time_ns()
         self._lock = threading.Lock()
-        #: Time of the latest publication, and the times of those being stored now.
+        #: Time of the latest publication, and the times of the publications that are being stored now.
         self.published_ns = 0
         self._storing: set[int] = set()
         self._heartbeat_s = float("-inf")

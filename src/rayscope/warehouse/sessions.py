@@ -17,11 +17,9 @@ _DAY_NS = 86400 * 10**9
 class Known(msgspec.Struct):
     """The data that the warehouse has about a session.
 
-    Attributes:
-        published_ns: when data of the session was last published.
-        publishers: names of the servers that published it.
-        complete_ns: everything published by then was loaded as a whole. 0 if it was not loaded as a whole.
-        last_ns: when any of the servers last heard from the session.
+    Attributes: published_ns: when data about the session was last published. publishers: names of the servers
+        that published it. complete_ns: everything published by then was loaded as a whole. 0 if it was not
+        loaded as a whole. last_ns: when any of the servers last heard from the session.
     """
 
     published_ns: int
@@ -77,7 +75,7 @@ class Sessions:
         return self.catalog.path_of(session).exists()
 
     def is_own(self, session: str) -> bool:
-        """Whether any data of a session came directly to this server."""
+        """Whether any data about a session came directly to this server."""
         about = self.about(session)
         if about is None:
             return False

@@ -9,7 +9,8 @@ from typing import Literal
 from rayscope.alerts.state import Alert, State
 
 Language = Literal["en", "zh"]
-#: Maximum number of firing and of resolved alerts in a notification. The others are only counted.
+#: Maximum number of firing alerts, and of resolved alerts, that a notification lists. The others are only
+#: counted.
 _LIMIT = 20
 _WORDS: dict[Language, dict[str, str]] = {
     "en": {

@@ -375,7 +375,7 @@ def _snapshot(facts: Facts) -> Finding:
     return Finding(SNAPSHOT, ON, says, f"{cost}.")
 
 
-# Costs and parts of sentences.
+# Helper functions for costs and for parts of sentences.
 
 
 def _cpu_cost(facts: Facts, kind: str) -> str:

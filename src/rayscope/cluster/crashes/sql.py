@@ -17,7 +17,7 @@ _TEXT_CHARS = 8_000
 #: Ray's exit types for workers that did not end as intended.
 _CRASHES = ("SYSTEM_ERROR", "NODE_OUT_OF_MEMORY")
 _DEATHS = ("WORKER_DIED", "ACTOR_DIED", "ACTOR_UNAVAILABLE", "OUT_OF_MEMORY")
-#: Condition: the attempt was lost with its worker.
+#: SQL condition: the attempt was lost with its worker.
 _LOST = f"(state = 'FAILED' AND error_type IN {_DEATHS} OR end_known_by = 'worker' OR {END} IS NULL)"
 _CRASHED = f"""
 CREATE TEMP TABLE crashed AS

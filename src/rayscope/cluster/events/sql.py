@@ -1,6 +1,6 @@
 """Derives the events of a session from its record: nodes, workers, actors, jobs and placement groups that
 started, changed or ended, failed tasks (failures of a function with the same error within a minute are one
-event), warnings of Ray Data, and lost events.
+event), warnings from Ray Data, and lost events.
 
 Everything is derived from the recorded entities, so the list needs no table, and is complete even after the
 spool is replayed.
@@ -47,14 +47,14 @@ _FUNCTION = called_name("attempts")
 _EXIT = """
 CASE WHEN starts_with(exit_type, 'INTENDED') AND exit_detail != '' THEN exit_detail
     ELSE concat_ws(': ', exit_type, exit_detail) END"""
-#: Condition: another attempt of the task followed.
+#: SQL condition: another attempt of the same task followed this one.
 _IS_RETRIED = """
 ((task_hi, task_lo, attempt + 1) IN (SELECT task_hi, task_lo, attempt FROM attempts WHERE attempt > 0))"""
 #: For placement groups known only from the GCS: how long placing the group took, us. The GCS reports no times
 #: of other changes.
 _GROUP_TOOK_US = "(stats->>'$.end_to_end_creation_latency_us')::BIGINT"
-#: Condition: the worker outlived its job. In that case Ray ends the worker, and may kill it while it runs a
-#: task.
+#: SQL condition: the worker outlived its job. In that case Ray ends the worker, and may kill it while it runs
+#: a task.
 _JOB_HAD_ENDED = (
     "EXISTS (FROM job_rows j WHERE j.id = worker_rows.job_id AND j.end_ns <= worker_rows.end_ns "
     "AND j.end_known_by IS DISTINCT FROM 'session')"

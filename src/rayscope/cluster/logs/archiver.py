@@ -35,7 +35,7 @@ _TURN_S = 1.0
 _MAX_TURN_S = 3.0
 #: The pause between two lists of a node's files, in seconds.
 _LIST_S = 4.0
-#: Maximum number of lists read per second, over all nodes.
+#: Maximum number of lists of files that are read per second, over all nodes together.
 _LISTS_PER_S = 25.0
 #: Maximum number of files that a node lists per second, on average.
 _FILES_PER_S = 500
@@ -50,7 +50,7 @@ _SOON_S = 2.0
 _LATE_S = 30.0
 #: The maximum pause before one of Ray's own files is read again, in seconds.
 _OWN_LATE_S = 60.0
-#: Maximum number of files of a node that are read per round.
+#: Maximum number of files that are read per node in one round.
 _FILES_PER_TURN = 8
 #: Maximum number of bytes per read.
 _BYTES_PER_READ = 2 << 20

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-#: Escape sequences (colors, cursor, titles, hyperlinks; also truncated ones), and other control characters.
-#: Group 1: the codes of a style.
+#: Escape sequences (for colors, the cursor, titles and hyperlinks), including truncated ones, and other
+#: control characters. Group 1 has the codes for a style.
 _CONTROLS = re.compile(
     r"\x1b(?:\[([\d;:]*)m|\[[0-?]*[ -/]*(?:[@-~]|$)|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~]?)"
     r"|[\x00-\x08\x0b-\x1f\x7f]"

@@ -89,7 +89,9 @@ START = Context()
 
 
 def split_lines(data: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
-    """Each line of ``data``, which begins at ``offset`` in the file, as (offset, bytes with the line break)."""
+    """Each line of ``data`` as (offset, bytes with the line break). ``data`` begins at ``offset`` in the
+    file, which the offsets of lines refer to.
+    """
     begin = 0
     while begin < len(data):
         end = data.find(b"\n", begin) + 1 or len(data)

@@ -15,7 +15,7 @@ from rayscope.cluster.logs.lines import Context, Line, at_least, read_lines, spl
 from rayscope.storage.errors import BadQuery
 
 MAX_LINES = 5_000
-#: Maximum number of characters in the lines in one answer.
+#: Maximum total number of characters in the lines of one answer.
 _MAX_CHARS = 900_000
 #: Maximum number of bytes that a filter searches for one answer.
 _MAX_SEARCHED_BYTES = 64 << 20
@@ -23,7 +23,7 @@ _MAX_SEARCHED_BYTES = 64 << 20
 _MAX_SEARCH_S = 3.0
 #: Number of bytes per read.
 _CHUNK_BYTES = 256 << 10
-#: The longest line that is joined from several reads, bytes.
+#: Maximum length of a line that is joined from several reads, in bytes.
 _MAX_LINE_BYTES = 1 << 20
 _PROBE = 16 << 10
 MAX_PATTERN = 300
@@ -269,7 +269,7 @@ def _since(source: Source, begin: int, filters: PageFilters) -> tuple[int, bool]
 
 
 def _first_time(source: Source, begin: int, end: int) -> int | None:
-    """The first time in the lines of these bytes, ns, or None if there is none."""
+    """The first time that occurs in the lines of these bytes, in ns, or None if there is none."""
     probe = source.read(begin, end)
     lines = (line for at, data in probe for line in read_lines(split_lines(data, at), clock=source.clock))
     return next((line.time_ns for line in lines if line.time_ns), None)

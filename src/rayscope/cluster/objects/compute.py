@@ -22,7 +22,7 @@ LEAK_SHARE = 0.1
 #: Types of references that only a variable of the program keeps. Ray itself releases pinned objects and
 #: arguments of tasks.
 _KEPT_BY_VARIABLE = frozenset({"LOCAL_REFERENCE", "CAPTURED_IN_OBJECT"})
-#: Ray's status of an object at its owner while only other processes hold it.
+#: Type of the reference that an object's owner reports while only other processes hold the object.
 _HELD_ELSEWHERE = "UNKNOWN_STATUS"
 
 

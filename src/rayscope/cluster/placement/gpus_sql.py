@@ -14,7 +14,7 @@ from rayscope.cluster.placement.schemas import GpuShare
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.sql.execution import hex_id
 
-#: Condition: in this span, the tracer reports the result of ``ray.get_gpu_ids`` in a task.
+#: SQL condition: in this span, the tracer reports the result of ``ray.get_gpu_ids`` in a task.
 _REPORTED = "s.name = 'gpus' AND starts_with(s.extra, '{\"gpus\":') AND json_valid(s.extra)"
 _OF_SPAN = "json_extract(s.extra, '$.gpus')::VARCHAR"
 _WANTS_GPU = "contains({}.required_resources, '\"GPU')"

@@ -45,7 +45,7 @@ def reservation(text: str | None) -> Reservation:
 
 
 def total_of(text: str | None) -> Resources | None:
-    """The resources of a node (``resources_total``, JSON) without Ray's marker resources, or None if unknown."""
+    """A node's resources (``resources_total``, JSON) without Ray's marker resources, or None if unknown."""
     if not text:
         return None
     return {name: amount for name, amount in _resources(text).items() if not _MARK.match(name)}

@@ -107,7 +107,7 @@ def failure_groups(
     """Failed attempts by signature.
 
     ``filters``: which attempts to include. ``outcome``: only tasks with this outcome. ``stopped``: include
-    attempts that libraries stopped on purpose. They are counted in any case. Raises BadQuery.
+    attempts that libraries stopped on purpose. They are counted either way. Raises BadQuery.
     """
     if outcome is not None and outcome not in OUTCOMES:
         raise BadQuery(f"Unknown outcome {outcome[:80]!r}.", f"One of: {', '.join(OUTCOMES)}.")

@@ -200,7 +200,7 @@ _DETAIL_EXTRA = (
 
 
 def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> schemas.TaskDetail:
-    """All fields of a task, given by its ID or the beginning of it. Raises NotFound or BadQuery."""
+    """All fields of a task, given its ID or the beginning of its ID. Raises NotFound or BadQuery."""
     states = ", ".join(f"{state.lower()}_ns" for state in STATES)
     phases = ", ".join(f"{phase}_{edge}_ns" for phase in PHASES for edge in ("begin", "end"))
     of_task = "WHERE task_hi = ? AND task_lo = ?"

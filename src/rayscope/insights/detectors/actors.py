@@ -17,7 +17,7 @@ from rayscope.insights.replay.program import CALL
 from rayscope.insights.spans import Span, union_ns, union_of
 from rayscope.insights.standstill import deadlocked, find_quiet_period
 
-#: Actors with fewer calls than this are not judged.
+#: Actors with fewer calls than this are not examined.
 _MIN_CALLS = 8
 #: A bottleneck is busy for at least this share of the time between its first and last call.
 _MIN_BUSY_SHARE = 0.7

@@ -148,7 +148,7 @@ def _running(facts: Facts, killed: Ints) -> int:
     return most
 
 
-#: Errors that other detectors report.
+#: Types of errors that other detectors report.
 _OTHER_DETECTORS_ERRORS = ("NODE_DIED", "OUT_OF_MEMORY")
 
 

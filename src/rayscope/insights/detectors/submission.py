@@ -68,8 +68,8 @@ def _executed_ns(facts: Facts, spans: list[tuple[int, int]]) -> float:
     bounds = np.array(spans, dtype=np.int64).reshape(-1, 2)
 
     def passed(times: Any) -> Any:
-        """For each begin and end of the spans: how long ago each of the earlier ``times`` was, summed over
-        them.
+        """For each begin and end of the spans: the sum of the times that had passed since each of the earlier
+        ``times``.
         """
         times = np.sort(times)
         sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(times)])
@@ -230,8 +230,8 @@ class _Busy:
         self._most = _MAX_BUSY_SHARE * facts.cpus
 
     def tail(self, begin: int, end: int) -> tuple[int, float]:
-        """The length of the last part of a wait when only a few CPUs had work, ns, and the CPU time for which
-        they had work then.
+        """The length of the last part of a wait, when only a few CPUs had work, and the CPU time for which
+        they had work then. Both are in ns.
         """
         first, last = np.searchsorted(self._times, [begin, end])
         lengths = np.diff(np.append(self._times[first:last], end))

@@ -37,7 +37,7 @@ from rayscope.views.critical_path.compute import SLACK_NS
 #: Tasks that a task submitted more than this after its end, in ns, must have been submitted by one of its
 #: threads.
 _THREAD_NS = 5_000_000
-#: Fetching a small value takes about this long, in ns.
+#: Fetching a small value is assumed to take this long, in ns.
 _LATENCY_NS = 1_000_000
 _FOREVER = 1 << 60
 DRIVER = "driver"
@@ -230,7 +230,7 @@ class _Builder:
                 known[task] = max(known[task], attempts.returned[last])
 
     def _ready(self, arguments: list[tuple[int, ...]]) -> list[int]:
-        """When each attempt had been submitted and had its arguments."""
+        """For each attempt, when it had been submitted and had all of its arguments."""
         ready = list(self._attempts.created)
         for task, needed in enumerate(arguments):
             if needed:
@@ -393,8 +393,8 @@ class _Builder:
         """The signal of an object that was ready at the end of a task's wait, or -1."""
         ended = self._known[task]
         row = self._rows[task][0]
-        # A thread may have submitted tasks during the wait. The program submits them after it, so it cannot
-        # wait for them.
+        # A thread may have submitted tasks during the wait. The program submits them after the wait, so the
+        # wait cannot be for them.
         if self._attempts.created[row] > (wait.begin if self._attempts.parent[row] == by else wait.end):
             return -1
         if index > 1 and self._is_generator(task) and (ended < 0 or ended > wait.end):

@@ -43,7 +43,7 @@ RESERVE = 6
 #: Kind of a step: remove a placement group, which is its argument.
 REMOVE = 7
 
-#: The number of calls that an actor without a limit runs at once.
+#: Stands for "no limit" as the number of calls that an actor runs at once.
 UNLIMITED = 1 << 30
 
 

@@ -12,8 +12,8 @@ Row = dict[str, Any]
 
 #: The method of an actor pool's worker that runs a task. Its other methods are bookkeeping.
 _POOL_CALL = re.compile(r"MapWorker\((?P<operator>.*)\)\.submit$")
-#: Functions of older shuffles, whose tasks do not have the name of an operator, with the possible names of
-#: their operators.
+#: Functions of older shuffles, whose tasks are not named after an operator, with the possible names of their
+#: operators.
 _SHUFFLES = {
     "_sample_block": ("Sort",),
     "map": ("RandomShuffle", "Repartition", "Sort", "Aggregate"),

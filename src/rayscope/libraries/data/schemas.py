@@ -100,7 +100,7 @@ class OperatorDetail(OperatorItem):
 
 
 class DatasetWarning(TypedDict):
-    """A warning of Ray Data about an operator. ``issue``: its kind, in Ray Data's words."""
+    """A warning from Ray Data about an operator. ``issue``: its kind, in Ray Data's words."""
 
     time_ns: int
     operator: str

@@ -20,7 +20,7 @@ _MAX_CHANGES = 50
 _MAX_DEPLOYMENTS = 5_000
 _MAX_PROXIES = 2_000
 _MAX_CONTROLLERS = 20
-#: Maximum number of hops of requests in one answer.
+#: Maximum number of request hops in one answer.
 _MAX_HOPS = 10_000
 #: Maximum number of pairs of calling and called deployments in one answer.
 _MAX_EDGES = 1_000

@@ -107,7 +107,8 @@ class Ray(_Part):
             )
         cluster.left_out += sum(scraped.left_out for scraped in texts.head)
         for scraped in texts.head:
-            # Refusal is no error: if another cluster on the machine had the port first, Ray serves nothing.
+            # A refused connection is not an error: if another cluster on the machine had the port first, Ray
+            # serves nothing.
             if scraped.error is not None and not scraped.refused:
                 said = _describe_failure(scraped)
                 cluster.warnings.append(

@@ -279,7 +279,7 @@ class MetricsFile:
         self.rolled_ns = until_ns
 
     def trim(self, raw_before_ns: int, minute_before_ns: int) -> None:
-        """Delete old samples and minutes, as whole tables, and series that have neither."""
+        """Delete old samples and old values per minute, as whole tables, and series that have neither."""
         before_ns = {"raw": raw_before_ns, "minute": minute_before_ns}
         old = {
             kind: [part for part in self._parts[kind] if (part + 1) * _SPAN_NS[kind] <= before_ns[kind]]
@@ -357,7 +357,7 @@ class MetricsFile:
 
     @property
     def oldest_ns(self) -> int:
-        """Time of the oldest sample or minute, ns, or 0 if there is none."""
+        """Time of the oldest sample or value per minute, ns, or 0 if there is none."""
         return self._known_bounds()[2]
 
     def _known_bounds(self) -> tuple[int, int, int]:
@@ -385,7 +385,7 @@ class MetricsFile:
         return first, last, min(times, default=0)
 
     def points(self, ids: Sequence[int], start_ns: int, end_ns: int, take: str | None) -> Points:
-        """Samples of some series in [start, end), or values of minutes with ``take`` (one of TAKES).
+        """Samples of some series in [start, end) or, with ``take`` (one of TAKES), values per minute.
 
         Raises BadQuery if there are too many to hold in memory.
         """

@@ -104,7 +104,7 @@ class SeriesStore:
         #: Why the file cannot be read or written, or None if it can. ``note``: how damage was handled.
         self.problem: StoreError | None = None
         self.note: ErrorDetail | None = None
-        #: Adds labels to the series of expressions that use them.
+        #: Adds labels to the series in expressions that use these labels.
         self.target_labels: TargetLabels | None = None
         self._step_ns = int(step_s * 1e9)
         self._keep_ns = int(keep_days * 86400e9)
@@ -310,7 +310,8 @@ class SeriesStore:
             counts = self._families.get(name, Family(name)).type in ("counter", "histogram")
             take = take or ("last" if counts else "avg")
             fine_ns = file.bounds()[0] if end_ns - start_ns <= _FINE_NS else file.rolled_ns
-            # A minute is stored at the time of its last sample. Read the one at memory's boundary as samples.
+            # The values of a minute are stored at the time of its last sample. Read the minute at memory's
+            # boundary as samples.
             fine_ns = max(start_ns, min(fine_ns, boundary_ns // MINUTE_NS * MINUTE_NS))
             parts.append(_part(file, rows, fine_ns, boundary_ns, None)[0])
             minutes, step_ns = _part(file, rows, start_ns, min(fine_ns, boundary_ns), take)

@@ -16,10 +16,10 @@ The data of an event is JSON with short names, whose meaning depends on the even
   CPU time (ns).
 - ``y``: suspensions of a call of an async method, four numbers each: begin (ns), length (ns), time awaited
   (ns), and number of suspensions.
-- Reports of Ray Train: ``n`` is the report's number, ``e`` is when the previous report ended, ``wait`` is the
+- Ray Train reports: ``n`` is the report's number, ``e`` is when the previous report ended, ``wait`` is the
   time (ns) spent waiting for data since then, ``x`` is whether the report has a checkpoint, and ``text`` is
   the checkpoint's path.
-- Plans of Ray Data: ``operators`` are IDs, and ``inputs`` the indexes of each operator's input operators.
+- Ray Data plans: ``operators`` are IDs, and ``inputs`` the indexes of each operator's input operators.
 - GPUs: ``values`` are the shares of each GPU that are assigned to a task.
 
 Events about Ray Tune and Ray Serve are in :mod:`rayscope.ray.events.tune` and
@@ -64,7 +64,7 @@ _WHOLE_TASK = 2**32 - 1
 #: Name of the span for a period when a call of an async method was suspended, and kind of the edge for a
 #: suspension that has not ended.
 AWAITING = "awaiting"
-#: Name of the span for a report of Ray Train.
+#: Name of the span for a Ray Train report.
 TRAIN_REPORT = "train.report"
 _RISKS = frozenset({"fork", "pickled_reference", "data_issue"})
 
@@ -478,7 +478,7 @@ def _plan(dataset: str, operators: Sequence[str], inputs: Sequence[Sequence[int]
 
 
 def _dataset(dataset: str, task_id: str, state: str, change: dict[str, Value], time_ns: int) -> Entity:
-    """A change of state of a dataset that a task or a driver executes."""
+    """A change in the state of a dataset that a task or a driver executes."""
     fields: dict[str, Value] = {"name": dataset_name(dataset), "job_id": task_id[-_JOB_DIGITS:]}
     return Entity("dataset", dataset, fields, {(time_ns, state): change})
 

@@ -42,7 +42,7 @@ _TABLES = {
         "placement_group_table_data",
     ),
 }
-#: Fields of the requests for tables. Without this one, the GCS would send a request to every driver.
+#: Fields to set in the requests for tables. Without this one, the GCS would send a request to every driver.
 _FIELDS = {"jobs": {"skip_is_running_tasks_field": True}}
 _REFUSED_REMEDY = (
     "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the token that the cluster was started with "

@@ -85,7 +85,7 @@ def _task_key(event: Any) -> tuple[bytes, int]:
 
 
 def _content(message: Any) -> int:
-    # Deterministic, because the order of a map's entries differs between replies.
+    # Serialize deterministically, because the order of a map's entries differs between replies.
     return hash(message.SerializeToString(deterministic=True))
 
 

@@ -52,7 +52,7 @@ def _definition(info: Any, attempt: Attempt, unknown: dict[str, int]) -> None:
     attempt.placement_group_id = hex_id(info.placement_group_id)
     attempt.required_resources = canonical_json(dict(info.required_resources))
     attempt.runtime_env = redact_runtime_env(info.runtime_env_info.serialized_runtime_env)
-    # Both were added after Ray 2.40.
+    # Ray 2.40 lacks both of the following fields.
     attempt.call_site = getattr(info, "call_site", None) or None
     selector = getattr(info, "label_selector", None)
     attempt.label_selector = canonical_json(dict(selector)) if selector else None

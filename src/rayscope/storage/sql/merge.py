@@ -35,7 +35,8 @@ SCALAR_COLUMNS = (
     *((name, "BIGINT" if name in INTEGERS else "VARCHAR") for name in SCALARS),
     *((f"{state.lower()}_ns", "BIGINT") for state in STATES),
 )
-#: (column, DuckDB type) of a part of an attempt. A table of parts has the key columns and some of the others.
+#: The columns of a part of an attempt, as (column, DuckDB type). A table of parts has the key columns and
+#: some of the other ones.
 PART_COLUMNS: tuple[tuple[str, str], ...] = (
     *(("task_hi", "UBIGINT"), ("task_lo", "VARCHAR"), ("attempt", "INTEGER")),
     *SCALAR_COLUMNS,

@@ -29,7 +29,7 @@ MAX_FRAMES = 2000
 #: Maximum number of levels of callers. There are fewer levels if a function's calls would exceed
 #: MAX_CALLER_FRAMES.
 MAX_CALLERS = 200
-#: Maximum number of frames of callers, over all calls of a function.
+#: Maximum total number of frames for the callers of all calls of a function.
 MAX_CALLER_FRAMES = 100_000
 _LARGEST = 2**63 - 1
 
