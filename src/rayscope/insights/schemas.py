@@ -282,7 +282,7 @@ class NodesChange(TypedDict):
 
 
 class ActorsChange(TypedDict):
-    """A class has ``count`` more actors, which share its calls."""
+    """A class of actors has ``count`` more actors, which share its calls."""
 
     kind: Literal["actors"]
     class_name: _Name

@@ -113,7 +113,9 @@ def _targets(facts: Facts, rows: Sequence[int], blocked: dict[int, Wait]) -> dic
 
 
 def deadlocked(facts: Facts, quiet: QuietPeriod) -> list[Stuck]:
-    """Attempts that can never run. Ray lends the CPUs of blocked tasks to others, but nothing else."""
+    """The attempts that can never run because of a deadlock. Ray lends the CPUs of blocked tasks to others,
+    but nothing else.
+    """
     has = totals(facts)
     got = granted(facts)
     waiting = [row for row in quiet.rows if got[row] < 0 and demand_of(facts, row)]

@@ -166,8 +166,8 @@ def _remedy(
     functions: Sequence[schemas.FunctionGain],
     options: Sequence[schemas.OptionGain],
 ) -> Remedy | None:
-    """The finding with the largest saving. Without one, more CPUs if the cluster is too small, else the
-    function with the largest gain.
+    """The best remedy: the finding with the largest saving. Without one, more CPUs if the cluster is too
+    small, else the function with the largest gain.
     """
     predicted = [one for one in findings if one["saving_ns"] is not None]
     if predicted:

@@ -23,9 +23,10 @@ class Query(NamedTuple):
 class Chart(NamedTuple):
     """A chart.
 
-    Attributes: key: unique among all pages. The UI looks up the translated title by this key. unit: "",
-        "bytes", "percent", "s", "bytes/s", "count" or "count/s". width: number of columns that the chart
-        takes. A page has three.
+    Attributes:
+        key: unique among all pages. The UI looks up the translated title by this key.
+        unit: "", "bytes", "percent", "s", "bytes/s", "count" or "count/s".
+        width: number of columns that the chart takes. A page has three.
     """
 
     key: str

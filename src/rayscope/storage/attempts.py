@@ -240,7 +240,7 @@ class AttemptFlush:
         )
 
     def _awaited(self) -> list[tuple[str, int]]:
-        """(task, path) of the tasks in ``calls`` whose callees waited for a path, and which now have one."""
+        """The tasks in ``calls`` whose callees waited for a path and that now have one, as (task, path)."""
         if not self._waiting:
             return []
         with self._registered("others", rows.task_table(self._waiting)):

@@ -285,7 +285,7 @@ class SessionFile:
         return bool(found)
 
     def load_paths(self) -> list[tuple[int, int, str, int]]:
-        """(path_id, parent_path_id, the function's full name, depth) of all call paths."""
+        """All call paths, as (path_id, parent_path_id, the function's full name, depth)."""
         found: list[tuple[int, int, str, int]] = self._writer.execute(
             "SELECT path_id, parent_path_id, coalesce(full_name, name), depth FROM paths"
         ).fetchall()

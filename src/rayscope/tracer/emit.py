@@ -258,7 +258,7 @@ def ready() -> bool:
 
 
 def switch_off(where: str, error: BaseException) -> None:
-    """Switch this process's tracer off after an error in our code. The error is reported once."""
+    """Turn off this process's tracer after an error in our code. The error is reported once."""
     if not state.on:
         return
     connected, state.on = state.connected, False

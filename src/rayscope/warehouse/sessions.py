@@ -17,9 +17,11 @@ _DAY_NS = 86400 * 10**9
 class Known(msgspec.Struct):
     """The data that the warehouse has about a session.
 
-    Attributes: published_ns: when data about the session was last published. publishers: names of the servers
-        that published it. complete_ns: everything published by then was loaded as a whole. 0 if it was not
-        loaded as a whole. last_ns: when any of the servers last heard from the session.
+    Attributes:
+        published_ns: when data about the session was last published.
+        publishers: names of the servers that published it.
+        complete_ns: everything published by then was loaded as a whole. 0 if it was not loaded as a whole.
+        last_ns: when any of the servers last heard from the session.
     """
 
     published_ns: int

@@ -46,7 +46,9 @@ class PrintedLine(NamedTuple):
 
 
 def attempts_of_lines(file: SessionFile, lines: Sequence[PrintedLine]) -> list[schemas.PrintingAttempt]:
-    """The ``task_id``, ``attempt`` and ``func_name`` that printed each line, None if unknown."""
+    """For each line, the ``task_id``, ``attempt`` and ``func_name`` of the attempt that printed it, or None
+    if unknown.
+    """
     if not lines:
         return []
     clauses = " OR ".join(

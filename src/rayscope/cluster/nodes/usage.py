@@ -66,7 +66,9 @@ class NodeUsage:
     metrics: Metrics
 
     def resources(self, session: str) -> FreeResources:
-        """The free resources of a session, or why they are unknown. (None, None) if its cluster has ended."""
+        """The free resources of a session, or why they are unknown. Returns (None, None) if its cluster has
+        ended.
+        """
         try:
             return self.clusters.resources(session), None
         except GcsError as error:

@@ -45,7 +45,7 @@ def glance(catalog: Catalog, records: SessionReader, clusters: Clusters, session
 
 
 def tasks(catalog: Catalog, records: SessionReader, session: str) -> dict[str, object]:
-    """Attempts by state, and the newest failures."""
+    """The number of attempts by state, and the newest failures."""
     about = catalog.about(session)
     failures = records.read_cached(session, "newest failures", sql.failures)[:_NEWEST_FAILURES]
     return {
@@ -68,6 +68,6 @@ def tasks(catalog: Catalog, records: SessionReader, session: str) -> dict[str, o
 
 
 def actors(records: SessionReader, session: str) -> dict[str, object]:
-    """Actors by state."""
+    """The number of actors by state."""
     states = records.read_cached(session, "counts", sessions_sql.counts)["actors"]
     return {"total": sum(states.values()), "states": states}

@@ -259,7 +259,7 @@ def _is_idle(use: Use) -> bool:
 
 
 def _waits(facts: Facts) -> tuple[Ints, Ints]:
-    """When attempts waited for resources on a node."""
+    """The periods when attempts waited for resources on a node."""
     a = facts.attempts
     until = np.full(len(a), _NEVER)
     for times in (a.starting, a.given, a.start):

@@ -330,7 +330,7 @@ def _bounded(block: Block, ends: Times, range_ns: int) -> tuple[Block, NDArray[n
 
 
 def _unmarked(groups: list[Block]) -> list[Block]:
-    """Blocks without the marks for ended series."""
+    """The blocks without the samples that mark the ends of series."""
     clean: list[Block] = []
     for group in groups:
         marks = np.isnan(group.values)

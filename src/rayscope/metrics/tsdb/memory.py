@@ -166,7 +166,9 @@ class Memory:
     def read(
         self, name: str, series: list[Labels], start_ns: int, end_ns: int
     ) -> tuple[Indices, Times, Values, Bools]:
-        """Read samples of some series. Returns which series are in memory, and ``Ring.read`` of those."""
+        """Read samples of some series. Returns which series are in memory, and the result of ``Ring.read``
+        for them.
+        """
         labels, places = self.of_name(name)
         if series is not labels:
             of_name = self._index.get(name, {})

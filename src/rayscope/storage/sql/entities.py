@@ -58,11 +58,13 @@ _HISTORY = 1000
 class EntityFilters:
     """Filters for a list of entities. None or "" means no filter.
 
-    Attributes: state: one or several states, joined by commas. Filters by ID accept several values, too.
+    Attributes:
+        state: one or several states, joined by commas. Filters by ID accept several values, too.
         name: a part of the name. ``class_name`` is a part of the class (for a worker, of its actor's class).
-        at_least: minimum values of measured columns, as NAME:NUMBER,... q: a part of a name or an address, a
-        PID, or a prefix of the ID. since_ns: only entities that were alive between this and ``until_ns``. An
-        unknown start or end is assumed to lie outside this range.
+        at_least: minimum values of measured columns, as NAME:NUMBER,...
+        q: a part of a name or an address, a PID, or a prefix of the ID.
+        since_ns: only entities that were alive between this and ``until_ns``. An unknown start or end is
+            assumed to lie outside this range.
     """
 
     state: str | None = None

@@ -69,11 +69,15 @@ _NAME_LIKE = f"({SHOWN_NAME} {_LIKE} OR (distinct_name IS NOT NULL AND name {_LI
 class TaskFilters:
     """Filters for task attempts. None or "" means no filter.
 
-    Attributes: name: a part of the name. func_name: a function (a name that several functions share selects
-        all of them), or an operator of a library ("Serve: shop/Model"). state: one or several states, joined
-        by commas. ``type`` accepts several values, too. annotation: an annotation that the attempt has, as
-        NAME or NAME=VALUE. q: a part of the name, or a prefix of the task ID. only: ``mine`` excludes
-        internals of libraries. since_ns: only attempts that were in flight between this and ``until_ns``.
+    Attributes:
+        name: a part of the name.
+        func_name: a function (a name that several functions share selects all of them), or an operator of a
+            library ("Serve: shop/Model").
+        state: one or several states, joined by commas. ``type`` accepts several values, too.
+        annotation: an annotation that the attempt has, as NAME or NAME=VALUE.
+        q: a part of the name, or a prefix of the task ID.
+        only: ``mine`` excludes internals of libraries.
+        since_ns: only attempts that were in flight between this and ``until_ns``.
     """
 
     job_id: str | None = None
