@@ -11,9 +11,9 @@ Error = TypeVar("Error", bound="RayscopeError")
 class RayscopeError(Exception):
     """An operation failed. ``message`` states the reason, and ``remedy`` what to do about it.
 
-    ``code`` identifies the kind of error (docs/reference/api.md), and ``params`` has the values that appear
-    in ``message``. ``status`` is the HTTP status, or 0 if there is none. The same request may succeed after
-    ``retry_after_s``, unless that is 0.
+    ``code`` identifies the kind of error (docs/reference/api.md), and ``params`` contains the values that
+    appear in ``message``. ``status`` is the HTTP status, or 0 if there is none. The same request may succeed
+    after ``retry_after_s``, unless that is 0.
     """
 
     remedy: str = ""

@@ -41,7 +41,7 @@ _TOO_LARGE = 413
 _NOT_FOUND = 404
 _MAX_BARE_BYTES = 1 << 20
 _ATTRIBUTE = "_rayscope_lane"
-#: Maximum number of events that Ray's publisher gets at a time to convert to JSON. More would exceed its time
+#: Maximum number of events that Ray's publisher gets at once to convert to JSON. More would exceed its time
 #: limit.
 _HAND_OVER = 1000
 

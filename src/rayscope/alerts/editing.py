@@ -83,8 +83,8 @@ def switch_rule(folder: Path, name: str, enabled: bool) -> None:
 def put_channel(folder: Path, name: str, fields: Mapping[str, Any], config: Mapping[str, Any] | None) -> None:
     """Add a channel, or replace it. Raises BadQuery if the channel could not be used.
 
-    ``config`` has all of the channel's addresses and secrets. None keeps the current ones. They cannot be
-    changed one by one, so that a secret is never sent to an address that was set separately.
+    ``config`` contains all of the channel's addresses and secrets. None keeps the current ones. They cannot
+    be changed one by one, so that a secret is never sent to an address that was set separately.
     """
 
     def change(document: dict[str, Any]) -> None:

@@ -43,7 +43,8 @@ class PlainAlert(TypedDict):
 
 
 class AlertInfo(PlainAlert):
-    """One alert. Times that do not apply are 0. ``silenced_by`` has the IDs of active silences that match it.
+    """One alert. Times that do not apply are 0. ``silenced_by`` contains the IDs of active silences that
+    match it.
 
     ``condition`` is the rule's expression with the duration for which it must hold.
     """
@@ -318,7 +319,7 @@ class EnabledBody(Body):
 
 
 class ChannelBody(Body):
-    """A channel. ``config`` has the settings of its type, such as ``urls``. Null keeps the current
+    """A channel. ``config`` contains the settings of its type, such as ``urls``. Null keeps the current
     settings.
     """
 

@@ -287,7 +287,7 @@ class AlertService:
             return known
 
     def rendering(self, store: SeriesStore, now_ns: int) -> Rendering:
-        """Return the context in which a rule's templates are rendered for an evaluation at a time."""
+        """Return the context in which a rule's templates are rendered for an evaluation at a given time."""
         records = self.rules.records
 
         def query(expr: str) -> list[Sample]:
@@ -436,7 +436,7 @@ def evaluate_expr(
     rule: Rule, store: SeriesStore, now_ns: int
 ) -> tuple[frozenset[str] | None, list[tuple[Mapping[str, str], float]]]:
     """Return the metrics in a rule's expression (None if some are not given by name), and its result at a
-    time.
+    given time.
 
     Raises StoreError.
     """

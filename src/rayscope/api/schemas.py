@@ -43,7 +43,7 @@ class Body(BaseModel):
 
 
 class ErrorDetail(TypedDict):
-    """A problem and its remedy. ``params`` has the values in the message, if there are any."""
+    """A problem and its remedy. ``params`` contains the values in the message, if there are any."""
 
     code: str
     message: str

@@ -25,7 +25,7 @@ from rayscope.version import __version__
 _SMALL_BYTES = 64 << 20
 _AT_ONCE = 4
 #: Maximum number of attempts to seal a session. It is sealed again if another server wrote the same objects
-#: meanwhile.
+#: in the meantime.
 _TRIES = 3
 
 

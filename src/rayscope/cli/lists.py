@@ -283,8 +283,8 @@ def list_command(
 ) -> Callable[..., None]:
     """Return a command that lists what a method of the client returns.
 
-    ``own`` has the names of the command's own filters, separated by blanks. ``has_node``: a column identifies
-    a node by its ID.
+    ``own`` contains the names of the command's own filters, separated by blanks. ``has_node``: a column
+    identifies a node by its ID.
     """
     names = [*own.split(), *(name for name in _SHARED if method != "events" or name != "sort")]
 

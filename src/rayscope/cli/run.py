@@ -235,7 +235,7 @@ def _conclude(
         insights = _insights(api, session, job_id, deadline)
         crashes = api.crashes(session=session, limit=1)
         summaries.append(partial(summary.show, stderr(), shown, serving.url, path, insights, crashes))
-    # Print only now, because everything above is repeated if the server ends meanwhile.
+    # Print only now, because everything above is repeated if the server ends in the meantime.
     for show in summaries:
         show()
 

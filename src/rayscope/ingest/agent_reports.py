@@ -21,7 +21,7 @@ class AgentReports:
         self._writer = writer
         self._clusters = clusters
         self._lock = threading.Lock()
-        #: Sessions whose agents' reports are not saved yet, and the recorded losses by (session, node).
+        #: Sessions whose agents' reports have not been saved yet, and the recorded losses by (session, node).
         self._changed: set[str] = set()
         self._losses: dict[tuple[str, str], dict[tuple[str, str, str], int]] = {}
 

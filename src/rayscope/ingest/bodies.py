@@ -16,7 +16,7 @@ from rayscope.storage.errors import no_memory
 
 #: Size in bytes above which bodies are ingested one at a time. Typical bodies are 1 to 4 MB.
 SMALL_BYTES = 8 << 20
-#: Maximum number of smaller bodies that are ingested at a time.
+#: Maximum number of smaller bodies that are ingested at once.
 _AT_ONCE = 16
 #: Maximum total size of the bodies that are being read or waiting, in bytes. The maximum size of a body is
 #: added to this.
@@ -49,7 +49,7 @@ class Bodies:
 
     def __init__(self, max_batch_bytes: int) -> None:
         self._limit = _MAX_BYTES + max_batch_bytes
-        #: Limits how many bodies are ingested at a time: after an outage, all agents of a cluster send
+        #: Limits how many bodies are ingested at once: after an outage, all agents of a cluster send
         #: megabytes at once.
         self.small = asyncio.Semaphore(_AT_ONCE)
         self.large = asyncio.Semaphore(1)

@@ -33,7 +33,7 @@ class Decoder:
     def __init__(self, catalog: Catalog, spool: Spool) -> None:
         self._catalog = catalog
         self._spool = spool
-        #: Limits how many bodies are checked at a time, because checking holds Python's global lock and would
+        #: Limits how many bodies are checked at once, because checking holds Python's global lock and would
         #: delay queries. Large bodies are ingested one at a time, so a slot stays free for small ones (see
         #: :mod:`rayscope.ingest.bodies`).
         self._checking = threading.BoundedSemaphore(2)

@@ -158,7 +158,7 @@ class Queue:
 
     @property
     def is_asked(self) -> bool:
-        """Whether an item that was requested to be written is not written yet."""
+        """Whether an item that was requested to be written has not been written yet."""
         return self._written < self._asked
 
     def set_written(self, count: int) -> None:

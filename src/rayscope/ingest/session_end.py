@@ -22,7 +22,7 @@ _AGENT_PAUSE_S = 6.3
 _QUIET_S = 0.5
 #: Time limit for each flush when a program ends, in seconds.
 _END_S = 5.0
-#: Maximum number of program and cluster ends handled at a time. Each occupies one of the server's 40 threads
+#: Maximum number of program and cluster ends handled at once. Each occupies one of the server's 40 threads
 #: for a few seconds.
 _MAX_ENDING = 8
 #: Maximum number of program and cluster ends that wait for their turn. A program that ends waits at least 2 s
@@ -36,8 +36,8 @@ _END_WAIT_S = 2.0
 class SessionEnds:
     """Records the end of programs and clusters.
 
-    ``at_end`` has callbacks for a session whose cluster is about to be killed. They get the session and a
-    time limit in seconds.
+    ``at_end`` contains callbacks for a session whose cluster is about to be killed. They get the session and
+    a time limit in seconds.
     """
 
     catalog: Catalog

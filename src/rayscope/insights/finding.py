@@ -20,7 +20,7 @@ from rayscope.insights.replay.recorded import Actor, Attempts, Bools, Group, Int
 from rayscope.insights.spans import Span, union_ns
 from rayscope.model.origin import origin
 
-#: Samples of a metric in the order of time: (ns since the job began, value).
+#: Samples of a metric in chronological order: (ns since the job began, value).
 Points = list[tuple[int, float]]
 #: Reads the samples of a metric during the job, filtered by labels. Returns them by the number of the node.
 ReadSeries = Callable[[str, dict[str, str]], dict[int, Points]]
@@ -373,7 +373,7 @@ class Facts:
 
     def waits(self, min_count: int = 1) -> Iterator[tuple[int, list[Wait]]]:
         """Each task (or DRIVER) whose last attempt waited at least ``min_count`` times, with the waits of
-        that attempt in the order of time. Raises NotEnoughData.
+        that attempt in chronological order. Raises NotEnoughData.
         """
         self.require_tracer("their waits")
         last: dict[int, tuple[int, int]] = {}

@@ -227,7 +227,7 @@ def gains(
 def path_of(
     base: Baseline, programs: Programs, replayed: Replayed
 ) -> tuple[list[schemas.PathStretch], list[schemas.FunctionOnPath]]:
-    """The longest stretches of a replay's critical path in the order of time, and the time on the path by
+    """The longest stretches of a replay's critical path in chronological order, and the time on the path by
     function.
     """
     links = critical_path(programs, replayed)

@@ -47,7 +47,7 @@ class Waiter(NamedTuple):
 
 
 def is_open(facts: Facts) -> Bools:
-    """Whether each attempt did not end by itself: it has no end, or was cut off."""
+    """For each attempt, whether it did not end on its own: it has no end, or was cut off."""
     return (facts.attempts.ended < 0) | facts.attempts.state.equals(_CUT_OFF)
 
 

@@ -32,7 +32,7 @@ def find_risks(facts: Facts, kind: str, number: str) -> Iterator[Finding]:
 
 
 def find_data_issues(facts: Facts) -> Iterator[Finding]:
-    """Issues reported by Ray Data: one finding for each operator and issue, in the order of time.
+    """Issues reported by Ray Data: one finding for each operator and issue, in chronological order.
 
     Raises NotEnoughData.
     """

@@ -243,7 +243,7 @@ class FunctionOnPath(TypedDict):
 class WhatIfAnswer(SavingIfKnown, JobAnswer):
     """The predicted duration of a job with changes. ``baseline_ns``: how long it took until ``end_ns``.
 
-    ``path``: the longest stretches of the new critical path in the order of time; ``functions``: the whole
+    ``path``: the longest stretches of the new critical path in chronological order; ``functions``: the whole
     path by function.
     """
 

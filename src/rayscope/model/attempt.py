@@ -95,7 +95,7 @@ class Attempt(msgspec.Struct, gc=False):
         caller_task_id: the actual caller, if the tracer reported another one.
         cpu_ns: CPU time measured by the tracer.
 
-    This is a msgspec struct, because hundreds of thousands exist at a time: creating one takes a third of the
+    This is a msgspec struct, because hundreds of thousands exist at once: creating one takes a third of the
     time of a dataclass, and the garbage collector does not track it.
     """
 

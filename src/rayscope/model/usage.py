@@ -173,7 +173,7 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupDemand(msgspec.Struct, frozen=True, kw_only=True):
-    """A placement group that is not placed yet."""
+    """A placement group that has not been placed yet."""
 
     id: str
     name: str

@@ -413,7 +413,7 @@ class Catalog:
         if problem is None or problem.code in ("corrupt", "newer", "older"):  # others may be temporary
             self._problems[session] = (stamp, problem)
         if problem is None and session not in self._pinned:
-            with contextlib.suppress(NotFound):  # it was removed meanwhile
+            with contextlib.suppress(NotFound):  # it was removed in the meantime
                 self.about(session).readable_stamp = stamp
                 self.save_about(session)
         return problem

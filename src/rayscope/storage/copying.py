@@ -19,7 +19,7 @@ def copy_record(source: Path, target: Path) -> None:
 
     Between two checkpoints, DuckDB overwrites nothing that the file's header refers to, and only appends to
     the log. It ignores an incomplete entry at the log's end. So a copy is consistent if no checkpoint was
-    completed meanwhile. If the file system supports it, the copy shares blocks with the record.
+    completed in the meantime. If the file system supports it, the copy shares blocks with the record.
     """
     log = source.with_name(source.name + ".wal")
     for _ in range(_TRIES):
@@ -47,6 +47,6 @@ def _copy_file(source: Path, target: Path) -> None:
         left = os.fstat(read.fileno()).st_size
         while left > 0:
             count = os.copy_file_range(read.fileno(), written.fileno(), left)
-            if not count:  # the file was truncated meanwhile
+            if not count:  # the file was truncated in the meantime
                 return
             left -= count

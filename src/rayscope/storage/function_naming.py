@@ -1,8 +1,9 @@
 """Names functions during a flush: see docs/explanation/decisions/0016-function-names.md.
 
-The table ``function_names`` has one row per function, with its shortest unique name. ``placed_functions`` has
-the functions that the tracer distinguished by their place in the source, by Ray's hash. The functions of this
-module are steps of :class:`rayscope.storage.attempts.AttemptFlush` and use its temporary tables.
+The table ``function_names`` has one row per function, with its shortest unique name. ``placed_functions``
+contains the functions that the tracer distinguished by their place in the source, by Ray's hash. The
+functions of this module are steps of :class:`rayscope.storage.attempts.AttemptFlush` and use its temporary
+tables.
 """
 
 from __future__ import annotations

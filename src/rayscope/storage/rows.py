@@ -225,7 +225,7 @@ def batch_tables(batch: RecordBatch, columns: Tables | None = None) -> dict[str,
 
 
 def callers(edges: pa.Table) -> Iterator[tuple[str, str]]:
-    """(task, caller) for each caller that the tracer reported in rows of ``edge_rows``."""
+    """Each caller that the tracer reported in rows of ``edge_rows``, as (task, caller)."""
     found = edges.filter(pc.equal(edges.column("kind"), "caller"))
     names = ("task_hi", "task_lo", "object_hi", "object_lo")
     for high, low, caller_high, caller_low in zip(*(found.column(n).to_pylist() for n in names), strict=True):

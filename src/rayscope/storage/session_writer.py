@@ -55,8 +55,8 @@ class SessionWriter:
         self.session = session
         self._open_file = open_file
         self.file: SessionFile | None = None
-        #: Tables with parts of attempts and their time of arrival. ``_sets`` has rows of spans, edges and
-        #: annotations.
+        #: Tables with parts of attempts and their time of arrival. ``_sets`` contains rows of spans, edges
+        #: and annotations.
         self._parts: list[pa.Table] = []
         self._sets: dict[str, list[pa.Table]] = {
             name: [] for name in ("span_rows", "edge_rows", "annotation_rows")

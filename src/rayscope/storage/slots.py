@@ -1,6 +1,4 @@
-"""Limits the number of costly requests that run at a time, so that the server can still respond to all
-others.
-"""
+"""Limits how many costly requests run at once, so that the server can still respond to all others."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ _CHECK_S = 0.5
 
 
 class Slots:
-    """Lets at most ``count`` requests run at a time. Up to ``waiting`` more wait for a slot, for up to
+    """Lets at most ``count`` requests run at once. Up to ``waiting`` more wait for a slot, for up to
     ``wait_s``.
 
     Further requests are rejected, because each waiting one occupies a thread of the server. ``busy`` is the

@@ -57,7 +57,7 @@ class Task:
 
     Attributes:
         thread: the thread in which Ray runs the task, 0 if Ray knows none.
-        fetched: arguments received by reference that are not reported yet.
+        fetched: arguments received by reference that have not been reported yet.
         shared: whether other tasks ran in this process at the same time.
         awaits: the suspensions of a call of an async actor, None for other tasks.
         clock: the CPU clock that measures the task.
@@ -426,7 +426,7 @@ def report_caller(caller: bytes, callee: bytes) -> None:
 
 
 def send_callers() -> None:
-    """Send the callers that are not reported yet."""
+    """Send the callers that have not been reported yet."""
     with state.lock:
         calls, state.calls = state.calls, []
     for at in range(0, len(calls), MAX_CALLS):
@@ -488,7 +488,9 @@ def report_always(name: str, payload: dict[str, Any], task: Task | None = None) 
 
 
 def send_fetched(task: Task) -> None:
-    """Send the arguments of a task separately, because it runs for long or ended without a return value."""
+    """Send the arguments of a task separately, because it is a long-running task or ended without a return
+    value.
+    """
     fetched, task.fetched = task.fetched, None
     if fetched is not None:
         spend()
@@ -526,7 +528,7 @@ def end(call: Call, payload: dict[str, Any]) -> None:
 
 
 def report(name: str, payload: dict[str, Any], count: int = 0, size: int = 0) -> None:
-    """Report something that has no duration. Beyond the budget, only ``count`` and ``size`` are summed up."""
+    """Report something that has no duration. Beyond the budget, only ``count`` and ``size`` are added up."""
     task, known = _owner()
     if spend(1 + count // _OBJECTS_AN_EVENT):
         _send(name.encode(), payload, None if known else task)
@@ -565,7 +567,7 @@ def flush(ended: Task | None = None) -> None:
 
 
 def watch_call(call: Call) -> None:
-    """Let the watcher report this call if it blocks for long."""
+    """Let the watcher report this call if it blocks for a long time."""
     state.open[id(call)] = call
     if not state.watching:
         watch()

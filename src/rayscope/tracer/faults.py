@@ -10,7 +10,7 @@ from typing import Any
 
 
 def is_users(error: Exception) -> bool:
-    """Whether ``error`` was raised in the user's code or is an instance of a class of the user's."""
+    """Whether ``error`` was raised in the user's code or is an instance of one of the user's classes."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -281,7 +281,7 @@ class _Worker:
         raise StoreError(refusal.message, refusal.remedy, refusal.code).with_params(refusal.params)
 
     def _death(self) -> StoreError:
-        """Return the error for a process that ended by itself, usually because an allocation failed."""
+        """Return the error for a process that ended on its own, usually because an allocation failed."""
         self._process.kill()
         code = self._process.wait()
         with contextlib.suppress(OSError):

@@ -73,7 +73,7 @@ class Reporter:
 
     @property
     def waiting(self) -> int:
-        """Number of rows that are not published yet."""
+        """Number of rows that have not been published yet."""
         return self._changes.waiting
 
     def note(self, about: About, batch: RecordBatch, tables: Tables) -> None:

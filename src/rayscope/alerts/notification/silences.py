@@ -35,7 +35,7 @@ class Silence(msgspec.Struct, frozen=True):
     comment: str
 
     def state(self, now_ns: int) -> schemas.SilenceState:
-        """Return whether the silence is active, expired, or still pending at a time."""
+        """Return whether the silence is active, expired, or still pending at a given time."""
         if now_ns >= self.ends_ns:
             return "expired"
         return "active" if now_ns >= self.starts_ns else "pending"

@@ -26,7 +26,7 @@ class EntityPage(TypedDict):
 
 
 class Detail(TypedDict):
-    """``history``: every reported state in order of time, with ``time_ns``, ``state`` and details."""
+    """``history``: every reported state in chronological order, with ``time_ns``, ``state`` and details."""
 
     history: list[dict[str, Any]]
 
@@ -132,7 +132,7 @@ class Worker(RecordedWorker, WorkerName, ProcessFigures, Activity):
 
 
 class Job(TypedDict):
-    """A driver or submitted job. ``tasks``: the numbers of its attempts by state.
+    """A driver or submitted job. ``tasks``: the number of its attempts by state.
 
     ``stopped_by_libraries``: the number of failed attempts that a library stopped on purpose. They are not
     failures.

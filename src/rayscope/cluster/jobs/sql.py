@@ -48,7 +48,8 @@ def drivers_of(file: SessionFile, submission_id: str) -> list[str]:
 def functions_of(
     file: SessionFile, of: Literal["job", "actor"], ids: Sequence[str], last_ns: int
 ) -> tuple[list[schemas.FunctionProgress], schemas.RestProgress]:
-    """The functions of these jobs or this actor with the most attempts, and the sums of the rest.
+    """The functions of these jobs or this actor with the most attempts, and the sums over all other
+    functions.
 
     Each function has ``func_name``, ``type``, ``attempts``, ``states`` (state -> attempts), and the sums of
     the times (ns) that docs/reference/glossary.md defines. ``stopped_by_libraries``: the number of failed

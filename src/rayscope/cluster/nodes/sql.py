@@ -131,7 +131,9 @@ def workers_alive(file: SessionFile) -> dict[str, int]:
 
 
 def attempts_running(file: SessionFile, at_ns: int) -> dict[str, int]:
-    """The number of attempts on each node that had begun and not ended at a time (ns), blocked or not."""
+    """The number of attempts on each node that had begun and not ended at a given time (ns), including
+    blocked ones.
+    """
     with file.reader() as reader:
         rows = reader.execute(
             f"SELECT node_id, count(*) FROM attempts WHERE {ON_WORKER} AND node_id IS NOT NULL GROUP BY ALL",

@@ -286,7 +286,7 @@ def read_placement(
 
 
 def read_activity(file: SessionFile, worker_ids: Collection[str], at_ns: int) -> dict[str, schemas.Activity]:
-    """``running``, ``blocked``, ``attempts`` and ``gpus`` of each worker at a time (ns)."""
+    """``running``, ``blocked``, ``attempts`` and ``gpus`` of each worker at a given time (ns)."""
     chosen = {"ids": list(worker_ids)}
     with file.reader() as reader:
         create_flight(reader, f"{ON_WORKER} AND list_contains($ids, worker_id)", at_ns, values=chosen)

@@ -102,8 +102,8 @@ class WithoutEvents(TypedDict):
 
 
 class Tracing(TypedDict):
-    """The numbers of traced and untraced workers among those that ran tasks, and tasks that only the tracer
-    saw.
+    """The numbers of traced and untraced workers among those that ran tasks, and of tasks that only the
+    tracer saw.
     """
 
     traced: int

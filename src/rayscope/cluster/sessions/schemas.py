@@ -153,7 +153,7 @@ class NodeCounts(TypedDict):
 
 
 class Glance(TypedDict):
-    """The numbers of all kinds of entities by state, and the resources of live nodes."""
+    """The number of entities of each kind by state, and the resources of live nodes."""
 
     recording: Recording
     nodes: NodeCounts
@@ -166,7 +166,7 @@ class Glance(TypedDict):
 
 
 class ClusterAnswer(Glance):
-    """The numbers of all kinds of entities."""
+    """The number of entities of each kind."""
 
     session: str
     tasks: dict[str, int]

@@ -15,7 +15,7 @@ _MESSAGE_CHARS = 300
 
 
 def cluster(catalog: Catalog, records: SessionReader, clusters: Clusters, session: str) -> dict[str, object]:
-    """The numbers of all kinds of entities by state, and the resources of live nodes."""
+    """The number of entities of each kind by state, and the resources of live nodes."""
     about = catalog.about(session)
     return {
         "live": records.is_live(session),

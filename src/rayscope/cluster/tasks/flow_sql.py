@@ -23,8 +23,8 @@ _OF_PARENT = f"task_hi IN (SELECT parent_hi FROM attempts WHERE {_OF})"
 
 
 class LargestEdges(NamedTuple):
-    """The largest edges of a task, the number of all its edges, and the bytes of those that count as its
-    data.
+    """The largest edges of a task, the number of all its edges, and the total bytes of those that count as
+    its data.
     """
 
     rows: list[schemas.EdgeItem]
@@ -90,7 +90,7 @@ ORDER BY name, task_id LIMIT {_TOP}""",
 def _largest(
     reader: duckdb.DuckDBPyConnection, where: str, counted: str, key: Mapping[str, str | int]
 ) -> LargestEdges:
-    """The largest edges of a task, the number of edges, and the bytes of those selected by ``counted``."""
+    """A task's largest edges, the number of edges, and the total bytes of those selected by ``counted``."""
     found = rows_of(
         reader.execute(
             f"SELECT *, count(*) OVER () AS total, least(coalesce("

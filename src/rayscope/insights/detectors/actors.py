@@ -125,7 +125,7 @@ class IdleActors:
     """Actors hold CPUs, GPUs or other resources and are idle most of the time, while others wait for them.
 
     Limits: they live for at least half of the job's time, execute for less than 10 % of their life, and tasks
-    or other actors wait for the same resource meanwhile. Actors in placement groups are left out.
+    or other actors wait for the same resource in the meantime. Actors in placement groups are left out.
 
     Needs: the resources that actors hold, and when their calls began and ended.
     """
@@ -300,8 +300,8 @@ class WaitingActor:
 
     Limits: each of these tasks waits for a CPU for at least 0.1 s, and all of them for at least 5 % of the
     job's time in total. The cost is this total multiplied by the share of the CPUs that the waiting actors
-    hold. Waits of normal tasks are left out, because Ray lends their CPUs to others meanwhile. If the tasks
-    can never run, a deadlock is reported instead.
+    hold. Waits of normal tasks are left out, because Ray lends their CPUs to others in the meantime. If the
+    tasks can never run, a deadlock is reported instead.
 
     Needs: the tracer in the actors, which records what they wait for.
     """

@@ -208,7 +208,7 @@ class NestedGet:
 
     Limits: at least 2 tasks of one function get all references in their lists or dicts, one after the other
     without other work in between, and are blocked for more than 10 ms each. The cost is the part of that time
-    after the values were created, plus the time to start other workers meanwhile.
+    after the values were created, plus the time to start other workers in the meantime.
 
     Needs: the tracer in the caller and in the workers.
     """

@@ -65,7 +65,7 @@ class ObjectStoreFull:
 
 
 def _bytes_by_function(facts: Facts) -> dict[str, int]:
-    """The bytes of the objects created by each function. Each object counts once."""
+    """The total bytes of the objects created by each function. Each object counts once."""
     a, passed = facts.attempts, facts.recorded.passed
     rows = passed.created_rows
     # The driver has no function. Its number is -1, which selects the last item.

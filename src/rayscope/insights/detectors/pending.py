@@ -116,8 +116,8 @@ class Unschedulable:
 
 
 def too_large(facts: Facts, demand: Mapping[str, float]) -> Iterable[tuple[str, float, float]]:
-    """The resources of which no node has as much as demanded: the name, the needed amount, and the amount of
-    the node that has most.
+    """The resources of which no node has enough: for each, its name, the needed amount, and the amount on the
+    node that has most.
     """
     nodes = facts.recorded.nodes
     for name, needed in demand.items():

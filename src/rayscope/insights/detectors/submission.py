@@ -39,7 +39,7 @@ class DriverBound:
     doc = "pattern: using nested tasks to achieve nested parallelism"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """The driver's own time from its first submission to its last, if little ran meanwhile."""
+        """The driver's own time from its first submission to its last, if little ran in the meantime."""
         mine = facts.children(DRIVER)
         waits = next((of for task, of in facts.waits() if task == DRIVER), [])
         if len(mine) < 2:

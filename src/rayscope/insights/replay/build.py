@@ -303,7 +303,7 @@ class _Builder:
             last[key] = row
 
     def _run_of(self, task: int, at: int) -> int:
-        """The run that represents a task at a time: one of its attempts, or a thread that outlived the
+        """The run that represents a task at a given time: one of its attempts, or a thread that outlived the
         attempt.
         """
         p, a = self._programs, self._attempts

@@ -27,7 +27,7 @@ class Link(NamedTuple):
 
 
 def critical_path(programs: Programs, replayed: Replayed) -> list[Link]:
-    """The critical path in the order of time. Stretches with unknown causes are left out."""
+    """The critical path in chronological order. Stretches with unknown causes are left out."""
     waits: dict[int, list[Blocked]] = defaultdict(list)
     for blocked in replayed.blocked:
         waits[blocked.run].append(blocked)

@@ -189,7 +189,7 @@ class _Reader:
         )
 
     def _fetched_bytes(self, number: Ints, table: pa.Table) -> Ints:
-        """The bytes of the arguments that each attempt fetched."""
+        """The total bytes of the arguments that each attempt fetched."""
         # Tasks and attempts are numbered from 0 on, so one number can identify an attempt of a task.
         most = int(number.max(initial=0)) + 1
         keys = self._task * most + number

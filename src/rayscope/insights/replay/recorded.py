@@ -198,7 +198,7 @@ class Waits:
         return {key: place for place, key in enumerate(keys)}
 
     def of(self, task: int, attempt: int) -> list[Wait]:
-        """The waits of an attempt in the order of time."""
+        """The waits of an attempt in chronological order."""
         key = task, attempt
         if key in self._places and key not in self._cache:
             place = self._places[key]
@@ -256,7 +256,7 @@ GET = 3
 @dataclass
 class Passed:
     """Objects that tasks created (``kind`` is PUT or RETURN), were called with (ARGUMENT) or got (GET), in
-    the order of time, as columns of equal length. Contains only objects that are large, put, or nested in
+    chronological order, as columns of equal length. Contains only objects that are large, put, or nested in
     others.
 
     ``maker`` and ``taker`` are tasks, BY_DRIVER or UNKNOWN. The taker of an object that was put is its maker,
@@ -397,7 +397,7 @@ class Recorded:
     launched and had started, or None if unknown; ``unused_workers``: the node, launch and start of those that
     ran nothing; ``start_slots``: the maximum number of workers that each node started at once. ``groups``:
     the placement groups of attempts; ``empty_groups``: the others; ``group_waits``: waits for any of them.
-    ``passed``: the objects that tasks created and used. ``sendings`` and ``risks``: in the order of time.
+    ``passed``: the objects that tasks created and used. ``sendings`` and ``risks``: in chronological order.
     ``modules``: the module that defines each function, "" if unknown. ``begin_ns``: the origin of all times,
     ns since the epoch.
     """

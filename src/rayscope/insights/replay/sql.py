@@ -249,7 +249,7 @@ def read_entrypoint(reader: duckdb.DuckDBPyConnection, job: str) -> str:
 
 
 def read_nodes(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
-    """(ID, resources as JSON, start, end, name, cause of death) of all nodes."""
+    """All nodes, as (ID, resources as JSON, start, end, name, cause of death)."""
     return reader.execute(
         f"SELECT id, resources_total, start_ns, end_ns, {node_name('node_rows')}, "
         "coalesce(death_reason, '') FROM node_rows "
@@ -258,7 +258,7 @@ def read_nodes(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 
 def read_workers(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
-    """(ID, node, launch, start, job) of all workers whose launch is known."""
+    """All workers whose launch is known, as (ID, node, launch, start, job)."""
     return reader.execute(
         "SELECT id, node_id, launch_ns, start_ns, job_id FROM worker_rows "
         "WHERE launch_ns > 0 AND start_ns > 0 AND worker_type != 'DRIVER' ORDER BY launch_ns"
@@ -266,7 +266,7 @@ def read_workers(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 
 def read_actors(reader: duckdb.DuckDBPyConnection, job: str) -> list[tuple[Any, ...]]:
-    """(ID, class, resources as JSON, end, start, state, restarts, cause of death) of a job's actors."""
+    """A job's actors, as (ID, class, resources as JSON, end, start, state, restarts, cause of death)."""
     return reader.execute(
         "SELECT id, class_name, required_resources, end_ns, start_ns, coalesce(state, ''), "
         "coalesce(num_restarts, 0), coalesce(death_reason, '') FROM actor_rows WHERE job_id = $job "
@@ -276,8 +276,8 @@ def read_actors(reader: duckdb.DuckDBPyConnection, job: str) -> list[tuple[Any, 
 
 
 def read_groups(reader: duckdb.DuckDBPyConnection, job: str) -> list[tuple[Any, ...]]:
-    """(ID, bundles as JSON, creation time, the whole record, name, strategy, statistics as JSON) of a job's
-    placement groups.
+    """A job's placement groups, as (ID, bundles as JSON, creation time, the whole record, name, strategy,
+    statistics as JSON).
     """
     return reader.execute(
         "SELECT id, bundles, created_ns, doc, coalesce(name, ''), coalesce(strategy, 'PACK'), stats "

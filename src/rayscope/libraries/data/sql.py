@@ -79,7 +79,7 @@ def running_ids(file: SessionFile, limit: int) -> tuple[list[str], int]:
 
 
 def warnings(file: SessionFile, dataset_id: str, limit: int) -> list[schemas.DatasetWarning]:
-    """The warnings from Ray Data about a dataset, in the order of time."""
+    """The warnings from Ray Data about a dataset, in chronological order."""
     with file.reader() as reader:
         found = rows_of(
             reader.execute(

@@ -86,13 +86,13 @@ class StepTimes(TypedDict):
 
 
 class StepCell(StepTimes):
-    """The times of a rank in a column, which stands for one or several steps."""
+    """A rank's times in one column, which stands for one or several steps."""
 
     column: int
 
 
 class RankTimes(StepTimes):
-    """The times of a rank over all steps."""
+    """A rank's times over all steps."""
 
     p50_ns: int | None
     max_ns: int | None

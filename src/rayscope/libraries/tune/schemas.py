@@ -53,7 +53,7 @@ class TuneTrial(TypedDict):
     """A trial.
 
     ``parameters`` and ``metrics`` (of its last result): the names of nested values are joined with "/".
-    ``end_reason``: ``finished`` by itself, ``criterion`` (it met the stop criterion), ``early`` (the
+    ``end_reason``: ``finished`` (on its own), ``criterion`` (it met the stop criterion), ``early`` (the
     scheduler or a stopper ended it). ``value``: the last value of the answer's metric; ``best_value``: the
     best one. Numbers that are not finite are None in these two, and strings in ``metrics``. ``failures``: how
     often it failed. ``actor_id``: the last actor that ran it. ``results`` and ``checkpoints``: how many are

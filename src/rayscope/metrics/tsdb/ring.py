@@ -68,7 +68,7 @@ class Ring:
         self._free.append(index)
 
     def put(self, time_ns: int, indices: Indices, values: Values) -> None:
-        """Set values of some series at a time, which may be new or already have values of other series.
+        """Set values of some series at a given time, which may be new or already have values of other series.
 
         If the ring is full, a time before the oldest stored one is ignored.
         """

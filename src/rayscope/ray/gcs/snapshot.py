@@ -71,7 +71,7 @@ def read_entities(
 
 
 def drops_of(reply: Any, now_ns: int) -> list[Drop]:
-    """The numbers of lost events that a ``GetTaskEventsReply`` reports, if any."""
+    """The counts of lost events in a ``GetTaskEventsReply``, if it has any."""
     return [Drop("gcs", reason, count, now_ns) for reason, count in dropped(reply).items() if count > 0]
 
 

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 
 class TopicState(TypedDict):
-    """The current state of a session's topic. ``data`` has the topic's own fields."""
+    """The current state of a session's topic. ``data`` contains the topic's own fields."""
 
     topic: str
     session: str

@@ -82,7 +82,7 @@ def prepare(reader: duckdb.DuckDBPyConnection, levels: int) -> dict[str, CallLan
 
 
 def label(rows: Iterable[Row], lanes: Mapping[str, CallLane]) -> None:
-    """Add ``depth`` and ``label`` to the rows of lanes by call path. The column ``lane`` has the lane's
+    """Add ``depth`` and ``label`` to the rows of lanes by call path. The column ``lane`` contains the lane's
     ID.
     """
     for row in rows:

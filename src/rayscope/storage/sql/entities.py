@@ -347,7 +347,7 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
     Raises NotFound, or BadQuery for an ambiguous prefix.
 
     Returns:
-        The entity's columns and ``history``: the reported states in order of time, with ``time_ns``,
+        The entity's columns and ``history``: the reported states, oldest first, with ``time_ns``,
         ``state`` and further fields. A restart of an actor has a ``message``: why the previous worker ended,
         if that is recorded.
     """

@@ -412,8 +412,7 @@ BLOCKED_ON = f"""
 """
 
 #: SQL for the waits in progress at $at (``task_hi``, ``task_lo``, ``attempt``, ``begin_ns``, ``call``). It
-#: leaves out calls that were summed up, which have no exact times, and spans of user code, which do not
-#: block.
+#: leaves out calls that were added up, which have no exact times, and spans of user code, which do not block.
 BLOCKED_AT = f"""
 SELECT task_hi, task_lo, attempt, begin_ns, name AS call FROM span_rows
 WHERE {WAITS} AND NOT coalesce({SUMMED}, false) AND begin_ns <= $at AND end_ns > $at
@@ -620,7 +619,7 @@ def waited_ns(of: str, ended: str | None = None, inside: tuple[str, str] | None 
         of: condition on the waits to read.
         ended: SQL for rows of attempts with their end, ``ended``. Waits that are :data:`IS_OPEN` last until
             then. Without it, open waits are ignored.
-        inside: SQL for two times. Only the waiting between them counts. Calls that were summed up count in
+        inside: SQL for two times. Only the waiting between them counts. Calls that were added up count in
             proportion to their overlap.
     """
     key, clipped, touching = attempt_key(), "begin_ns, end_ns", ""

@@ -87,10 +87,10 @@ def create_flight(
     """Create the temporary tables ``flight`` and ``blocked`` for the attempts selected by ``where`` at
     ``at_ns``.
 
-    ``flight`` has each attempt's ``situation``, ``since`` (when that situation began, ns), and ``counted``,
-    the value of the condition ``counted``. ``blocked`` has the waits of these attempts and of all drivers:
-    ``task_hi``, ``task_lo``, ``attempt``, ``begin_ns`` and ``call``. ``values``: further parameters of the
-    conditions.
+    ``flight`` contains each attempt's ``situation``, ``since`` (when that situation began, ns), and
+    ``counted``, the value of the condition ``counted``. ``blocked`` contains the waits of these attempts and
+    of all drivers: ``task_hi``, ``task_lo``, ``attempt``, ``begin_ns`` and ``call``. ``values``: further
+    parameters of the conditions.
     """
     started = execution.with_worker_starts(where)
     reader.execute(_FLIGHT.format(started=started, counted=counted), {"at": at_ns, **(values or {})})

@@ -39,7 +39,7 @@ def critical_path(
 def _path(
     file: SessionFile, session: str, last_ns: int, job_id: str | None, live: bool
 ) -> schemas.CriticalPathAnswer:
-    """Return the path, its longest links in order of time, and each function's share."""
+    """Return the path, its longest links in chronological order, and each function's share."""
     record, path = read_path(file, last_ns, job_id, live=live)
     with file.reader() as reader:
         known = operators(reader)

@@ -27,8 +27,8 @@ _CREATION = "f" * 16
 class Attempt(Protocol):
     """One attempt. Times are in ns.
 
-    ``begins`` lists (phase, begin) in order of time, without phases that are not recorded. The first one is
-    the submission. ``end_ns`` is the attempt's end, or the current time if it is still running.
+    ``begins`` lists (phase, begin) in chronological order, without phases that are not recorded. The first
+    one is the submission. ``end_ns`` is the attempt's end, or the current time if it is still running.
     """
 
     @property
@@ -103,7 +103,9 @@ class Link(NamedTuple):
 
 
 class Path(NamedTuple):
-    """The critical path. ``links`` are in order of time, without gaps. The first begins at ``begin_ns``."""
+    """The critical path. ``links`` are in chronological order, without gaps. The first begins at
+    ``begin_ns``.
+    """
 
     links: list[Link]
     begin_ns: int

@@ -320,7 +320,7 @@ class PathReader:
 
     @cached_property
     def _open_waits(self) -> dict[tuple[str, int], list[tuple[int, tuple[str, int] | None, str]]]:
-        """Waits without a recorded end, by attempt, in order of time: (begin, awaited attempt, phase)."""
+        """Waits without a recorded end, by attempt, ordered by time, as (begin, awaited attempt, phase)."""
         found = defaultdict(list)
         for high, low, attempt, begin, is_group, *awaited in self._reader.execute(
             select_open_waits(self.last_ns)

@@ -117,7 +117,7 @@ SELECT path_id, parent_path_id, name FROM up
 class PathSums(NamedTuple):
     """Sums by call path: rows with the fields of ``compute.Own``, and the rows of the baseline.
 
-    ``paths`` has the paths of these rows and the paths above them, as (ID, parent's ID, name). IDs are
+    ``paths`` contains the paths of these rows and the paths above them, as (ID, parent's ID, name). IDs are
     decimal strings.
     """
 

@@ -29,7 +29,7 @@ def pack(begins: Sequence[int], ends: Sequence[int], max_rows: int) -> Packed:
     """
     row = [-1] * len(begins)
     free: list[int] = []
-    #: (end, row, length) of the last bar of each row.
+    #: The last bar of each row, as (end, row, length).
     busy: list[tuple[int, int, int]] = []
     rows = folded = 0
     for bar in sorted(range(len(begins)), key=lambda at: (begins[at], ends[at])):

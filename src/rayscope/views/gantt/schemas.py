@@ -10,8 +10,8 @@ from rayscope.api.schemas import AttemptLane, HiddenLibrary
 class GanttLane(AttemptLane):
     """A worker, node, actor, or function, with figures for the whole extent.
 
-    ``functions`` has the first of the ``functions_total`` functions that a worker ran. ``waiting`` counts the
-    attempts that wait for a worker or, on the lane of an actor or its worker, for the actor.
+    ``functions`` contains the first of the ``functions_total`` functions that a worker ran. ``waiting``
+    counts the attempts that wait for a worker or, on the lane of an actor or its worker, for the actor.
     """
 
     waiting: int

@@ -81,8 +81,8 @@ class UtilisationEvents(NamedTuple):
 class WindowBars(NamedTuple):
     """The bars of a window (docs/reference/api.md). Times of bars and spans are relative to the origin.
 
-    ``spans`` has (index of the bar, begin, end, is_awaiting) for each period when an attempt of a longer bar
-    was blocked, or awaited something other than object references.
+    ``spans`` contains (index of the bar, begin, end, is_awaiting) for each period when an attempt of a longer
+    bar was blocked, or awaited something other than object references.
     """
 
     resolution_ns: int
@@ -149,7 +149,7 @@ def window_bars(
 ) -> WindowBars:
     """Return the bars between ``since_ns`` and ``until_ns`` of the filters. Raises BadQuery.
 
-    ``extent`` is (origin, end), and ``lanes`` has the IDs of its lanes.
+    ``extent`` is (origin, end), and ``lanes`` contains the IDs of its lanes.
     """
     since, until = filters.since_ns, filters.until_ns
     if since is not None and until is not None and until <= since:

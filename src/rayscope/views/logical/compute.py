@@ -126,8 +126,8 @@ def logical_graph(
     ``functions`` have ``func``, ``box``, and the figures of :class:`Node`. ``calls`` also have
     ``caller_kind`` (driver, function, unknown), ``caller``, and ``caller_box``. ``data`` has the same columns
     for ``producer`` and ``consumer``, and the figures of :class:`Data`. A box is the actor of an unfolded
-    class or the task of an unfolded function, or '' if that actor or task is not shown. ``methods`` has the
-    names of methods, ``instances`` the number of actors by class, and ``names`` the actors' names.
+    class or the task of an unfolded function, or '' if that actor or task is not shown. ``methods`` contains
+    the names of methods, ``instances`` the number of actors by class, and ``names`` the actors' names.
     ``libraries`` maps functions to libraries. The functions of a library become one node unless the library
     is in ``unfolded``.
     """

@@ -214,7 +214,7 @@ def _without_methods(reader: duckdb.DuckDBPyConnection, names: list[str]) -> lis
 def with_states(
     rows: list[Row], counted: Iterable[tuple[str | None, str | None, str, int]]
 ) -> tuple[list[Row], list[Row]]:
-    """Return (functions with their attempts by state, calls). ``rows`` has both kinds."""
+    """Return (functions with their attempts by state, calls). ``rows`` contains both kinds."""
     states: dict[tuple[str | None, str | None], dict[str, int]] = {}
     for func, box, state, number in counted:
         states.setdefault((func, box), {})[state] = number

@@ -80,7 +80,7 @@ def wait_sums(reader: duckdb.DuckDBPyConnection, where: Where, last: int, spans:
 def keyed(where: Where, last: int) -> str:
     """Return SQL for the CTEs ``known`` (paths with the caller's name), ``picked``, and ``keyed``.
 
-    ``keyed`` has the attempts with the columns by which they are grouped. The parameters are those of
+    ``keyed`` contains the attempts with the columns by which they are grouped. The parameters are those of
     ``where``.
     """
     of_attempt = times(last)
@@ -105,7 +105,7 @@ keyed AS NOT MATERIALIZED (
 def sums_of_attempts(of: str, is_method: str, quantile: str = "quantile_cont", sample: str = "") -> str:
     """Return SQL for rows in the format of :func:`by_edge`, but also grouped by box.
 
-    ``of`` has attempts with their function, caller, boxes, ``duration``, ``executing``, ``awaiting``,
+    ``of`` contains attempts with their function, caller, boxes, ``duration``, ``executing``, ``awaiting``,
     ``blocked``, and ``total``. ``is_method`` is SQL for whether an attempt belongs to an actor. ``quantile``
     is the function for quantiles, and ``sample`` its last parameter.
     """
@@ -127,7 +127,8 @@ FROM {of} GROUP BY GROUPING SETS ((func, box), (func, box, caller_kind, caller, 
 def sums(group: str, buckets: str) -> str:
     """Return SQL for sums over attempts that have their times, :data:`WAITED`, and ``output_bytes``.
 
-    ``group`` has the grouping columns, besides the state and the ``buckets`` (``duration_in``, ``total_in``).
+    ``group`` contains the grouping columns, besides the state and the ``buckets`` (``duration_in``,
+    ``total_in``).
     """
     bounds = ", ".join(f"min({of}) AS min_{of}, max({of}) AS max_{of}" for of, _ in QUANTILES)
     return (

@@ -56,8 +56,8 @@ ORDER BY bytes DESC, objects DESC, source, target LIMIT {MAX_PAIRS}
 class Transfers(NamedTuple):
     """Objects moved between nodes, and how the record samples objects.
 
-    ``pairs`` has the pairs of nodes with the most bytes. In each, ``unsized`` counts objects of unknown size.
-    The other fields are the number of pairs, the sums over all pairs, and ``sampled``: one in how many
+    ``pairs`` contains the pairs of nodes with the most bytes. In each, ``unsized`` counts objects of unknown
+    size. The other fields are the number of pairs, the sums over all pairs, and ``sampled``: one in how many
     objects is recorded.
     """
 

@@ -23,7 +23,7 @@ class RangeFunction(TypedDict):
 class RangeLane(AttemptLane):
     """A worker, node, actor, or function, with figures for the range.
 
-    ``functions`` has the first of the ``functions_total`` functions that a worker ran.
+    ``functions`` contains the first of the ``functions_total`` functions that a worker ran.
     """
 
     rows: int | None

@@ -27,7 +27,9 @@ def stack(
     session: Session = None,
     at_ns: Nanoseconds = None,
 ) -> Json[schemas.StackAnswer]:
-    """Return the attempts in flight at a time and their waits, merged by callers, function, and situation."""
+    """Return the attempts in flight at a given time and their waits, merged by callers, function, and
+    situation.
+    """
     chosen = records.resolve(session)
 
     def look(file: SessionFile) -> schemas.StackAnswer:

@@ -39,7 +39,8 @@ _EXAMPLES = 5
 _TASK = hex_id("task")
 
 
-#: (waiter, target) pairs. Waiters are attempts in ray.get, ray.wait, or await, or with arguments not ready.
+#: Pairs (waiter, target). Waiters are attempts in ray.get, ray.wait, or await, or attempts whose arguments
+#: are not ready.
 _PAIRS = f"""
 CREATE TEMP TABLE pairs AS
 SELECT DISTINCT w.task_hi, w.task_lo, w.attempt,
@@ -92,8 +93,8 @@ WHERE counted AND situation IN ('loading', 'fetching', 'running', 'blocked', 'st
     AND worker_id IS NOT NULL AND node_id IS NOT NULL AND worker_pid > 0
 GROUP BY unit, worker_id, node_id, worker_pid ORDER BY min(since), worker_id, unit LIMIT {_MAX_UNITS}
 """
-#: Ray Train workers run the user's function in a thread and do not run a task meanwhile. They are shown at
-#: the call of their controller.
+#: Ray Train workers run the user's function in a thread and do not run a task in the meantime. They are shown
+#: at the call of their controller.
 _TRAINERS = f"""
 SELECT p.unit, a.worker_id, w.node_id, w.pid AS worker_pid, any_value(p.name) AS name,
     NULL AS task_name, 'ACTOR_TASK' AS type

@@ -214,7 +214,9 @@ class Simulation:
             self._arrive(run)
 
     def _wait_for(self, signals: tuple[int, ...], waiter: int) -> int:
-        """Add a waiter to those of the signals that are not set yet. Returns the number of these signals."""
+        """Add a waiter to those of the signals that have not been set yet. Returns the number of these
+        signals.
+        """
         lacking = 0
         is_there, waiters = self._is_there, self._waiters
         for signal in signals:

@@ -63,9 +63,9 @@ class Attempt(NamedTuple):
     """An attempt in row ``row`` of its lane, or a driver (``type`` is ``DRIVER_TASK``). Times are in ns.
 
     The attempt waited from ``created_ns`` to ``begin_ns``, or to its end if it has no ``begin_ns``. The wait
-    is drawn in ``wait_row``, unless that is None. ``gives`` has the IDs of the data arrows that begin at this
-    attempt. ``takes`` has those of the arrows that end here, each with the start time of the span that
-    received the data, or None.
+    is drawn in ``wait_row``, unless that is None. ``gives`` contains the IDs of the data arrows that begin at
+    this attempt. ``takes`` contains those of the arrows that end here, each with the start time of the span
+    that received the data, or None.
     """
 
     ordinal: int
@@ -146,7 +146,7 @@ class Sink(Protocol):
         """Write an event without a duration, from which the arrows ``gives`` begin."""
 
     def counter(self, of: str, name: str, at: int, value: float) -> None:
-        """Write the value that a process's counter had at a time."""
+        """Write the value that a process's counter had at a given time."""
 
     def take(self) -> bytes:
         """Return the bytes written since the last call, and forget them."""
