@@ -1,4 +1,4 @@
-"""The sentence about crashed workers."""
+"""Formats the sentence about crashed workers."""
 
 from __future__ import annotations
 

@@ -57,7 +57,9 @@ def command_for(args: Sequence[str]) -> list[str]:
 
 
 def unused_environment(command: Sequence[str]) -> str | None:
-    """Return the active virtual environment if ``command`` runs with our own Python instead of that one's."""
+    """Return the active virtual environment if ``command`` runs with our own Python instead of the
+    environment's.
+    """
     active = os.environ.get("VIRTUAL_ENV")
     if not active and os.environ.get("CONDA_DEFAULT_ENV") != "base":
         active = os.environ.get("CONDA_PREFIX")

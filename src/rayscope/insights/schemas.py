@@ -219,7 +219,7 @@ class InsightsAnswer(JobAnswer):
 
 
 class PathStretch(TypedDict):
-    """A stretch of the critical path of a replay. ``begin_ns``: since the job began."""
+    """A stretch of the critical path of a replay. ``begin_ns``: its start, as time since the job began."""
 
     task_id: str | None
     attempt: int | None

@@ -19,7 +19,7 @@ _MAX_ROWS = 10_000
 
 
 def log_nodes(file: SessionFile) -> list[Row]:
-    """Each node with its ID, state and address; the head first, then live nodes."""
+    """Each node with its ID, state and address: the head node first, then the live nodes."""
     with file.reader() as reader:
         return rows_of(
             reader.execute(

@@ -237,7 +237,7 @@ def _matches(labels: Mapping[str, str], selectors: Sequence[Mapping[str, str]]) 
 
 
 def _holds(value: str | None, text: str) -> bool:
-    """Whether a label's value satisfies ``v``, ``!v``, ``in(a,b)`` or ``!in(a,b)``."""
+    """Whether a label's value satisfies a condition: ``v``, ``!v``, ``in(a,b)`` or ``!in(a,b)``."""
     negated = text.startswith("!")
     text = text.removeprefix("!")
     allowed = text[3:-1].split(",") if text.startswith("in(") and text.endswith(")") else [text]

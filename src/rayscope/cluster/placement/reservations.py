@@ -73,7 +73,7 @@ class Group(msgspec.Struct, frozen=True):
     bundles: tuple[tuple[int, str, Resources | None], ...]
 
     def on(self, node_id: str) -> Group:
-        """A copy with only the bundles on one node."""
+        """A copy of the group with only the bundles on one node."""
         return Group(self.id, self.name, tuple(one for one in self.bundles if one[1] == node_id))
 
 

@@ -47,7 +47,7 @@ class DataSkew:
     doc = ""
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """Functions with a few calls that get more data."""
+        """Functions with a few calls that get much more data than the others."""
         a = facts.attempts
         if not a.fetched_bytes.any():
             return

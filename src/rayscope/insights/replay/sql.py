@@ -43,7 +43,7 @@ _CHOSEN = "({0}_hi, {0}_lo) IN (FROM chosen)"
 
 
 def count_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> int:
-    """The number of attempts of a job, without its driver."""
+    """The number of a job's attempts, not counting its driver."""
     sql = f"SELECT count(*) FROM attempts WHERE job_id = $job AND {NOT_DRIVER}"
     return int(reader.execute(sql, {"job": job}).fetchall()[0][0])
 

@@ -308,7 +308,7 @@ def _add_traced(
 
 
 class _Entry(NamedTuple):
-    """A :class:`rayscope.ray.common.ProfileEntry`."""
+    """Implements :class:`rayscope.ray.common.ProfileEntry`."""
 
     event_name: str
     start_time: int

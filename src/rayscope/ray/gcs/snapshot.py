@@ -153,7 +153,7 @@ class Changes:
             self.commit_drops(drops)
 
     def new_drops(self, drops: list[Drop]) -> list[Drop]:
-        """Those of ``drops`` whose count has grown since the last commit."""
+        """The losses among ``drops`` whose counts have grown since the last commit."""
         return [drop for drop in drops if drop.count > self._drops.get((drop.source, drop.reason), 0)]
 
     def commit_drops(self, drops: list[Drop]) -> None:

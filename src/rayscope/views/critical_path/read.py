@@ -59,7 +59,7 @@ def is_driver(task_id: str) -> bool:
 def describe_causes(
     file: SessionFile, path: compute.Path, causes: Sequence[compute.Cause]
 ) -> list[schemas.PathCause]:
-    """Return the causes of a path as in the response, the largest first."""
+    """Return the causes of a path in the format of the response, the largest first."""
     whole_ns = max(1, path.end_ns - path.begin_ns)
     causes = causes[:_MAX_CAUSES]
     largest = {cause.name for cause in causes[:_WITH_ACTORS] if not cause.is_driver}

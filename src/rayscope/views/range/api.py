@@ -1,4 +1,4 @@
-"""The statistics of a time range."""
+"""The route for the statistics of a time range."""
 
 from __future__ import annotations
 
