@@ -43,7 +43,7 @@ class CollectorPool:
             self._changed.notify()
 
     def release(self, key: object) -> None:
-        """Free the slot of a job that takes long, so that another thread can start.
+        """Free the slot of a long-running job, so that another thread can start.
 
         The job's own thread ends after the job.
         """

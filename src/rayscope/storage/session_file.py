@@ -272,7 +272,7 @@ class SessionFile:
         return {task_id for (task_id,) in found}
 
     def has_cut_off(self, over: Collection[str]) -> bool:
-        """Whether an attempt of this flush without an end belongs to one of ``over``, the ended workers,
+        """Whether an attempt of this flush that has no end belongs to one of ``over``, the ended workers,
         nodes and jobs.
         """
         if not over:

@@ -1,9 +1,9 @@
 """Decides when to notify channels of alerts: grouping, waiting, repeating, silences, and acknowledgements.
 
 Each channel has groups: the alerts of a session with the same values of the labels in ``group_by``. The first
-notification about a group is sent after ``group_wait``, and one about changes at least ``group_interval``
-after the last. If alerts keep firing, it is repeated every ``repeat_interval`` unless all of them are
-acknowledged. The state survives restarts.
+notification about a group is sent after ``group_wait``, and a notification about changes at least
+``group_interval`` after the previous one. If alerts keep firing, it is repeated every ``repeat_interval``
+unless all of them are acknowledged. The state survives restarts.
 """
 
 from __future__ import annotations

@@ -128,8 +128,8 @@ class PhysicalNode(TypedDict):
 
 
 class CellNodes(TypedDict):
-    """Nodes as columns, the head first and then by name. ``workers`` excludes Ray's own processes, which
-    ``internal`` counts.
+    """Nodes as columns: the head node first, then the others by name. ``workers`` excludes Ray's own
+    processes, which ``internal`` counts.
     """
 
     node_id: list[str]

@@ -16,7 +16,7 @@ Recording = Literal["events", "snapshot", "events+snapshot"]
 
 
 class LaneReason(TypedDict):
-    """Why some nodes do not use the fast lane. ``node_id`` and ``address``: those of one of them."""
+    """Why some nodes do not use the fast lane. ``node_id`` and ``address``: of one of these nodes."""
 
     lane: Lane
     code: str

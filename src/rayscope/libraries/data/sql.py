@@ -67,7 +67,8 @@ def datasets(
 def running_ids(file: SessionFile, limit: int) -> tuple[list[str], int]:
     """The IDs of the newest running datasets, and the number of further running ones.
 
-    Unlike Ray's metrics, which Ray does not update after a driver was killed, this leaves out its datasets.
+    This leaves out the datasets of a driver that was killed. Ray's metrics still show them as running,
+    because Ray no longer updates them.
     """
     with file.reader() as reader:
         found = reader.execute(

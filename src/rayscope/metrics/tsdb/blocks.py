@@ -23,7 +23,7 @@ class Block(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Samples. For each of them: the number of its series in ``rows`` (ascending), its time, and its value."""
+    """Samples. For each: the number of its series in ``rows`` (ascending), its time, and its value."""
 
     rows: Indices
     times_ns: Times

@@ -114,7 +114,9 @@ class Feed:
         self._change: str | None = None
 
     def look(self, provider: Look) -> Callable[[], bool]:
-        """Call the provider, in a thread. Returns a function that stores the result, for the event loop."""
+        """Call the provider, in a thread. Returns a function that stores the result, to be called on the
+        event loop.
+        """
         time_ns = time.time_ns()
         try:
             encoded = msgspec.json.encode(provider(self.key.session, dict(self.key.params)))

@@ -3,7 +3,7 @@
 A task's owner and executor report independently. An event may arrive several times, in any order, or not at
 all, and the GCS reports the same things again. So merging only ever adds to an attempt, and the *least* known
 value of each part wins. For the time of a state, this is the earliest. Other fields hardly ever conflict, so
-any choice will do that does not depend on the order of arrival. Hence merging is commutative, associative and
+any choice that does not depend on the order of arrival will do. Hence merging is commutative, associative and
 idempotent. An interval, an error, and a return value each consist of several columns that are merged
 together.
 """
