@@ -59,7 +59,7 @@ const of = (item: Item) => item as Worker;
 
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['running']);
 
-/** The oldest running attempts of a living worker. */
+/** The oldest running attempts of a live worker. */
 function RunningNow({ worker }: { worker: Worker }) {
   const { t } = useTranslation();
   if (worker.state === 'DEAD') return null;

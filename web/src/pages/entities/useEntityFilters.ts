@@ -4,7 +4,7 @@ import type { FilterField } from '../../ui/filters/filters';
 import { useItemStateName } from '../../ui/useStateName';
 import type { EntityKind } from './entityKinds';
 
-/** Ray's states of each kind, starting with those of living entities. */
+/** Ray's states of each kind, starting with those of live entities. */
 const STATES: Record<EntityKind, string[]> = {
   actors: ['ALIVE', 'PENDING_CREATION', 'DEPENDENCIES_UNREADY', 'RESTARTING', 'DEAD'],
   workers: ['ALIVE', 'DEAD'],

@@ -12,7 +12,7 @@ export interface Machine {
    * Indexes of the nodes in drawing order. Indexes from `cells.nodes.node_id.length` on stand for dead nodes.
    */
   order: number[];
-  /** Indexes of the workers of each living node. */
+  /** Indexes of the workers of each live node. */
   workers: number[][];
   /** Maximum number of workers on a node. */
   most: number;
