@@ -139,7 +139,7 @@ class LibraryPoller:
             now_ns = time.time_ns()
             entities = library.read(dashboard, self._client, now_ns)
         except RayscopeError as error:
-            self.problems[name] = error
+            self.problems[name] = error.with_traceback(None)
             return
         self.problems.pop(name, None)
         self._pass_on(states.changed(entities, now_ns), states)
