@@ -123,7 +123,7 @@ export interface DroppedBy {
   first_ns: number | null;
   last_ns: number | null;
 }
-/** A class has ``count`` more actors, which share its calls. */
+/** A class of actors has ``count`` more actors, which share its calls. */
 export interface ActorsChange {
   kind: 'actors';
   class_name: string;
@@ -169,7 +169,8 @@ export interface AlertEvent {
   values: (number | null)[];
 }
 /**
- * One alert. Times that do not apply are 0. ``silenced_by`` has the IDs of active silences that match it.
+ * One alert. Times that do not apply are 0. ``silenced_by`` contains the IDs of active silences that
+ * match it.
  */
 export interface AlertInfo {
   fingerprint: string;
@@ -350,8 +351,8 @@ export interface Calibration {
   ray_ns: number | null;
 }
 /**
- * Nodes as columns, the head first and then by name. ``workers`` excludes Ray's own processes, which
- * ``internal`` counts.
+ * Nodes as columns: the head node first, then the others by name. ``workers`` excludes Ray's own
+ * processes, which ``internal`` counts.
  */
 export interface CellNodes {
   node_id: string[];
@@ -431,7 +432,7 @@ export interface Changed {
   name: string;
 }
 /**
- * A channel. ``config`` has the settings of its type, such as ``urls``. Null keeps the current
+ * A channel. ``config`` contains the settings of its type, such as ``urls``. Null keeps the current
  * settings.
  */
 export interface ChannelBody {
@@ -471,7 +472,7 @@ export interface ChannelInfo {
   last_title: string | null;
   next_try_ns: number | null;
 }
-/** A problem and its remedy. ``params`` has the values in the message, if there are any. */
+/** A problem and its remedy. ``params`` contains the values in the message, if there are any. */
 export interface ErrorDetail {
   code: string;
   message: string;
@@ -529,7 +530,7 @@ export interface Cluster {
   address: string;
   ray_token?: string | null;
 }
-/** The numbers of all kinds of entities. */
+/** The number of entities of each kind. */
 export interface ClusterAnswer {
   recording: 'events' | 'snapshot' | 'events+snapshot';
   nodes: NodeCounts;
@@ -558,7 +559,7 @@ export interface ClusterAnswer {
     [k: string]: number;
   };
 }
-/** The numbers of living and dead nodes. */
+/** The numbers of live and dead nodes. */
 export interface NodeCounts {
   alive: number;
   dead: number;
@@ -805,7 +806,7 @@ export interface TaskNames {
   func_name: string | null;
   name: string | null;
 }
-/** A warning of Ray Data about an operator. ``issue``: its kind, in Ray Data's words. */
+/** A warning from Ray Data about an operator. ``issue``: its kind, in Ray Data's words. */
 export interface DatasetWarning {
   time_ns: number;
   operator: string;
@@ -1013,7 +1014,7 @@ export interface FindAnswer {
   session: string;
   groups: FoundGroup[];
 }
-/** The best hits of a kind, best first, and the total number. */
+/** The best hits of a kind, the best one first, and the total number of hits. */
 export interface FoundGroup {
   kind:
     | 'function'
@@ -1570,7 +1571,7 @@ export interface OptionGain {
   predicted_ns: number;
   share: number;
 }
-/** A driver or submitted job. ``tasks``: the numbers of its attempts by state. */
+/** A driver or submitted job. ``tasks``: the number of its attempts by state. */
 export interface Job {
   job_id: string;
   state: string | null;
@@ -1651,8 +1652,8 @@ export interface JobRequest {
   } | null;
 }
 /**
- * Which logs are copied (``workers``, ``all``, ``none``), the bytes of the copies, and why copying is
- * paused.
+ * Which logs are copied (``workers``, ``all``, ``none``), the size of the copies in bytes, and why
+ * copying is paused.
  */
 export interface Keeping {
   mode: 'workers' | 'all' | 'none';
@@ -1675,7 +1676,7 @@ export interface LabelValuesAnswer {
   items: string[];
   total: number;
 }
-/** Why some nodes do not use the fast lane. ``node_id`` and ``address``: those of one of them. */
+/** Why some nodes do not use the fast lane. ``node_id`` and ``address``: of one of these nodes. */
 export interface LaneReason {
   lane: 'fast' | 'json' | 'none' | 'unknown';
   code: string;
@@ -1684,7 +1685,7 @@ export interface LaneReason {
   node_id: string;
   address: string | null;
 }
-/** The number of living nodes by transport: binary, Ray's JSON, none, or unknown. */
+/** The number of live nodes by transport: binary, Ray's JSON, none, or unknown. */
 export interface Lanes {
   fast: number;
   json: number;
@@ -2153,7 +2154,7 @@ export interface NamesAnswer {
   items: NameItem[];
   total: number;
 }
-/** A node. ``workers``: the number of its living workers and drivers, without Ray's own. */
+/** A node. ``workers``: the number of its live workers and drivers, without Ray's own. */
 export interface Node {
   node_id: string;
   state: string | null;
@@ -2451,7 +2452,7 @@ export interface Parent {
   name: string | null;
   state: string | null;
 }
-/** A stretch of the critical path of a replay. ``begin_ns``: since the job began. */
+/** A stretch of the critical path of a replay. ``begin_ns``: its start, as time since the job began. */
 export interface PathStretch {
   task_id: string | null;
   attempt: number | null;
@@ -2662,7 +2663,7 @@ export interface Progress {
   functions: FunctionProgress[];
   rest: RestProgress;
 }
-/** The sums of all functions beyond the first 100. */
+/** Totals over all functions beyond the first 100. */
 export interface RestProgress {
   functions: number;
   attempts: number;
@@ -2757,7 +2758,7 @@ export interface RangeLane {
   rows: number | null;
   share: number | null;
 }
-/** The times of a rank over all steps. */
+/** A rank's times over all steps. */
 export interface RankTimes {
   rank: number;
   steps: number;
@@ -2784,8 +2785,8 @@ export interface RecordingAnswer {
   cannot_see: string[];
 }
 /**
- * The numbers of traced and untraced workers among those that ran tasks, and tasks that only the tracer
- * saw.
+ * The numbers of traced and untraced workers among those that ran tasks, and of tasks that only the
+ * tracer saw.
  */
 export interface Tracing {
   traced: number;
@@ -3378,7 +3379,7 @@ export interface StatusAnswer {
   shapes: Shape[];
   autoscaler: AutoscalerStatus | null;
 }
-/** The times of a rank in a column, which stands for one or several steps. */
+/** A rank's times in one column, which stands for one or several steps. */
 export interface StepCell {
   rank: number;
   steps: number;
@@ -3505,7 +3506,7 @@ export interface TestBody {
   since_ns?: number | null;
   until_ns?: number | null;
 }
-/** The current state of a session's topic. ``data`` has the topic's own fields. */
+/** The current state of a session's topic. ``data`` contains the topic's own fields. */
 export interface TopicState {
   topic: string;
   session: string;
