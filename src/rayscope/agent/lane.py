@@ -1,9 +1,9 @@
 """The fast lane: keeps and sends an agent's events in their original protobuf form.
 
 ``AddEvents`` (one gRPC call of a worker, the raylet, or the GCS) adds its events to :class:`Buffer` as one
-piece of bytes. :class:`Lane` joins pieces and posts them. ``RayEventsData`` messages that are joined form one
-valid ``RayEventsData``, so nothing needs to be decoded. Ray's own ring of events and its JSON exporter remain
-unchanged. They take over, with all buffered events, whenever something here is not as expected.
+chunk of bytes. :class:`Lane` joins chunks and posts them. Concatenated ``RayEventsData`` messages form one
+valid ``RayEventsData``, so nothing needs to be decoded. Ray's own ring buffer of events and its JSON exporter
+remain unchanged. They take over, with all buffered events, whenever something here is not as expected.
 """
 
 from __future__ import annotations

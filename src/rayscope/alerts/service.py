@@ -246,7 +246,7 @@ class AlertService:
             with self._lock:
                 alerts = session.alerts.setdefault(rule.name, {})
                 firing = {key for key, alert in alerts.items() if alert.state is State.FIRING}
-            # Checking whether the cluster is lost may take long, so do it without the lock.
+            # Checking whether the cluster is lost may take a long time, so do it without the lock.
             lost = bool(firing - rendered.alerts.keys()) and is_lost()
             with self._lock:
                 changes = machine.advance(alerts, rendered.alerts, now_ns, lost)

@@ -48,10 +48,10 @@ class Replays:
 
     @contextmanager
     def waiting_turn(self, session: str, job_id: str, replays: int, check: Check) -> Iterator[Check]:
-        """Wait until the long answer about a job may be computed, and track its progress.
+        """Wait until a long computation about a job may start, and track its progress.
 
-        ``replays``: the maximum number of replays that the answer takes. Yields the function that the replays
-        call with their progress. Raises what ``check`` raises, and Busy if too many requests are waiting.
+        ``replays``: the maximum number of replays that it takes. Yields the function that the replays call
+        with their progress. Raises what ``check`` raises, and Busy if too many requests are waiting.
         """
         key, done = (session, job_id), 0
 

@@ -5,7 +5,7 @@ import { Dash } from './Dash';
 import css from './Meter.module.css';
 import words from './theme/words.module.css';
 
-/** Percentage from which a meter has the warning tone. */
+/** Percentage at or above which a meter has the warning tone. */
 const WARN = 75;
 /** Percentage from which a meter has the critical tone. */
 const CRITICAL = 90;

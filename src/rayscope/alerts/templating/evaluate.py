@@ -213,8 +213,8 @@ class _Run:
         return value
 
     def _logical(self, ends: bool, operands: Sequence[Operand], dot: Value, last: list[Value]) -> Value:
-        """Return the first argument whose truth is ``ends``, or else the last one. Later arguments are not
-        evaluated.
+        """Return the first argument whose truth value is ``ends``, or else the last one. Later arguments are
+        not evaluated.
         """
         if not operands and not last:
             raise TemplateError("wrong number of args for and/or: want at least 1 got 0")

@@ -32,7 +32,7 @@ END = 0
 COMPUTE = 1
 #: Kind of a step: submit a run, which is its argument.
 SUBMIT = 2
-#: Kind of a step: block in a wait, which is its argument.
+#: Kind of step: block in a wait. The wait is the argument of the step.
 WAIT = 3
 #: Kind of a step: set a signal, which is its argument.
 YIELD = 4

@@ -33,8 +33,8 @@ LEFT JOIN jobs j USING (job_id)
 def datasets(
     file: SessionFile, limit: int, dataset_id: str | None = None
 ) -> tuple[list[schemas.DatasetItem], int]:
-    """The datasets, newest first, or a single one, each with its ``operators`` in order; and the number of
-    all datasets.
+    """The datasets (newest first), or a single one, each with its ``operators`` in order, and the total
+    number of datasets.
     """
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM datasets").fetchone()

@@ -118,7 +118,7 @@ class Memory:
             for source, columns in self._of_source.items():
                 self._of_source[source] = np.setdiff1d(columns, gone)
 
-    # Data for the disk.
+    # Writing to disk.
 
     def follow(self, newest: list[Numbered]) -> None:
         """Continue the series numbers of a file. ``newest``: its newest series, newest first."""

@@ -13,7 +13,7 @@ from rayscope.ray.common import ProfileEntry
 SERVE_HOP = "serve.hop"
 #: Name of the span for the calls between two deployments in an interval.
 SERVE_CALLS = "serve.calls"
-#: Name of the span for the number of slow hops that were not sent.
+#: Name of the span that reports how many slow hops were not sent.
 SERVE_LEFT_OUT = "serve.left_out"
 #: Maximum duration of a request, in ns.
 _LONGEST_NS = 100 * 86_400 * 10**9

@@ -188,7 +188,7 @@ START_LOST = (
 #: Indices of objects created by ``ray.put`` start here. The first byte of the task ID in such an object's ID
 #: is the number of the attempt.
 FIRST_PUT = 100_000_001
-#: SQL condition for rows of ``edge_rows``: the task received or got the object.
+#: SQL condition for rows of ``edge_rows``: the task received the object in its arguments, or fetched it.
 CONSUMING_KINDS = "kind IN ('get', 'argument', 'nested', 'fetched')"
 
 

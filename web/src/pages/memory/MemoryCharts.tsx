@@ -7,7 +7,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 /** The charts of where memory is used: worker heaps, object stores, and disk. */
 const CHARTS = ['clusterHeap', 'clusterObjectStore', 'clusterSpilled'];
 
-/** Memory in worker heaps, object stores and on disk over time. */
+/** Memory used in worker heaps and object stores, and on disk, over time. */
 export function MemoryCharts() {
   const [url] = useSessionUrl();
   const propsOf = useChartProps();
