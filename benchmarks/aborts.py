@@ -1,7 +1,6 @@
 """Counts workers that crash at exit on a busy machine: with plain Ray, recorded, and traced.
 
     python benchmarks/aborts.py            # 6 rounds of 3 variants, about 20 minutes
-    python benchmarks/aborts.py --quick    # one round
 
 Each run has its own Ray cluster (4 CPUs, mostly workers of actors that end early) next to two busy loops per
 core. Variants take turns:
@@ -27,7 +26,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from common import HERE, busy_loops, environment, header, table
+from common import HERE, busy_loops, environment, header, parse_arguments, table
 
 VARIANTS = {"plain": [], "recorded": ["run", "--exit", "--no-trace"], "traced": ["run", "--exit"]}
 _PROGRAM = HERE.parent / "examples" / "quickstart.py"
@@ -73,12 +72,11 @@ def main() -> int:
     parser.add_argument("--loops", type=int, default=2 * (os.cpu_count() or 1), help="busy loops beside Ray")
     parser.add_argument("--variants", default=",".join(VARIANTS))
     parser.add_argument("--program", type=Path, default=_PROGRAM, help="a program that calls ray.init()")
-    parser.add_argument("--quick", action="store_true", help="one round")
-    args = parser.parse_args()
+    args = parse_arguments(parser, rounds=1, loops=1)
     print(header("Workers that crash", ["ray", "rayscope"]))
     print(f"Busy loops beside it: {args.loops}\n")
     total: dict[str, Counter[str]] = {variant: Counter() for variant in args.variants.split(",")}
-    for number in range(1 if args.quick else args.rounds):
+    for number in range(args.rounds):
         for variant in total:
             found = run(variant, args.program, args.loops)
             total[variant] += found

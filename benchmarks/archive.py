@@ -19,10 +19,11 @@ from pathlib import Path
 
 import httpx
 
-from common import RayscopeServer, header, table
+from common import RayscopeServer, header, parse_arguments, table
 from rayscope.archive import seal
 from rayscope.archive.location import Location
 from rayscope.storage.catalog import Catalog
+from views import generated
 
 _VIEWS = (
     ("tasks", "/api/v1/tasks?limit=50"),
@@ -47,10 +48,11 @@ def _wait_for(server: RayscopeServer, session: str) -> None:
 def main() -> int:
     """Push, push again, and open on another server."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data_dir", type=Path)
-    args = parser.parse_args()
+    parser.add_argument("data_dir", type=Path, nargs="?", help="default: a generated record")
+    args = parse_arguments(parser)
+    data_dir = args.data_dir or generated(10_000)
     print(header("The archive", ["rayscope", "duckdb", "pyarrow"]))
-    catalog = Catalog(args.data_dir, read_only=True)
+    catalog = Catalog(data_dir, read_only=True)
     session = catalog.names()[0]
     about = catalog.about(session)
     with tempfile.TemporaryDirectory(prefix="rsa-") as temp:
@@ -65,8 +67,8 @@ def main() -> int:
         os.environ["RAYSCOPE_ARCHIVE"] = f"file://{home / 'archive'}"
         os.environ["RAYSCOPE_ARCHIVE_AFTER_MIN"] = "600"
         took: dict[str, list[float]] = {}
-        for data_dir in (args.data_dir, home / "other"):
-            server = RayscopeServer(data_dir)
+        for folder in (data_dir, home / "other"):
+            server = RayscopeServer(folder)
             try:
                 _wait_for(server, session)
                 for name, path in _VIEWS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import atexit
 import contextlib
 import http.client
@@ -31,6 +32,18 @@ def environment() -> dict[str, str]:
     """The environment variables, with this checkout's package first in PYTHONPATH."""
     paths = [str(SRC), str(HERE), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+
+
+def parse_arguments(parser: argparse.ArgumentParser, **smallest: Any) -> argparse.Namespace:
+    """Parse the command line. With ``--smallest``, ``smallest`` replaces the defaults of these options.
+
+    ``--quick`` is its name in older commits, with which ``ab.py`` compares.
+    """
+    names = ("--smallest", "--quick")
+    parser.add_argument(*names, action="store_true", help="the least work with which every part runs")
+    if not set(names).isdisjoint(sys.argv):
+        parser.set_defaults(**smallest)
+    return parser.parse_args()
 
 
 def _version(package: str) -> str:

@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from common import HERE, SRC, header, table
+from common import HERE, SRC, header, parse_arguments, table
 from load import Cluster, to_binary
 
 sys.path.insert(0, str(HERE.parent))
@@ -72,7 +72,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--events", type=int, default=30_000)
     parser.add_argument("--rounds", type=int, default=11)
-    args = parser.parse_args()
+    args = parse_arguments(parser, events=1000, rounds=2)
     print(header("Decoding Ray's events", ["ray", "protobuf", "msgspec"]))
     gc.set_threshold(50_000, 20, 20)  # like the server
     batches = bodies(args.events)

@@ -12,6 +12,7 @@ the error of the unchanged replays.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 import subprocess
 import sys
@@ -20,7 +21,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common import HERE, Http, RayscopeServer, ask_once_ended, busy_loops, header, quantile, save, table
+from common import (
+    HERE,
+    Http,
+    RayscopeServer,
+    ask_once_ended,
+    busy_loops,
+    header,
+    parse_arguments,
+    quantile,
+    save,
+    table,
+)
 from whatif import Cluster
 
 #: Less severe findings are reported, but are no reason to change a program.
@@ -66,7 +78,8 @@ def measure(chosen: dict[str, Path], folder: Path, halves: Sequence[str]) -> lis
                 for half in halves:
                     try:
                         said = run(cluster, file, f"{name}_{half}")
-                        server.wait_until_merged(quiet=2)
+                        with contextlib.suppress(RuntimeError):  # Ray Data's detached actors never rest
+                            server.wait_until_merged(timeout=30, quiet=2)
                         answer = ask(server.url, said.get("SESSION", own), said["JOB"])
                     except (RuntimeError, subprocess.TimeoutExpired) as error:
                         print(f"{name}_{half}: {str(error)[-500:]}", file=sys.stderr, flush=True)
@@ -127,7 +140,7 @@ def main() -> None:
     parser.add_argument("--good", action="store_true", help="run only the good program of each pair")
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="busy loops beside the programs")
     parser.add_argument("--save", type=Path, help="write the results to this file, as JSON")
-    args = parser.parse_args()
+    args = parse_arguments(parser, only=["get_in_loop"])
     print(header("Detectors", ("ray", "duckdb")))
     halves = ("good",) if args.good else ("bad", "good")
     chosen = {name: known[name] for name in args.only or known}

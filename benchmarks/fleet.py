@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from common import header, ms, quantile, table
+from common import header, ms, parse_arguments, quantile, table
 from rayscope.storage.session_file import SessionFile
 from rayscope.warehouse import migrate
 from rayscope.warehouse.client import Warehouse, connect
@@ -96,7 +96,7 @@ def main() -> int:
         "--opened", type=int, default=1_000_000, help="attempts of the session that is opened"
     )
     parser.add_argument("--folder", help="where to put the warehouse (default: a temporary folder)")
-    args = parser.parse_args()
+    args = parse_arguments(parser, sessions=2, attempts=1000, opened=2000)
     print(header("A fleet's warehouse", ["rayscope", "duckdb", "chdb-core", "clickhouse-connect"]))
     with tempfile.TemporaryDirectory(prefix="rsf-", dir=args.folder) as temp:
         folder = Path(temp)

@@ -19,7 +19,7 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from common import RayscopeServer, header, quantile, table
+from common import RayscopeServer, header, parse_arguments, quantile, table
 from views import SESSION, generate
 
 #: Records the times between frames until they are read.
@@ -104,7 +104,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=1_000_000)
     parser.add_argument("--keep", type=Path, help="generate here, and keep it")
-    args = parser.parse_args()
+    args = parse_arguments(parser, tasks=10_000)
     print(header("The views in Chromium", ["rayscope", "duckdb", "playwright"]), flush=True)
     folder = (args.keep / str(args.tasks)) if args.keep else Path(tempfile.mkdtemp(prefix="rsv-"))
     try:

@@ -4,7 +4,7 @@
     python benchmarks/ingest.py --rate 30000         # the same at a given rate
     python benchmarks/ingest.py --binary             # in the format of Rayscope's agents
     python benchmarks/ingest.py --tasks 10000000     # reports query latencies per million
-    python benchmarks/ingest.py --quick              # a few seconds, as a test of the benchmark
+    python benchmarks/ingest.py --smallest           # a few seconds, as a test of the benchmark
 
 A separate load generator process (load.py) posts what Ray's exporter would post, over one connection per
 simulated node. Meanwhile a client requests pages of tasks, the summary and single tasks. At the end the
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import flow_insight_baseline as flow_insight
-from common import HERE, Http, RayscopeServer, Watched, header, ms, quantile, table
+from common import HERE, Http, RayscopeServer, Watched, header, ms, parse_arguments, quantile, table
 
 #: Timeout of a POST in Ray's exporter, in seconds.
 EXPORTER_TIMEOUT_S = 3.0
@@ -291,15 +291,12 @@ def main() -> int:
     parser.add_argument("--connections", type=int, default=4, help="simulated nodes, one connection each")
     parser.add_argument("--binary", action="store_true", help="protobuf, as Rayscope's agents send it")
     parser.add_argument("--unread", action="store_true", help="nobody asks meanwhile")
-    parser.add_argument("--quick", action="store_true", help="5 s and 20,000 tasks")
     parser.add_argument("--no-flow-insight", action="store_true")
     parser.add_argument(
         "--flow-insight-seconds", type=float, default=75, help="its first snapshot comes after 60 s"
     )
     parser.add_argument("--data-dir", type=Path, help="kept; a temporary one otherwise")
-    args = parser.parse_args()
-    if args.quick:
-        args.seconds, args.tasks, args.flow_insight_seconds = 5, 20_000, 5
+    args = parse_arguments(parser, seconds=5.0, tasks=20_000, no_flow_insight=True)
     print(header("Ingest", ["rayscope", "duckdb", "pyarrow", "msgspec", "uvicorn"]))
     data_dir = args.data_dir or Path(tempfile.mkdtemp(prefix="rayscope-bench-"))
     try:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import duckdb
 
-from common import HERE, RayscopeServer, header, save, table
+from common import HERE, RayscopeServer, header, parse_arguments, save, table
 from rayscope.insights import detect, gains
 from rayscope.insights.finding import Facts
 from rayscope.insights.replay import read
@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="where the recorded job is kept, or taken from")
     parser.add_argument("--save", type=Path, help="write the results to this file, as JSON")
     parser.add_argument("--measure", nargs=2, metavar=("FILE", "JOB"), help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    args = parse_arguments(parser, attempts=[2000])
     if args.measure:
         print(json.dumps(measure(Path(args.measure[0]), args.measure[1])))
         return

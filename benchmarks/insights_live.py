@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from common import Http, RayscopeServer, header, save
+from common import Http, RayscopeServer, header, parse_arguments, save
 from whatif import Cluster
 
 AIM = 0.02
@@ -108,7 +108,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=6000)
     parser.add_argument("--save", type=Path)
-    args = parser.parse_args()
+    args = parse_arguments(parser, tasks=200)
     print(header("Findings of a running job", ["rayscope", "ray"]))
     folder = Path(tempfile.mkdtemp(prefix="rsl-"))
     try:

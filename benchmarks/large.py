@@ -18,8 +18,9 @@ from pathlib import Path
 
 import duckdb
 
-from common import HERE, RayscopeServer, Watched, header, ms, quantile, table
+from common import HERE, RayscopeServer, Watched, header, ms, parse_arguments, quantile, table
 from ingest import Viewer, count_tasks
+from views import generated
 
 
 def multiply(path: Path, times: int) -> None:
@@ -52,17 +53,18 @@ def multiply(path: Path, times: int) -> None:
 def main() -> int:
     """Multiply, serve, query, and record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data_dir", type=Path)
+    parser.add_argument("data_dir", type=Path, nargs="?", help="default: a generated record")
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--rate", type=float, default=20_000)
-    args = parser.parse_args()
+    args = parse_arguments(parser, times=2, seconds=2.0, rate=1000.0)
+    data_dir = args.data_dir or generated(10_000)
     print(header("A large record", ["rayscope", "duckdb"]))
-    path = max(args.data_dir.glob("sessions/*/record.duckdb"), key=lambda found: found.stat().st_size)
+    path = max(data_dir.glob("sessions/*/record.duckdb"), key=lambda found: found.stat().st_size)
     multiply(path, args.times)
     session = path.parent.name
     began = time.monotonic()
-    server = RayscopeServer(args.data_dir)
+    server = RayscopeServer(data_dir)
     tasks = count_tasks(server.url, session)
     opened = time.monotonic() - began
     quiet = Viewer(server.url, pause=0.05)

@@ -1,7 +1,7 @@
 """Overhead of recording for Ray's libraries: rows per second of Data, requests per second of Serve.
 
-    python benchmarks/libraries.py            # 4 rounds, about 15 minutes
-    python benchmarks/libraries.py --quick    # one small round
+    python benchmarks/libraries.py               # 4 rounds, about 15 minutes
+    python benchmarks/libraries.py --smallest    # one small round
 
 Three variants take turns, each in a fresh local cluster started by a separate process: plain Ray; the setup
 of ``rayscope run`` (fast lane, tracer, and the real server as a separate process on the same cores); and the
@@ -23,7 +23,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from common import HERE, RayscopeServer, Sink, environment, header, table
+from common import HERE, RayscopeServer, Sink, environment, header, parse_arguments, table
 from rayscope.cli import recording
 
 VARIANTS = ("plain", "rayscope", "sink")
@@ -64,10 +64,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--rows", type=int, default=400_000)
     parser.add_argument("--requests", type=int, default=2_000)
-    parser.add_argument("--quick", action="store_true")
-    args = parser.parse_args()
-    if args.quick:
-        args.rounds, args.rows, args.requests = 1, 40_000, 300
+    args = parse_arguments(parser, rounds=1, rows=40_000, requests=300)
     print(header("Ray's libraries under Rayscope", ["rayscope", "ray"]))
     rates: dict[tuple[str, str], list[float]] = defaultdict(list)
     cpu: dict[tuple[str, str], list[float]] = defaultdict(list)

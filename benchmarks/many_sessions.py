@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from common import RayscopeServer, header, ms, table
+from common import RayscopeServer, header, ms, parse_arguments, table
 from load import Cluster
 from rayscope.storage.about import About, unseal, write_about
 from rayscope.storage.catalog import RECORD
@@ -105,7 +105,7 @@ def main() -> int:
     """Parse the arguments, measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sessions", type=int, action="append", help="may be repeated")
-    args = parser.parse_args()
+    args = parse_arguments(parser, sessions=[5])
     print(header("Many sessions", ["rayscope", "duckdb"]), flush=True)
     rows = []
     with tempfile.TemporaryDirectory(prefix="rayscope-many-") as temp:

@@ -1,7 +1,7 @@
 """Overhead of recording for a Ray program: throughput compared with plain Ray, and CPU time by process.
 
-    python benchmarks/overhead.py            # 5 rounds of 4 variants, about 20 minutes
-    python benchmarks/overhead.py --quick    # one small round
+    python benchmarks/overhead.py               # 5 rounds of 4 variants, about 20 minutes
+    python benchmarks/overhead.py --smallest    # one small round
 
 Variants take turns, each in a fresh local cluster (2 CPUs) started by a separate process:
 
@@ -34,7 +34,7 @@ from typing import Any
 
 import psutil
 
-from common import HERE, Http, RayscopeServer, Sink, Watched, environment, header, table
+from common import HERE, Http, RayscopeServer, Sink, Watched, environment, header, parse_arguments, table
 from overhead_driver import GROUPS
 from rayscope.cli import recording
 
@@ -150,10 +150,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="workloads whose name has this")
     parser.add_argument("--variants", default=",".join(VARIANTS))
     parser.add_argument("--apart", action="store_true", help="the cluster on core 0, the server on core 1")
-    parser.add_argument("--quick", action="store_true", help="one round of 300 tasks")
-    args = parser.parse_args()
-    if args.quick:
-        args.rounds, args.waves, args.wave, args.busy = 1, 1, 300, 50
+    args = parse_arguments(parser, rounds=1, waves=1, wave=300, busy=50)
     variants = args.variants.split(",")
     print(header("Overhead", ["ray", "rayscope", "uvicorn"]))
     results: dict[str, list[dict[str, Any]]] = {variant: [] for variant in variants}

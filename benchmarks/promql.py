@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from common import SRC, header, table
+from common import SRC, header, parse_arguments, table
 
 sys.path.insert(0, str(SRC))
 
@@ -48,7 +48,7 @@ def main() -> int:
     parser.add_argument("--series", type=int, default=1000)
     parser.add_argument("--seconds", type=int, default=600, help="the range of the chart")
     parser.add_argument("--rounds", type=int, default=7)
-    args = parser.parse_args()
+    args = parse_arguments(parser, series=10, rounds=1)
     print(header("PromQL", ["numpy", "promql-parser"]))
     store = store_of(args.series, args.seconds)
     chart = f"rate(work_total[1m]) of {args.series} series at {args.seconds // 2} steps"

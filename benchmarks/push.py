@@ -21,7 +21,7 @@ from pathlib import Path
 
 import psutil
 
-from common import HERE, Watched, environment, header, ms, quantile, table
+from common import HERE, Watched, environment, header, ms, parse_arguments, quantile, table
 
 _SERVER = """
 import sys, threading, time
@@ -126,7 +126,7 @@ def main() -> None:
     options.add_argument("--pause", type=float, default=5.0, help="how long a slow one sleeps, s")
     options.add_argument("--seconds", type=float, default=60)
     options.add_argument("--watch", nargs=2, metavar=("URL", "SESSION"), help=argparse.SUPPRESS)
-    given = options.parse_args()
+    given = parse_arguments(options, clients=10, slow=2, pause=0.5, seconds=5.0)
     if given.watch:
         asyncio.run(clients(*given.watch, given.clients, given.slow, given.seconds, given.pause))
         return

@@ -28,7 +28,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import rayscope
-from common import HERE, RayscopeServer, Watched, header, quantile, table
+from common import HERE, RayscopeServer, Watched, header, parse_arguments, quantile, table
 from simulated import Events, Plan, S, batches, node_id
 
 #: Goal for the latency of a response, in seconds.
@@ -369,7 +369,7 @@ def main() -> int:
     parser.add_argument(
         "--keep", type=Path, help="the data directory to use and keep; a temporary one otherwise"
     )
-    args = parser.parse_args()
+    args = parse_arguments(parser, nodes=10, workers=50, actors=100, tasks=200, rounds=1, quiet=2.0)
     if args.actors < args.workers:
         parser.error("fewer actors than workers")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that child processes are stopped, too

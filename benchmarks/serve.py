@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import signal
-import sys
 import threading
 from pathlib import Path
 
@@ -14,11 +14,14 @@ from rayscope.settings import Settings
 
 
 def main() -> None:
-    """Serve the data directory given as the argument."""
+    """Serve a data directory until SIGTERM."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data_dir", type=Path)
+    args = parser.parse_args()
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.set())
-    server = Server(Settings(data_dir=Path(sys.argv[1]), port=0))
+    server = Server(Settings(data_dir=args.data_dir, port=0))
     server.start()
     fast = [name for name in ("uvloop", "httptools") if importlib.util.find_spec(name)]
     about = {

@@ -26,7 +26,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from common import HERE, Http, RayscopeServer, Watched, environment, header, table
+from common import HERE, Http, RayscopeServer, Watched, environment, header, parse_arguments, table
 from ingest import count_tasks
 from rayscope.warehouse import migrate
 from rayscope.warehouse.client import connect
@@ -148,7 +148,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=40_000, help="of each server")
     parser.add_argument("--cores", type=float, default=0.3, help="what each server may use of a core")
-    args = parser.parse_args()
+    args = parse_arguments(parser, tasks=1000)
     print(header("Several servers", ["rayscope", "duckdb", "chdb-core", "clickhouse-connect"]))
     rows = []
     first = 0.0

@@ -35,7 +35,7 @@ import numpy as np
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from common import RayscopeServer, header, table
+from common import RayscopeServer, header, parse_arguments, table
 from load import Cluster
 
 #: Number of sessions that receive tasks at the same time.
@@ -339,7 +339,7 @@ def main() -> int:
     parser.add_argument(
         "--output", type=Path, default=Path("soak.jsonl"), help="the samples are appended to it"
     )
-    args = parser.parse_args()
+    args = parse_arguments(parser, minutes=1.0)
     print(header("Soak", ["rayscope", "duckdb", "pyarrow"]), flush=True)
     with tempfile.TemporaryDirectory(prefix="rayscope-soak-") as temp:
         folder, log = args.data_dir or Path(temp) / "data", Path(temp) / "log"

@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-from common import HERE, Http, RayscopeServer, Watched, header, ms, quantile, table
+from common import HERE, Http, RayscopeServer, Watched, header, ms, parse_arguments, quantile, table
 from views import SESSION, generate
 
 QUERIES = {
@@ -81,7 +81,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=10)
-    args = parser.parse_args()
+    args = parse_arguments(parser, tasks=10_000, rounds=1)
     print(header("SQL", ["rayscope", "duckdb"]))
     columns = ["question", "asked", "p50", "max"]
     with tempfile.TemporaryDirectory() as folder:

@@ -8,13 +8,13 @@ python benchmarks/startup.py [COMMAND ...]
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
 
-from common import environment, header, table
+from common import environment, header, parse_arguments, table
 
-ROUNDS = 10
 COMMANDS = ("--help", "tasks --help", "sessions", "tasks")
 
 
@@ -31,13 +31,18 @@ def cpu_s(arguments: list[str]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def main(commands: list[str]) -> None:
+def main() -> None:
+    """Run the commands in turn, and print their CPU times."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("commands", nargs="*", default=list(COMMANDS), metavar="COMMAND")
+    parser.add_argument("--rounds", type=int, default=10)
+    args = parse_arguments(parser, rounds=1)
     runs = {"python -c pass": ["-c", "pass"]}
-    runs |= {f"rayscope {command}": ["-m", "rayscope.cli", *command.split()] for command in commands}
+    runs |= {f"rayscope {command}": ["-m", "rayscope.cli", *command.split()] for command in args.commands}
     for arguments in runs.values():
         cpu_s(arguments)  # compiles modules that are not compiled yet
     found: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(ROUNDS):
+    for _ in range(args.rounds):
         for name, arguments in runs.items():
             found[name].append(cpu_s(arguments))
     least = min(found["python -c pass"])
@@ -47,4 +52,4 @@ def main(commands: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or list(COMMANDS))
+    main()

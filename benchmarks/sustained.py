@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from common import HERE, Http, RayscopeServer, environment, header, quantile, table
+from common import HERE, Http, RayscopeServer, environment, header, parse_arguments, quantile, table
 from rayscope.cli import recording
 
 FIELDS = (
@@ -124,7 +124,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--driver", nargs=3, help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    args = parse_arguments(parser, minutes=0.2)
     if args.driver:
         drive(args.driver[0], float(args.driver[1]), args.driver[2])
         return 0

@@ -21,7 +21,7 @@ from typing import Any
 
 os.environ["RAYSCOPE_TRACE"] = "1"
 
-from common import SRC, header, table
+from common import SRC, header, parse_arguments, table
 
 sys.path.insert(0, str(SRC))
 
@@ -45,7 +45,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--calls", type=int, default=200)
-    args = parser.parse_args()
+    args = parse_arguments(parser, rounds=1, calls=10)
     print(header("The tracer, call by call", ["ray"]))
     temp = tempfile.mkdtemp(prefix="rsb-")
     ray.init(num_cpus=1, _temp_dir=temp, include_dashboard=False, log_to_driver=False, logging_level="ERROR")

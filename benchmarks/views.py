@@ -13,6 +13,7 @@ a viewport of 1,600 pixels.
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import shutil
 import sys
@@ -24,7 +25,7 @@ from urllib.request import urlopen
 
 import duckdb
 
-from common import HERE, RayscopeServer, Watched, cpu_of, header, ms, quantile, save, table
+from common import HERE, RayscopeServer, Watched, cpu_of, header, ms, parse_arguments, quantile, save, table
 from rayscope.server.runner import Server
 from rayscope.settings import Settings
 from rayscope.storage.call_paths import ROOT, path_id
@@ -119,6 +120,14 @@ ORDER BY m.n"""
             "began + 500000 + lasted // 3 AS end_ns FROM made WHERE place <= 10"
         )
         db.execute("CHECKPOINT")
+
+
+def generated(tasks: int) -> Path:
+    """A temporary data directory with a record of this many tasks, which is deleted at the end of the process."""
+    folder = Path(tempfile.mkdtemp(prefix="rsv-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    generate(folder, tasks)
+    return folder
 
 
 def end(folder: Path) -> None:
@@ -315,7 +324,7 @@ def main() -> int:
     )
     parser.add_argument("--keep", type=Path, help="generate here, and keep it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
-    args = parser.parse_args()
+    args = parse_arguments(parser, tasks=[10_000], rounds=1, live=5.0, ingest=True)
     packages = ["rayscope", "duckdb"]
     print(header("The views of an execution", packages))
     results: dict[str, list[dict[str, str]]] = {}

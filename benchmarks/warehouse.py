@@ -22,7 +22,7 @@ from typing import Any
 
 import duckdb
 
-from common import header, table
+from common import header, parse_arguments, table
 from rayscope.storage import schema
 from rayscope.storage.about import About
 from rayscope.storage.session_file import SessionFile
@@ -120,7 +120,7 @@ def main() -> int:
     parser.add_argument("--sessions", type=int, default=10)
     parser.add_argument("--attempts", type=int, default=20_000, help="of each session")
     parser.add_argument("--warehouse", help="URL (default: chDB in a new folder)")
-    args = parser.parse_args()
+    args = parse_arguments(parser, sessions=2, attempts=1000)
     print(header("The warehouse", ["rayscope", "duckdb", "chdb-core", "clickhouse-connect"]))
     with tempfile.TemporaryDirectory(prefix="rsw-") as temp:
         made = [make_session(Path(temp) / "sessions", n, args.attempts) for n in range(args.sessions)]
