@@ -108,7 +108,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=6000)
     parser.add_argument("--save", type=Path)
-    args = parse_arguments(parser, tasks=200)
+    args = parse_arguments(parser, tasks=2000)
     print(header("Findings of a running job", ["rayscope", "ray"]))
     folder = Path(tempfile.mkdtemp(prefix="rsl-"))
     try:
@@ -119,7 +119,7 @@ def main() -> int:
     print(f"\n{result['spent_s']:.2f} s of {result['seconds']:.0f} s: {result['share']:.2%} of one core.")
     if args.save is not None:
         save(args.save, ["rayscope", "ray"], result)
-    return 0 if result["share"] <= AIM else 1
+    return 0 if args.smallest or result["share"] <= AIM else 1
 
 
 if __name__ == "__main__":

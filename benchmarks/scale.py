@@ -139,7 +139,7 @@ def cases(plan: Plan) -> dict[str, dict[str, dict[str, Any]]]:
             "last": {}, "busy": {"at_least": "cpu_percent:80"},
         },
         "jobs": {"": {}, "filter": {"state": "RUNNING"}, "text": {"q": "train"}, "sort": {"sort": "entrypoint"}},
-        "placement_groups": {
+        "placement-groups": {
             "": {}, "filter": {"state": "PENDING"}, "text": {"q": "group-4"}, "sort": {"sort": "name"}, "last": {},
         },
         "events": {
@@ -178,7 +178,8 @@ class Asker:
         self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=180)
 
     def path(self, endpoint: str, params: dict[str, Any]) -> str:
-        return f"/api/v1/{endpoint}?" + urlencode({"session": self._session, **params})
+        session = {} if endpoint == "sessions" else {"session": self._session}
+        return f"/api/v1/{endpoint}?" + urlencode(session | params)
 
     def ask(self, path: str) -> tuple[float, bytes]:
         began = time.perf_counter()
