@@ -14,9 +14,9 @@ from typing import Any
 
 import yaml
 
-from rayscope.alerts.notification.channels import channels_file, load_channels
+from rayscope.alerts.notification.channels import channels_file, load_channels, no_channel
 from rayscope.alerts.rules import parse_rules
-from rayscope.alerts.yaml_text import parse_yaml, read_text
+from rayscope.alerts.yaml_text import parse_yaml, read_if_exists
 from rayscope.api.schemas import ErrorDetail
 from rayscope.files import replace_file
 from rayscope.storage.errors import BadQuery, NotFound, StoreError
@@ -119,12 +119,7 @@ def delete_channel(folder: Path, name: str) -> None:
         channels = document.setdefault("channels", [])
         at = _place(channels, name)
         if at is None:
-            raise NotFound(
-                f"Channel {name[:60]!r} not found.",
-                "GET /api/v1/alerts/channels lists them.",
-                what="channel",
-                id=name[:60],
-            )
+            raise no_channel(name)
         del channels[at]
 
     _edit_channels(folder, change, None)
@@ -158,7 +153,7 @@ def _switch(document: dict[str, Any], key: str, name: str, *, on: bool) -> None:
 def _edit_rules(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     with _lock:
         path = folder / RULES_FILE
-        text = _text(path)
+        text = read_if_exists(path)
         parse_rules(text, RULES_FILE)  # report problems of the existing file before changing it
         document = parse_yaml(text) or {}
         change(document)
@@ -173,7 +168,7 @@ def _edit_channels(folder: Path, change: Callable[[dict[str, Any]], None], name:
         found = load_channels(path)
         if found.problem is not None:
             raise _refusal(found.problem)
-        document = parse_yaml(_text(path)) or {}
+        document = parse_yaml(read_if_exists(path)) or {}
         change(document)
         draft = path.with_name(f".{path.name}.draft")
         text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
@@ -195,19 +190,6 @@ def _refusal(problem: ErrorDetail) -> BadQuery:
     return BadQuery(problem["message"], problem["remedy"], problem["code"]).with_params(
         problem.get("params", {})
     )
-
-
-def _text(path: Path) -> str:
-    try:
-        return read_text(path) if path.exists() else ""
-    except (OSError, ValueError) as error:
-        raise StoreError(
-            f"Could not read {path.name}: {error}",
-            "Check that it is UTF-8 text.",
-            what="read_file",
-            file=path.name,
-            reason=str(error),
-        ) from error
 
 
 def _write(path: Path, text: str, mode: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from rayscope.storage.errors import BadQuery
+from rayscope.storage.errors import BadQuery, StoreError
 
 MAX_BYTES = 256 << 10
 #: Limits for the parser: number of nodes, and depth of nesting. A file of 500 rules has about 15,000 nodes,
@@ -53,6 +53,20 @@ def parse_yaml(text: str) -> Any:
     except Exception as error:  # invalid values can raise any exception, such as a date with month 99
         reason = str(error)[:300]
         raise BadYaml(reason, what="yaml", reason=reason) from error
+
+
+def read_if_exists(path: Path) -> str:
+    """Read a text file like :func:`read_text`, or return "" if there is none. Raises StoreError."""
+    try:
+        return read_text(path) if path.exists() else ""
+    except (OSError, ValueError) as error:
+        raise StoreError(
+            f"Could not read {path.name}: {error}",
+            "Check that it is UTF-8 text.",
+            what="read_file",
+            file=path.name,
+            reason=str(error),
+        ) from error
 
 
 def read_text(path: Path) -> str:

@@ -17,11 +17,11 @@ from rayscope.alerts.notification import texts
 from rayscope.alerts.notification.texts import Language
 from rayscope.alerts.rules import duration_ns
 from rayscope.alerts.state import Alert
-from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
+from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_if_exists
 from rayscope.api.responses import error_info
 from rayscope.api.schemas import ErrorDetail
 from rayscope.errors import RayscopeError
-from rayscope.storage.errors import BadQuery, NotFound
+from rayscope.storage.errors import BadQuery, NotFound, StoreError
 
 GROUP = "rayscope.channels"
 _MAX_CHANNELS = 50
@@ -114,12 +114,17 @@ class Config(NamedTuple):
         for each in self.channels:
             if each.name == name:
                 return each
-        raise NotFound(
-            f"Channel {name[:60]!r} not found.",
-            "GET /api/v1/alerts/channels lists them.",
-            what="channel",
-            id=name[:60],
-        )
+        raise no_channel(name)
+
+
+def no_channel(name: str) -> NotFound:
+    """The error for a channel that does not exist."""
+    return NotFound(
+        f"Channel {name[:60]!r} not found.",
+        "GET /api/v1/alerts/channels lists them.",
+        what="channel",
+        id=name[:60],
+    )
 
 
 def kinds() -> list[str]:
@@ -148,21 +153,8 @@ def channels_file(folder: Path) -> Path:
 
 def load_channels(path: Path) -> Config:
     """Read the channels' file. A problem with one channel does not affect the others."""
-    if not path.exists():
-        return Config()
     try:
-        text = read_text(path)
-    except (OSError, ValueError) as error:
-        return Config(
-            problem={
-                "code": "store_error",
-                "message": f"Could not read channels.yml: {error}",
-                "remedy": "Check that it is UTF-8 text.",
-                "params": {"what": "read_file", "file": "channels.yml", "reason": str(error)},
-            }
-        )
-    try:
-        document = parse_yaml(text) or {}
+        document = parse_yaml(read_if_exists(path)) or {}
         if not isinstance(document, dict) or not set(document) <= {"route", "channels"}:
             raise BadQuery(
                 "channels.yml must be a mapping with `channels` and `route`.",
@@ -186,15 +178,13 @@ def load_channels(path: Path) -> Config:
             )
     except BadYaml:
         # The parser's message could quote a secret.
-        return Config(
-            problem={
-                "code": "bad_query",
-                "message": "channels.yml is not valid YAML, or is too large or nested too deeply.",
-                "remedy": "Fix the file. Python's yaml module shows where the error is.",
-                "params": {"what": "channel_yaml"},
-            }
+        refusal = BadQuery(
+            "channels.yml is not valid YAML, or is too large or nested too deeply.",
+            "Fix the file. Python's yaml module shows where the error is.",
+            what="channel_yaml",
         )
-    except BadQuery as problem:
+        return Config(problem=error_info(refusal))
+    except StoreError as problem:
         return Config(problem=error_info(problem))
     return Config(channels)
 

@@ -34,7 +34,7 @@ from rayscope.insights.replay.recorded import (
 from rayscope.model.program import script_name
 from rayscope.storage.errors import NotFound
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.jobs import longest_job
+from rayscope.storage.sql.jobs import longest_job, no_tasks
 from rayscope.tracer.limits import MAX_WAITED
 from rayscope.views.critical_path.compute import SLACK_NS
 
@@ -56,15 +56,8 @@ def find_job(file: SessionFile, job: str | None, last_ns: int) -> tuple[str, int
     with file.reader() as reader:
         job = job or longest_job(reader, last_ns)
         attempts = sql.count_attempts(reader, job) if job else 0
-    if job is None:
-        raise NotFound("No tasks recorded yet.", "GET /api/v1/jobs lists the jobs.", what="tasks")
-    if not attempts:
-        raise NotFound(
-            f"No tasks recorded for job {job[:80]!r}.",
-            "GET /api/v1/jobs lists the jobs.",
-            what="job_tasks",
-            id=job[:80],
-        )
+    if job is None or not attempts:
+        raise no_tasks(job)
     return job, attempts
 
 

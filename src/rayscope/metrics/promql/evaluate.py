@@ -20,7 +20,16 @@ from rayscope.metrics.promql import functions, range_functions
 from rayscope.metrics.promql.aggregate import aggregated
 from rayscope.metrics.promql.binary import combined
 from rayscope.metrics.promql.select import Context, Windows, conditions, instant, subquery_windows, windows
-from rayscope.metrics.promql.values import DOCS, NAME, Scalar, Value, Vector, nameless, unsupported
+from rayscope.metrics.promql.values import (
+    DOCS,
+    NAME,
+    Scalar,
+    Value,
+    Vector,
+    bad_at_time,
+    nameless,
+    unsupported,
+)
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.metrics.tsdb.target_labels import mentioned
 from rayscope.model.metric import Labels
@@ -171,9 +180,7 @@ def _check_bounds(expr: str) -> None:
             depth=_MAX_DEPTH,
         )
     if re.search(r"@\s*-", bare):
-        raise BadQuery(
-            "The time after @ is not between 1970 and 2242.", "Give seconds since 1970.", what="at_time"
-        )
+        raise bad_at_time()
 
 
 def check(expr: str) -> None:

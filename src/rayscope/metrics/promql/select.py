@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rayscope.api.schemas import ErrorDetail
 from rayscope.api.security import error_detail
-from rayscope.metrics.promql.values import NAME, Times, Vector, bounded, empty, unsupported
+from rayscope.metrics.promql.values import NAME, Times, Vector, bad_at_time, bounded, empty, unsupported
 from rayscope.metrics.tsdb.blocks import Block, Grid
 from rayscope.metrics.tsdb.blocks import joined as joined_blocks
 from rayscope.metrics.tsdb.matching import matching
@@ -197,11 +197,7 @@ def _ends(context: Context, selector: parser.VectorSelector | parser.SubqueryExp
             # Parse the string, because reading the time as a datetime panics if it is out of range.
             seconds = float(str(selector.at).removeprefix("@ "))
             if not seconds <= _LAST_S:
-                raise BadQuery(
-                    "The time after @ is not between 1970 and 2242.",
-                    "Give seconds since 1970.",
-                    what="at_time",
-                )
+                raise bad_at_time()
             fixed = round(seconds * 1000) * 1_000_000
         times = np.full(len(times), fixed, np.int64)
     return times - _length_ns(selector, "offset")

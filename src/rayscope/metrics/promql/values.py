@@ -115,6 +115,13 @@ def bounded(series: int, steps: int) -> None:
         )
 
 
+def bad_at_time() -> BadQuery:
+    """The error for a time after ``@`` that is out of range."""
+    return BadQuery(
+        "The time after @ is not between 1970 and 2242.", "Give seconds since 1970.", what="at_time"
+    )
+
+
 def unsupported(feature: str, name: str) -> BadQuery:
     """The error for a feature of Prometheus that is not supported. ``name``: what it is called in PromQL."""
     return BadQuery(f"{feature} is not supported here.", DOCS, what="unsupported", name=name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
+from rayscope.storage.errors import NotFound
 from rayscope.storage.sql.execution import CREATED, END, EXECUTING, NOT_DRIVER
 
 
@@ -19,3 +20,11 @@ def longest_job(reader: duckdb.DuckDBPyConnection, last_ns: int) -> str | None:
         {"last_ns": last_ns},
     ).fetchall()
     return None if not found else found[0][0]
+
+
+def no_tasks(job_id: str | None) -> NotFound:
+    """The error for a job without recorded tasks. None: no job has any."""
+    remedy = "GET /api/v1/jobs lists the jobs."
+    if job_id is None:
+        return NotFound("No tasks recorded yet.", remedy, what="tasks")
+    return NotFound(f"No tasks recorded for job {job_id[:80]!r}.", remedy, what="job_tasks", id=job_id[:80])

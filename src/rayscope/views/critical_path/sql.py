@@ -11,7 +11,6 @@ from typing import NamedTuple
 import duckdb
 
 from rayscope.storage.call_paths import DRIVER_PREFIX
-from rayscope.storage.errors import NotFound
 from rayscope.storage.rows import join_id, split_id
 from rayscope.storage.sql.execution import (
     CREATED,
@@ -26,7 +25,7 @@ from rayscope.storage.sql.execution import (
     called_name,
     ended_at,
 )
-from rayscope.storage.sql.jobs import longest_job
+from rayscope.storage.sql.jobs import longest_job, no_tasks
 from rayscope.views.critical_path.compute import SLACK_NS, stretches
 from rayscope.views.critical_path.slices_sql import (
     Attempts,
@@ -119,7 +118,7 @@ class PathReader:
         if job_id is None:
             job_id = longest_job(reader, last_ns)
             if job_id is None:
-                raise NotFound("No tasks recorded yet.", "GET /api/v1/jobs lists the jobs.", what="tasks")
+                raise no_tasks(None)
         self.job_id = job_id
         self._driver_id = DRIVER_PREFIX + (job_id or "")
         self.ended, self.begin_ns, self._end_ns = extent or self._extent(live)
@@ -143,12 +142,7 @@ class PathReader:
             of_job,
         ).fetchall()[0]
         if begin_ns is None:
-            raise NotFound(
-                f"No tasks recorded for job {(self.job_id or '')[:80]!r}.",
-                "GET /api/v1/jobs lists the jobs.",
-                what="job_tasks",
-                id=(self.job_id or "")[:80],
-            )
+            raise no_tasks(self.job_id)
         ended = driver_end if driver_end is not None else job_end
         if ended is not None:
             return Extent(True, begin_ns, max(begin_ns, ended))
