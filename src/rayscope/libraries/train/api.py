@@ -19,7 +19,7 @@ from rayscope.storage.session_file import SessionFile
 router = Router()
 #: Maximum number of columns in a chart: as many as a wide screen can show.
 _MAX_COLUMNS = 200
-#: Maximum number of ranks in a chart: as many as can be told apart.
+#: Maximum number of ranks in a chart; more could not be told apart.
 _MAX_ROWS = 32
 #: Maximum number of metrics with a chart.
 _MAX_METRICS = 24

@@ -19,7 +19,7 @@ from rayscope.storage.session_file import SessionFile
 router = Router()
 #: Maximum number of columns in a chart: as many as a wide screen can show.
 _MAX_COLUMNS = 200
-#: Maximum number of lines in a chart: as many as can be told apart.
+#: Maximum number of lines in a chart; more could not be told apart.
 _MAX_LINES = 100
 #: Maximum number of metrics to choose from.
 _MAX_METRICS = 50

@@ -16,8 +16,8 @@ export type Plain = string | number | boolean;
 
 /** The parameters that differ between trials, or all if none does; up to the maximum number. */
 export function varying(parameters: readonly TuneParameter[]): TuneParameter[] {
-  const found = parameters.filter((one) => one.varies);
-  return (found.length > 0 ? found : parameters).slice(0, MAX_PARAMETERS);
+  const differing = parameters.filter((one) => one.varies);
+  return (differing.length > 0 ? differing : parameters).slice(0, MAX_PARAMETERS);
 }
 
 function sortValue(trial: TuneTrial, field: string): Plain | null {
