@@ -55,7 +55,3 @@ class ErrorAnswer(TypedDict):
     """The body of every error response."""
 
     error: ErrorDetail
-
-
-class IngestError(ErrorDetail):
-    """Why the store cannot be written."""

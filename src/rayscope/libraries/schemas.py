@@ -7,13 +7,9 @@ from typing_extensions import TypedDict
 from rayscope.api.schemas import ErrorDetail
 
 
-class LibraryProblem(ErrorDetail):
-    """Why the state of a library cannot be read at present, and a remedy."""
-
-
 class LibraryPage(TypedDict):
     """The fields that the pages of all libraries have. ``problem``: why some data may be out of date."""
 
     session: str
     total: int
-    problem: LibraryProblem | None
+    problem: ErrorDetail | None

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from rayscope.api.responses import error_info
+from rayscope.api.schemas import ErrorDetail
 from rayscope.ingest.clusters import Clusters
-from rayscope.libraries.schemas import LibraryProblem
 from rayscope.libraries.train import compute as train_compute
 from rayscope.libraries.train import sql as train_sql
 from rayscope.libraries.tune import compute as tune_compute
@@ -20,7 +20,7 @@ T = TypeVar("T")
 VIEWS = {"data": "datasets", "serve": "serve_applications", "train": "train_runs", "tune": "tune_experiments"}
 
 
-def problem(records: SessionReader, clusters: Clusters, session: str, library: str) -> LibraryProblem | None:
+def problem(records: SessionReader, clusters: Clusters, session: str, library: str) -> ErrorDetail | None:
     """Why the state of a library cannot be read at present, and a remedy. None if it can be read, or if the
     library is not used.
     """

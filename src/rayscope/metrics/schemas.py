@@ -41,15 +41,11 @@ class CollectorItem(TypedDict):
     timeout_s: float
 
 
-class Problem(ErrorDetail):
-    """Why metrics cannot be stored on disk."""
-
-
 class MetricsState(TypedDict):
     """The state of a session's collectors and store."""
 
     left_out: int
-    problem: Problem | None
+    problem: ErrorDetail | None
     note: ErrorDetail | None
     collectors: list[CollectorItem]
 

@@ -14,6 +14,7 @@ import psutil
 
 from rayscope.api.provide import provide
 from rayscope.api.responses import error_info
+from rayscope.api.schemas import ErrorDetail
 from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.writer import Writer
 from rayscope.metrics import schemas
@@ -273,7 +274,7 @@ class Metrics:
             "collectors": self.collectors(session),
         }
 
-    def problem(self, session: str) -> schemas.Problem | None:
+    def problem(self, session: str) -> ErrorDetail | None:
         """Why a session's metrics cannot be stored, or None if they can."""
         with self._lock:
             live = self._live.get(session)

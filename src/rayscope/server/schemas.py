@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from typing_extensions import NotRequired, TypedDict
 
-from rayscope.api.schemas import IngestError
+from rayscope.api.schemas import ErrorDetail
 from rayscope.warehouse.schemas import WarehouseStatus
 
 
@@ -36,13 +36,13 @@ class Archive(TypedDict):
     """The archive for ended sessions, and the error if it cannot be used now."""
 
     url: str
-    error: IngestError | None
+    error: ErrorDetail | None
 
 
 class Warehouse(WarehouseStatus):
     """The state of the warehouse, and the error if it cannot be used now."""
 
-    error: IngestError | None
+    error: ErrorDetail | None
 
 
 class HealthDetails(TypedDict):
@@ -52,7 +52,7 @@ class HealthDetails(TypedDict):
     damaged: list[str]
     archive: Archive | None
     warehouse: Warehouse | None
-    error: IngestError | None
+    error: ErrorDetail | None
 
 
 class HealthAnswer(TypedDict):
@@ -70,4 +70,4 @@ class HealthAnswer(TypedDict):
     damaged: NotRequired[list[str]]
     archive: NotRequired[Archive | None]
     warehouse: NotRequired[Warehouse | None]
-    error: NotRequired[IngestError | None]
+    error: NotRequired[ErrorDetail | None]

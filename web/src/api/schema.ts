@@ -226,10 +226,10 @@ export interface AnnotationItem {
 /** The archive for ended sessions, and the error if it cannot be used now. */
 export interface Archive {
   url: string;
-  error: IngestError | null;
+  error: ErrorDetail | null;
 }
-/** Why the store cannot be written. */
-export interface IngestError {
+/** A problem and its remedy. ``params`` contains the values in the message, if there are any. */
+export interface ErrorDetail {
   code: string;
   message: string;
   remedy: string;
@@ -471,15 +471,6 @@ export interface ChannelInfo {
   last_error: ErrorDetail | null;
   last_title: string | null;
   next_try_ns: number | null;
-}
-/** A problem and its remedy. ``params`` contains the values in the message, if there are any. */
-export interface ErrorDetail {
-  code: string;
-  message: string;
-  remedy: string;
-  params?: {
-    [k: string]: string | number;
-  };
 }
 /** The result of a test notification. */
 export interface ChannelTested {
@@ -847,17 +838,8 @@ export interface OperatorItem {
 export interface DatasetPage {
   session: string;
   total: number;
-  problem: LibraryProblem | null;
+  problem: ErrorDetail | null;
   items: DatasetItem[];
-}
-/** Why the state of a library cannot be read at present, and a remedy. */
-export interface LibraryProblem {
-  code: string;
-  message: string;
-  remedy: string;
-  params?: {
-    [k: string]: string | number;
-  };
 }
 /** Whether Ray has deleted the job. Rayscope's record is kept. */
 export interface Deleted {
@@ -1409,7 +1391,7 @@ export interface HealthAnswer {
   damaged?: string[];
   archive?: Archive | null;
   warehouse?: Warehouse | null;
-  error?: IngestError | null;
+  error?: ErrorDetail | null;
 }
 /** The state of the warehouse, and the error if it cannot be used now. */
 export interface Warehouse {
@@ -1417,7 +1399,7 @@ export interface Warehouse {
   server: string;
   waiting_rows: number;
   servers: FleetServer[];
-  error: IngestError | null;
+  error: ErrorDetail | null;
 }
 /** One of the largest objects. */
 export interface HeldObject {
@@ -1489,7 +1471,7 @@ export interface Ingest {
   };
   last_batch_ns: number | null;
   behind_ns: number;
-  error: IngestError | null;
+  error: ErrorDetail | null;
 }
 /** The causes of a job's duration and the changes that would make it faster, the largest savings first. */
 export interface InsightsAnswer {
@@ -1659,16 +1641,7 @@ export interface Keeping {
   mode: 'workers' | 'all' | 'none';
   bytes: number;
   max_bytes: number;
-  error: LogProblem | null;
-}
-/** Why something is unavailable at present. */
-export interface LogProblem {
-  code: string;
-  message: string;
-  remedy: string;
-  params?: {
-    [k: string]: string | number;
-  };
+  error: ErrorDetail | null;
 }
 /** The values of a label. */
 export interface LabelValuesAnswer {
@@ -1706,7 +1679,7 @@ export interface VersionNote {
 /** The newest values. ``total``: number of matching series; ``next``: cursor of the next page. */
 export interface LatestAnswer {
   left_out: number;
-  problem: Problem | null;
+  problem: ErrorDetail | null;
   note: ErrorDetail | null;
   collectors: CollectorItem[];
   session: string;
@@ -1715,15 +1688,6 @@ export interface LatestAnswer {
   next: string | null;
   total: number;
   series: number;
-}
-/** Why metrics cannot be stored on disk. */
-export interface Problem {
-  code: string;
-  message: string;
-  remedy: string;
-  params?: {
-    [k: string]: string | number;
-  };
 }
 /** The newest value of a series that has not ended. */
 export interface LatestItem {
@@ -1780,7 +1744,7 @@ export interface LogNode {
   hostname: string | null;
   is_head: boolean;
   files: number | null;
-  problem: LogProblem | null;
+  problem: ErrorDetail | null;
 }
 /**
  * A line. ``level``: its own, or that of the line that it continues. ``is_mark``: it is one of Ray's own
@@ -1804,7 +1768,7 @@ export interface LogPage {
   name: string;
   kind: string;
   live: boolean;
-  problem: LogProblem | null;
+  problem: ErrorDetail | null;
   kept: number;
   begin: number;
   end: number;
@@ -1838,7 +1802,7 @@ export interface LogPart {
   begin: number;
   end: number | null;
   page: LogPage | null;
-  problem: LogProblem | null;
+  problem: ErrorDetail | null;
 }
 /** Matching lines, the files that contain them, and the bytes that were not searched. */
 export interface LogSearchAnswer {
@@ -3093,7 +3057,7 @@ export interface ServeController {
 export interface ServePage {
   session: string;
   total: number;
-  problem: LibraryProblem | null;
+  problem: ErrorDetail | null;
   items: ServeApplicationItem[];
   proxies: ServeProxy[];
   controllers: ServeController[];
@@ -3607,7 +3571,7 @@ export interface TrainRunItem {
 export interface TrainRunPage {
   session: string;
   total: number;
-  problem: LibraryProblem | null;
+  problem: ErrorDetail | null;
   items: TrainRunItem[];
 }
 /** Objects produced on ``source`` and consumed on ``target``. */
@@ -3739,7 +3703,7 @@ export interface TuneExperimentItem {
 export interface TuneExperimentPage {
   session: string;
   total: number;
-  problem: LibraryProblem | null;
+  problem: ErrorDetail | null;
   items: TuneExperimentItem[];
 }
 /** The predicted duration of a job with changes. ``baseline_ns``: how long it took until ``end_ns``. */

@@ -14,6 +14,7 @@ from rayscope.api.parameters import CurrentRecords, CurrentSettings, Nanoseconds
 from rayscope.api.provide import provide
 from rayscope.api.responses import Json, answer, error_info
 from rayscope.api.routes import Router
+from rayscope.api.schemas import ErrorDetail
 from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import CurrentLogs, Logs, Source
@@ -305,7 +306,7 @@ def _page(
 def _part(logs: Logs, session: str, part: Part, writer: schemas.LogWriter, limit: int) -> schemas.LogPart:
     """A range of a file with up to ``limit`` of its last lines."""
     page: schemas.LogPage | None = None
-    problem: schemas.LogProblem | None = None
+    problem: ErrorDetail | None = None
     if limit:
         try:
             source = logs.source(session, part.node_id, part.name)

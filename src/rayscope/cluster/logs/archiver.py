@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
+from rayscope.api.schemas import ErrorDetail
 from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.files import Logs
 from rayscope.ingest.clusters import Clusters
@@ -135,7 +136,7 @@ class LogArchiver:
         self._cpu_s, self._adjusted, self._slow = 0.0, time.monotonic(), 1.0
         #: The CPU seconds that may be used now, and when they were last topped up.
         self._purse, self._filled = _AT_ONCE_S, time.monotonic()
-        self.error: schemas.LogProblem | None = None
+        self.error: ErrorDetail | None = None
 
     @property
     def mode(self) -> schemas.LogKeeping:

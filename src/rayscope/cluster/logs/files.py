@@ -17,7 +17,8 @@ from typing import Annotated
 
 from rayscope.api.provide import provide
 from rayscope.api.responses import error_info
-from rayscope.cluster.logs import schemas, sql
+from rayscope.api.schemas import ErrorDetail
+from rayscope.cluster.logs import sql
 from rayscope.cluster.logs.clocks import Clock, Life, clock_of, local_clock
 from rayscope.cluster.logs.lines import moments_of
 from rayscope.cluster.logs.marks import Marks
@@ -66,7 +67,7 @@ class Source:
         copy: KeptFile | None,
         store: LogStore | None,
         agent: LogAgent | None,
-        problem: schemas.LogProblem | None,
+        problem: ErrorDetail | None,
         size: int | None = None,
         *,
         grows: bool = False,
@@ -292,7 +293,7 @@ class Logs:
         if kept is not None and about.kind == "driver" and about.submission_id is None:
             grows = self._clusters.gcs_of(session) is not None
             return Source(node_id, name, kept, store, None, None, grows=grows, life=life)
-        problem: schemas.LogProblem
+        problem: ErrorDetail
         try:
             names = self.names(session, node_id)
             if name not in names and kept is None:
@@ -347,17 +348,17 @@ class Logs:
 
     def list_nodes(
         self, session: str, node_ids: Iterable[str]
-    ) -> dict[str, tuple[list[str] | None, schemas.LogProblem | None]]:
+    ) -> dict[str, tuple[list[str] | None, ErrorDetail | None]]:
         """For each node, the files that its agent lists, or why they are unknown. Recent lists are reused."""
         nodes = list(node_ids)
         jobs = {node: self._pool.submit(self.names, session, node, 10.0) for node in nodes[:_MAX_NODES_ASKED]}
         wait(jobs.values(), _ASK_S)
-        found: dict[str, tuple[list[str] | None, schemas.LogProblem | None]] = {}
+        found: dict[str, tuple[list[str] | None, ErrorDetail | None]] = {}
         for node in nodes:
             job = jobs.get(node)
             if job is None or not job.done():
                 known = self._names.get((session, node))
-                late: schemas.LogProblem = {
+                late: ErrorDetail = {
                     "code": "not_asked",
                     "message": "This node's files have not been listed yet.",
                     "remedy": "Choose the node to list its files.",

@@ -13,10 +13,6 @@ LogLevel = Literal["debug", "info", "warning", "error", "critical"]
 LogKeeping = Literal["workers", "all", "none"]
 
 
-class LogProblem(ErrorDetail):
-    """Why something is unavailable at present."""
-
-
 class LogNode(TypedDict):
     """A node. ``files``: the number of its known log files, None if they were not requested."""
 
@@ -26,7 +22,7 @@ class LogNode(TypedDict):
     hostname: str | None
     is_head: bool
     files: int | None
-    problem: LogProblem | None
+    problem: ErrorDetail | None
 
 
 class LogWriter(TypedDict):
@@ -69,7 +65,7 @@ class Keeping(TypedDict):
     mode: LogKeeping
     bytes: int
     max_bytes: int
-    error: LogProblem | None
+    error: ErrorDetail | None
 
 
 class LogFilesAnswer(TypedDict):
@@ -138,7 +134,7 @@ class LogSource(TypedDict):
     name: str
     kind: str
     live: bool
-    problem: LogProblem | None
+    problem: ErrorDetail | None
     kept: int
 
 
@@ -168,7 +164,7 @@ class LogPart(LogWriter):
     begin: int
     end: int | None
     page: LogPage | None
-    problem: LogProblem | None
+    problem: ErrorDetail | None
 
 
 class LogsOfAnswer(TypedDict):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from rayscope.api.schemas import Body, ErrorDetail, HiddenLibrary, IngestError
+from rayscope.api.schemas import Body, ErrorDetail, HiddenLibrary
 from rayscope.cluster.recording.schemas import Lanes, Recording, Tracing
 from rayscope.records.schemas import Dropped
 
@@ -77,7 +77,7 @@ class Ingest(TypedDict):
     unknown: dict[str, int]
     last_batch_ns: int | None
     behind_ns: int
-    error: IngestError | None
+    error: ErrorDetail | None
 
 
 class FunctionItem(TypedDict):

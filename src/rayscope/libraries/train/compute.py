@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from rayscope.libraries.schemas import LibraryProblem
+from rayscope.api.schemas import ErrorDetail
 from rayscope.libraries.train import schemas
 
 Row = dict[str, Any]
@@ -54,7 +54,7 @@ def lines(metrics: Sequence[Row], points: Sequence[Row]) -> list[schemas.Reporte
     ]
 
 
-def problem(untracked_runs: int, workers_of_v1: int) -> LibraryProblem | None:
+def problem(untracked_runs: int, workers_of_v1: int) -> ErrorDetail | None:
     """A hint if Ray Train's actors ran without a recorded run, or None."""
     if untracked_runs:
         return {

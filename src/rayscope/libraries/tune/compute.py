@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
-from rayscope.libraries.schemas import LibraryProblem
+from rayscope.api.schemas import ErrorDetail
 from rayscope.libraries.tune import schemas
 
 Row = dict[str, Any]
@@ -72,7 +72,7 @@ def best(trials: Sequence[schemas.TuneTrial], mode: schemas.TuneMode | None) -> 
     return choose(with_value, key=lambda one: one[0])[1]
 
 
-def problem(untraced_trials: int) -> LibraryProblem | None:
+def problem(untraced_trials: int) -> ErrorDetail | None:
     """A hint if actors ran trials of an experiment that is not recorded, or None."""
     if not untraced_trials:
         return None
