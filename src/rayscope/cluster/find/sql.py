@@ -8,9 +8,18 @@ from rayscope.model.program import program_name
 from rayscope.storage.schema import ENTITY_VIEWS, SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import EntityFilters, list_entities
-from rayscope.storage.sql.execution import CREATED, NOT_DRIVER, TASK_ID, function_name
+from rayscope.storage.sql.execution import (
+    CREATED,
+    CREATED_ACTOR,
+    FOREVER,
+    NOT_DRIVER,
+    TASK_ID,
+    called_name,
+    creation_name,
+    function_name,
+)
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
-from rayscope.storage.sql.pages import Row, like, rows_of
+from rayscope.storage.sql.pages import like, rows_of
 
 #: The kinds in the order of the answer. For each kind: the columns of its name, and those of its description.
 _ENTITIES: dict[FoundEntity, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -25,6 +34,8 @@ _ENTITIES: dict[FoundEntity, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "tune_experiment": (("name",), ("job_id",)),
     "tune_trial": (("name", "trial_id"), ("job_id",)),
 }
+#: SQL for the kinds of which there are any. Listing an empty kind costs as much as searching a small one.
+_RECORDED_KINDS = " UNION ALL ".join(f"SELECT '{kind}' WHERE EXISTS (FROM {kind}_rows)" for kind in _ENTITIES)
 
 
 def hit(
@@ -48,12 +59,27 @@ def hit(
 
 
 def find_in_record(file: SessionFile, text: str, limit: int) -> list[FoundGroup]:
-    """Up to ``limit`` hits of each kind whose name contains ``text`` or whose ID begins with it."""
+    """Up to ``limit`` hits of each recorded kind whose name contains ``text`` or whose ID begins with it."""
+    with file.reader() as reader:
+        recorded = {kind for (kind,) in reader.execute(_RECORDED_KINDS).fetchall()}
     return [
         _functions(file, text, limit),
         _attempts(file, text, limit),
-        *(_entities(file, kind, text, limit) for kind in _ENTITIES),
+        *(_entities(file, kind, text, limit) for kind in _ENTITIES if kind in recorded),
     ]
+
+
+#: SQL for the number of attempts of each function, from the call paths. Few attempts have no path, and only
+#: these need an expression for their function's name.
+_CALLED = f"""
+SELECT coalesce(p.name, c.lone, {creation_name("c.made")}) AS id, sum(c.attempts)::BIGINT AS attempts
+FROM (
+    SELECT path_id, NULL AS lone, NULL AS made, count(*) AS attempts FROM attempts
+    WHERE {NOT_DRIVER} AND path_id IS NOT NULL GROUP BY path_id
+    UNION ALL
+    SELECT NULL, {called_name("attempts")} AS lone, {CREATED_ACTOR} AS made, count(*) FROM attempts
+    WHERE {NOT_DRIVER} AND path_id IS NULL GROUP BY lone, made) c
+LEFT JOIN paths p ON p.path_id = c.path_id GROUP BY id"""
 
 
 def _functions(file: SessionFile, text: str, limit: int) -> FoundGroup:
@@ -63,26 +89,29 @@ def _functions(file: SessionFile, text: str, limit: int) -> FoundGroup:
     with file.reader() as reader:
         rows = rows_of(
             reader.execute(
-                f"SELECT {function_name('attempts')} AS id, count(*) OVER () AS total FROM attempts "
-                f"WHERE {NOT_DRIVER} GROUP BY id HAVING id ILIKE $1 ESCAPE '\\' "
-                "ORDER BY starts_with(lower(id), lower($2)) DESC, count(*) DESC, id LIMIT $3",
+                f"SELECT id, count(*) OVER () AS total FROM ({_CALLED}) WHERE id ILIKE $1 ESCAPE '\\' "
+                "ORDER BY starts_with(lower(id), lower($2)) DESC, attempts DESC, id LIMIT $3",
                 [like(text), text, limit],
             )
         )
     items = [hit(row["id"], row["id"]) for row in rows]
-    return {"kind": "function", "items": items, "total": _total(rows)}
+    return {"kind": "function", "items": items, "total": rows[0]["total"] if rows else 0}
 
 
 def _attempts(file: SessionFile, text: str, limit: int) -> FoundGroup:
     """Matching attempts of tasks: failed ones first, then the newest."""
     where = attempt_filters(TaskFilters(q=text))
+    order = f"CASE WHEN state = 'FAILED' THEN {FOREVER} ELSE 0 END + coalesce({CREATED}, 0)"
     with file.reader() as reader:
+        total, places = reader.execute(
+            f"SELECT count(*), max_by(rowid, {order}, {int(limit)}) FROM attempts{where.sql}", where.values
+        ).fetchall()[0]
         rows = rows_of(
             reader.execute(
                 f"SELECT {TASK_ID} AS id, attempt, {SHOWN_NAME} AS name, {function_name('attempts')} AS "
-                f"function, state, node_id, count(*) OVER () AS total FROM attempts{where.sql} "
-                f"ORDER BY coalesce(state = 'FAILED', false) DESC, {CREATED} DESC, task_hi, task_lo LIMIT ?",
-                [*where.values, limit],
+                "function, state, node_id FROM attempts WHERE rowid IN (SELECT unnest(?::BIGINT[])) "
+                f"ORDER BY {order} DESC, task_hi, task_lo",
+                [places or []],
             )
         )
     items = [
@@ -95,7 +124,7 @@ def _attempts(file: SessionFile, text: str, limit: int) -> FoundGroup:
         )
         for row in rows
     ]
-    return {"kind": "task", "items": items, "total": _total(rows)}
+    return {"kind": "task", "items": items, "total": total}
 
 
 def _entities(file: SessionFile, kind: FoundEntity, text: str, limit: int) -> FoundGroup:
@@ -113,7 +142,3 @@ def _entities(file: SessionFile, kind: FoundEntity, text: str, limit: int) -> Fo
         id = row[ENTITY_VIEWS[kind][1]]
         items.append(hit(id, name, detail or None, state=row["state"], node_id=row.get("node_id")))
     return {"kind": kind, "items": items, "total": page.total}
-
-
-def _total(rows: list[Row]) -> int:
-    return int(rows[0]["total"]) if rows else 0

@@ -20,7 +20,7 @@ from rayscope.storage.sql.call_lanes import MAX_LEVELS
 from rayscope.storage.sql.filters import TaskFilters, hidden_libraries
 from rayscope.storage.sql.pages import Row, fields_of
 from rayscope.views.gantt import schemas, sql
-from rayscope.views.gantt.compute import mean_running, pack
+from rayscope.views.gantt.compute import pack
 from rayscope.views.gantt.sql import NOT_PLACED
 
 #: Maximum number of rows per lane. If more attempts overlap, the others share the last row.
@@ -109,12 +109,9 @@ def _lay_out(
         last_ns=last_ns,
         levels=levels,
     )
-    origin, end = found.origin_ns, found.end_ns
-    events = sql.utilisation_events(file, filters, origin, end, last_ns=last_ns)
-    buckets = -(-max(1, end - origin) // events.bucket_ns)
-    means = mean_running(events.begins, events.ends, buckets, events.bucket_ns)
+    bucket_ns, means = sql.utilisation(file, filters, found.origin_ns, found.end_ns, last_ns=last_ns)
     running = [round(mean, 3) for mean in means]
-    return _Extent(*found, events.bucket_ns, running, hidden_libraries(file, filters))
+    return _Extent(*found, bucket_ns, running, hidden_libraries(file, filters))
 
 
 def _extent_of(

@@ -1,4 +1,4 @@
-"""Packs bars into rows without overlap, and computes how many attempts were running over time."""
+"""Packs bars into rows without overlap."""
 
 from __future__ import annotations
 
@@ -65,31 +65,3 @@ def _nearly_free(
         ),
         default=None,
     )
-
-
-#: (bucket, number of starts or ends in the bucket, sum of their times)
-Events = Iterable[tuple[int, int, int]]
-
-
-def mean_running(begins: Events, ends: Events, buckets: int, width: int) -> list[float]:
-    """Return the mean number of open intervals in each of ``buckets`` buckets that are ``width`` ns wide.
-
-    ``begins`` and ``ends`` are those of the intervals, relative to the start of the first bucket. The result
-    is exact, because the total length of the intervals up to ``t`` is the sum of ``t - begin`` over the
-    ``begins`` before ``t``, minus the same sum over ``ends``.
-    """
-    counts, sums = [0] * buckets, [0] * buckets
-    for events, sign in ((begins, 1), (ends, -1)):
-        for bucket, count, total in events:
-            at = min(max(bucket, 0), buckets - 1)
-            counts[at] += sign * count
-            sums[at] += sign * total
-    means = []
-    count = total = lived = 0
-    for bucket in range(buckets):
-        count += counts[bucket]
-        total += sums[bucket]
-        until = count * (bucket + 1) * width - total
-        means.append((until - lived) / width)
-        lived = until
-    return means

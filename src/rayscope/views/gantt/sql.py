@@ -28,6 +28,7 @@ from rayscope.storage.sql.execution import (
 )
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.lanes import LABELLED, LABELS, NAME, lanes_by
+from rayscope.storage.sql.open_intervals import mean_open
 from rayscope.storage.sql.pages import Row, Where, rows_of
 from rayscope.storage.sql.worker_names import name_lanes
 
@@ -66,16 +67,6 @@ class Extent(NamedTuple):
     attempts: int
     lanes: list[Row]
     lanes_total: int
-
-
-class UtilisationEvents(NamedTuple):
-    """For each bucket: how many attempts began and ended on workers, and the sums of their begin and end
-    times.
-    """
-
-    bucket_ns: int
-    begins: list[tuple[int, int, int]]
-    ends: list[tuple[int, int, int]]
 
 
 class WindowBars(NamedTuple):
@@ -123,16 +114,19 @@ def extent(
     return Extent(*extent, shown, lanes_total)
 
 
-def utilisation_events(
+def utilisation(
     file: SessionFile, filters: TaskFilters, origin: int, end: int, *, last_ns: int
-) -> UtilisationEvents:
-    """Return when attempts started and ended in an extent from ``origin`` to ``end``, over all lanes.
+) -> tuple[int, list[float]]:
+    """Return the width of a bucket (ns), and the mean number of attempts on workers in each bucket.
 
-    Starts and ends after the extent count as if they were at its end.
+    The buckets divide an extent from ``origin`` to ``end``, over all lanes.
     """
-    bucket = max(1, -(-(end - origin) // BUCKETS))
+    width = max(1, -(-(end - origin) // BUCKETS))
+    base = _base(filters, "''", last_ns)
+    on_workers = f"SELECT began_ns AS began, ended_ns AS ended FROM ({base.select()}) WHERE NOT waits"
+    buckets = -(-max(1, end - origin) // width)
     with file.reader() as reader:
-        return UtilisationEvents(bucket, *_events(reader, _base(filters, "''", last_ns), origin, end, bucket))
+        return width, mean_open(reader, on_workers, base.values, begin=origin, width=width, buckets=buckets)
 
 
 def window_bars(
@@ -414,24 +408,3 @@ def _blocked(
         if end > begin:
             spans.append((at, begin, end, name == AWAITING))
     return spans
-
-
-def _events(
-    reader: duckdb.DuckDBPyConnection, base: _Base, origin: int, over: int, bucket: int
-) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
-    """Return how many attempts began and ended on workers, by bucket, with the sums of their begin and end
-    times.
-    """
-    begin, end = (f"(least({at}, {int(over)}) - {int(origin)})" for at in ("began_ns", "ended_ns"))
-    found = reader.execute(
-        f"WITH cells AS MATERIALIZED (SELECT {begin} // {int(bucket)} AS began_in, "
-        f"{end} // {int(bucket)} AS ended_in, count(*) AS n, sum({begin}) AS begins, sum({end}) AS ends "
-        f"FROM ({base.select()}) WHERE lane != '{NOT_PLACED}' GROUP BY ALL) "
-        "SELECT true, began_in, sum(n), sum(begins) FROM cells GROUP BY began_in UNION ALL "
-        "SELECT false, ended_in, sum(n), sum(ends) FROM cells GROUP BY ended_in",
-        base.values,
-    ).fetchall()
-    return (
-        [(at, int(n), int(times)) for is_begin, at, n, times in found if is_begin],
-        [(at, int(n), int(times)) for is_begin, at, n, times in found if not is_begin],
-    )

@@ -21,6 +21,7 @@ from rayscope.storage.sql.execution import (
     is_driver,
 )
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters, default_time
+from rayscope.storage.sql.open_intervals import mean_open
 from rayscope.storage.sql.pages import Row, rows_of
 from rayscope.storage.sql.situations import AWAITED, IN_FLIGHT, create_flight
 
@@ -260,23 +261,18 @@ def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int
             return Activity(None, None, None, [], [], [])
         begin, end = extent
         width = max(1, -(-(end - begin) // buckets))
-        end = begin + width * buckets
-        series: list[list[float]] = []
-        for since in (CREATED, START):
-            until = f"greatest(coalesce({END}, {last}), {since})"
-            sums = [[0, 0.0] for _ in range(buckets)]
-            for sign, time_ns in ((1, since), (-1, until)):
-                known = f" AND {since} IS NOT NULL"
-                for bucket, count, rest in reader.execute(
-                    f"SELECT least((time_ns - {begin}) // {width}, {buckets - 1}) AS bucket, count(*), "
-                    f"sum(({begin} + {width} * (bucket + 1) - time_ns)::DOUBLE) "
-                    f"FROM (SELECT greatest({begin}, least({time_ns}, {end})) AS time_ns "
-                    f"FROM attempts{where.sql}{known}) GROUP BY bucket",
-                    where.values,
-                ).fetchall():
-                    sums[bucket][0] += sign * count
-                    sums[bucket][1] += sign * rest
-            series.append(_means(sums, width))
+        in_flight, running = (
+            mean_open(
+                reader,
+                f"SELECT {since} AS began, greatest(coalesce({END}, {last}), {since}) AS ended "
+                f"FROM attempts{where.sql} AND {since} IS NOT NULL",
+                where.values,
+                begin=begin,
+                width=width,
+                buckets=buckets,
+            )
+            for since in (CREATED, START)
+        )
         failed = [0] * buckets
         for bucket, count in reader.execute(
             f"SELECT least(({END} - {begin}) // {width}, {buckets - 1}) AS bucket, count(*) "
@@ -284,19 +280,11 @@ def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int
             where.values,
         ).fetchall():
             failed[bucket] = count
-    in_flight, running = series
-    return Activity(begin, end, width, in_flight, running, failed)
-
-
-def _means(sums: list[list[Any]], width: int) -> list[float]:
-    """Return the mean number of attempts in each bucket.
-
-    ``sums`` has, for each bucket, the number of starts minus the number of ends, and the sum of the times
-    from each of these until the bucket's end. The times of ends count as negative.
-    """
-    means = []
-    before = 0
-    for count, rest in sums:
-        means.append(round(max(0.0, before + rest / width), 3))
-        before += count
-    return means
+    return Activity(
+        begin,
+        begin + width * buckets,
+        width,
+        [round(mean, 3) for mean in in_flight],
+        [round(mean, 3) for mean in running],
+        failed,
+    )

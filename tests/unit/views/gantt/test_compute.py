@@ -1,4 +1,4 @@
-"""Packing bars into rows, and the mean number of intervals that are open."""
+"""Packing bars into rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayscope.views.gantt.compute import TOLERANCE_NS, TOLERANCE_SHARE, mean_running, pack
+from rayscope.views.gantt.compute import TOLERANCE_NS, TOLERANCE_SHARE, pack
 
 INTERVALS = st.lists(
     st.tuples(st.integers(0, 60), st.integers(1, 30)).map(lambda pair: (pair[0], pair[0] + pair[1])),
@@ -55,19 +55,3 @@ def test_only_bars_that_overlap_by_hardly_anything_share_a_row(lengths: list[int
         for gap, pair in zip(gaps[1:], pairwise(lengths), strict=False)
     ):
         assert packed.rows == 1
-
-
-@given(INTERVALS.filter(len), st.integers(1, 20))
-def test_means_are_exact(intervals: list[tuple[int, int]], width: int) -> None:
-    buckets = -(-max(end for _, end in intervals) // width)
-
-    def events(times: list[int]) -> list[tuple[int, int, int]]:
-        return [(time // width, 1, time) for time in times]
-
-    means = mean_running(
-        events([begin for begin, _ in intervals]), events([end for _, end in intervals]), buckets, width
-    )
-    for bucket, mean in enumerate(means):
-        low, high = bucket * width, (bucket + 1) * width
-        lived = sum(max(0, min(end, high) - max(begin, low)) for begin, end in intervals)
-        assert mean == lived / width
