@@ -215,7 +215,8 @@ class Soak:
     def read(self) -> None:
         """Read a page."""
         page = random.choice(PAGES)
-        self.request("GET", f"/api/v1/{page}{'&' if '?' in page else '?'}session={self.a_session()}")
+        session = "" if page == "sessions" else f"{'&' if '?' in page else '?'}session={self.a_session()}"
+        self.request("GET", f"/api/v1/{page}{session}")
 
     def sql(self) -> None:
         """Run a query."""

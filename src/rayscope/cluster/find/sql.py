@@ -8,17 +8,9 @@ from rayscope.model.program import program_name
 from rayscope.storage.schema import ENTITY_VIEWS, SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import EntityFilters, list_entities
-from rayscope.storage.sql.execution import (
-    CREATED,
-    CREATED_ACTOR,
-    FOREVER,
-    NOT_DRIVER,
-    TASK_ID,
-    called_name,
-    creation_name,
-    function_name,
-)
+from rayscope.storage.sql.execution import CREATED, FOREVER, NOT_DRIVER, TASK_ID, function_name
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
+from rayscope.storage.sql.function_names import by_function
 from rayscope.storage.sql.pages import like, rows_of
 
 #: The kinds in the order of the answer. For each kind: the columns of its name, and those of its description.
@@ -69,17 +61,11 @@ def find_in_record(file: SessionFile, text: str, limit: int) -> list[FoundGroup]
     ]
 
 
-#: SQL for the number of attempts of each function, from the call paths. Few attempts have no path, and only
-#: these need an expression for their function's name.
-_CALLED = f"""
-SELECT coalesce(p.name, c.lone, {creation_name("c.made")}) AS id, sum(c.attempts)::BIGINT AS attempts
-FROM (
-    SELECT path_id, NULL AS lone, NULL AS made, count(*) AS attempts FROM attempts
-    WHERE {NOT_DRIVER} AND path_id IS NOT NULL GROUP BY path_id
-    UNION ALL
-    SELECT NULL, {called_name("attempts")} AS lone, {CREATED_ACTOR} AS made, count(*) FROM attempts
-    WHERE {NOT_DRIVER} AND path_id IS NULL GROUP BY lone, made) c
-LEFT JOIN paths p ON p.path_id = c.path_id GROUP BY id"""
+#: SQL for the number of attempts of each function.
+_CALLED = (
+    "SELECT func AS id, sum(attempts)::BIGINT AS attempts "
+    f"FROM ({by_function('type', 'count(*) AS attempts', NOT_DRIVER)}) GROUP BY func"
+)
 
 
 def _functions(file: SessionFile, text: str, limit: int) -> FoundGroup:

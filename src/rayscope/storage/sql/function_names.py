@@ -6,7 +6,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rayscope.storage.sql.execution import function_name, hex_id
+from rayscope.storage.sql.execution import (
+    CREATED_ACTOR,
+    called_name,
+    creation_name,
+    function_name,
+    hex_id,
+)
 
 #: SQL: whether an attempt belongs to an actor.
 IS_ACTOR = "type IN ('ACTOR_TASK', 'ACTOR_CREATION_TASK')"
@@ -23,6 +29,25 @@ def class_of(name: str) -> str:
 def with_function(of: str, select: str) -> str:
     """SQL for the rows of ``of`` with their function as ``func``."""
     return f"SELECT {select}, {function_name('p')} AS func FROM {of} p"
+
+
+def by_function(keys: str, sums: str, where: str) -> str:
+    """SQL for groups of the attempts selected by ``where``: the columns ``keys`` and ``sums``, and ``func``,
+    the function's name.
+
+    A function can have several groups, because attempts are grouped by call path: numbers are compared faster
+    than names. Only attempts without a path need an expression for their function's name.
+    """
+    return f"""
+SELECT g.* EXCLUDE (path_id, lone, made), coalesce(p.name, g.lone, {creation_name("g.made")}) AS func
+FROM (
+    SELECT path_id, NULL AS lone, NULL AS made, {keys}, {sums} FROM attempts
+    WHERE {where} AND path_id IS NOT NULL GROUP BY path_id, {keys}
+    UNION ALL
+    SELECT NULL, {called_name("attempts")} AS lone, {CREATED_ACTOR} AS made, {keys}, {sums} FROM attempts
+    WHERE {where} AND path_id IS NULL GROUP BY lone, made, {keys}) g
+LEFT JOIN paths p ON p.path_id = g.path_id
+"""
 
 
 def tasks_named(which: str, mine: str | None = None) -> str:

@@ -9,8 +9,8 @@ import duckdb
 
 from rayscope.model.program import script_name
 from rayscope.storage.sql.execution import NOT_DRIVER, START
+from rayscope.storage.sql.function_names import by_function
 from rayscope.storage.sql.internal import job_of_driver
-from rayscope.storage.sql.lanes import NAME
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Maximum number of functions in a worker's name. They are the first that it ran, so that the name is stable.
@@ -21,12 +21,18 @@ DRIVERS_JOB = job_of_driver("r.")
 JOB_OF_WORKER = f"""coalesce(r.job_id, {DRIVERS_JOB},
     (SELECT max(a.job_id) FROM actor_rows a WHERE a.worker_id = r.id),
     (SELECT max(t.job_id) FROM attempts t WHERE t.worker_id = r.id))"""
+_CALLS = by_function(
+    "worker_id",
+    f"max(actor_id) AS actor_id, max(actor_repr_name) AS repr_name, max(job_id) AS job_id, "
+    f"min({START}) AS first_ns",
+    f"worker_id IN (SELECT worker_id FROM wanted) AND {NOT_DRIVER}",
+)
 _NAMES = f"""
 WITH wanted AS (SELECT unnest(?::VARCHAR[]) AS worker_id),
 calls AS (
-    SELECT worker_id, {NAME} AS name, max(actor_id) AS actor_id, max(actor_repr_name) AS repr_name,
-        max(job_id) AS job_id, min({START}) AS first_ns
-    FROM attempts WHERE worker_id IN (SELECT worker_id FROM wanted) AND {NOT_DRIVER} GROUP BY ALL),
+    SELECT worker_id, coalesce(func, '') AS name, max(actor_id) AS actor_id, max(repr_name) AS repr_name,
+        max(job_id) AS job_id, min(first_ns) AS first_ns
+    FROM ({_CALLS}) GROUP BY worker_id, name),
 ran AS (
     SELECT worker_id, max(actor_id) AS actor_id, max(repr_name) AS repr_name, max(job_id) AS job_id,
         list(name ORDER BY first_ns, name) FILTER (name != '') AS functions

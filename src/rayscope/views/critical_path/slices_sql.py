@@ -162,6 +162,12 @@ FROM (
 ORDER BY begin_ns"""
 
 
+def _until(rows: Sequence[int], times_ns: Any, at_ns: int) -> Iterator[int]:
+    """Yield the rows whose time is at most ``at_ns``, the last one first. ``rows`` are ordered by time."""
+    for place in range(bisect.bisect_right(rows, at_ns, key=times_ns.__getitem__) - 1, -1, -1):
+        yield rows[place]
+
+
 class Rows:
     """Rows in the order of their column ``end_ns``, indexed by task."""
 
@@ -198,8 +204,7 @@ class Rows:
 
     def until(self, rows: Sequence[int], at_ns: int) -> Iterator[int]:
         """Yield the rows that ended by ``at_ns``, the last one first."""
-        for place in range(bisect.bisect_right(rows, at_ns, key=self.end_ns.__getitem__) - 1, -1, -1):
-            yield rows[place]
+        return _until(rows, self.end_ns, at_ns)
 
     def awaited(self, row: int) -> tuple[str, int] | None:
         """Return the attempt that a row's wait was for."""
@@ -225,12 +230,15 @@ class Attempts(Rows):
         self._worker = workers.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         self._of_worker: dict[str, list[int]] = {}
 
-    def of_worker(self, worker: str) -> list[int]:
-        """Return the rows of the attempts that reached a worker."""
+    def executed(self, worker: str, upto_ns: int) -> Iterator[int]:
+        """Yield the rows of the attempts that left their function on a worker by ``upto_ns``, the last one
+        first.
+        """
         if worker not in self._of_worker:
             code = self._workers.get(worker)
-            self._of_worker[worker] = [] if code is None else np.flatnonzero(self._worker == code).tolist()
-        return self._of_worker[worker]
+            rows = np.flatnonzero(self._worker == code) if code is not None else np.array([], dtype=int)
+            self._of_worker[worker] = rows[np.argsort(self.executed_ns[rows], kind="stable")].tolist()
+        return _until(self._of_worker[worker], self.executed_ns, upto_ns)
 
 
 class Slice:

@@ -22,9 +22,9 @@ from rayscope.storage.sql.execution import (
     NOT_DRIVER,
     REACHED,
     RECORDED,
-    called_name,
     ended_at,
 )
+from rayscope.storage.sql.function_names import by_function
 from rayscope.storage.sql.jobs import longest_job, no_tasks
 from rayscope.views.critical_path.compute import SLACK_NS, stretches
 from rayscope.views.critical_path.slices_sql import (
@@ -38,6 +38,8 @@ from rayscope.views.critical_path.slices_sql import (
 
 #: Approximate number of attempts that end in each slice.
 SLICE_ATTEMPTS = 100_000
+#: Approximate number of attempts from which the boundaries between slices are computed.
+_SAMPLED = 500_000
 #: Number of slices kept in memory. A walk alternates between neighbors.
 _KEPT_SLICES = 2
 #: On a busy machine, an attempt's owner may record its end up to this much later than the worker does, in ns.
@@ -158,11 +160,13 @@ class PathReader:
     @cached_property
     def _bounds(self) -> list[int]:
         """The boundaries between the slices, in ns."""
-        counted = self._reader.execute("SELECT count(*) FROM attempts").fetchall()
-        slices = 1 + counted[0][0] // SLICE_ATTEMPTS
+        ((count,),) = self._reader.execute("SELECT count(*) FROM attempts").fetchall()
+        slices = 1 + count // SLICE_ATTEMPTS
         parts = [number / slices for number in range(1, slices)]
+        sample = f"hash(task_hi) % {1 + count // _SAMPLED} = 0"
         found = self._reader.execute(
-            f"SELECT DISTINCT unnest(quantile_disc({END}, {parts})) AS bound FROM attempts ORDER BY bound"
+            f"SELECT DISTINCT unnest(quantile_disc({END}, {parts})) AS bound FROM attempts WHERE {sample} "
+            "ORDER BY bound"
         ).fetchall()
         return [bound for (bound,) in found if bound is not None]
 
@@ -185,7 +189,11 @@ class PathReader:
         # Include retries that were still waiting for a worker, because callers ask for a task's last attempt.
         has_begun = f"({REACHED} < {upto_ns} OR attempt > 0 AND {CREATED} < {upto_ns})"
         ended = ended_at(FOREVER)
-        within = f"{ended} > {since_ns} AND ({ended} <= {upto_ns} OR {has_begun})"
+        # DuckDB skips parts of the table by the condition on the column alone.
+        within = (
+            f"({END} IS NULL OR {END} > {since_ns}) AND {ended} > {since_ns} "
+            f"AND ({ended} <= {upto_ns} OR {has_begun})"
+        )
         return Slice(
             self._reader,
             select_attempts(f"{NOT_DRIVER} AND {within}", is_guessed),
@@ -239,9 +247,7 @@ class PathReader:
             return None
         for part in self._slices_back(before_ns + _LATE_NS, _since(attempt, before_ns)):
             attempts = part.attempts
-            for row in attempts.until(attempts.of_worker(worker), before_ns + _LATE_NS):
-                if attempts.executed_ns[row] > before_ns + SLACK_NS:
-                    continue
+            for row in attempts.executed(worker, before_ns + SLACK_NS):
                 # A call without a recorded start may have reached the worker late, so it counts only if it
                 # ended by ``before_ns``.
                 reached_ns = attempts.reached_ns[row] if attempts.has_start[row] else attempts.end_ns[row] - 1
@@ -372,10 +378,10 @@ class PathReader:
     @cached_property
     def _first(self) -> dict[tuple[str | None, str], int]:
         """When each worker first executed each function, in ns, by (worker, function)."""
+        first = "min(coalesce(execute_begin_ns, running_ns)) AS first_ns"
+        calls = by_function("worker_id", first, "worker_id IS NOT NULL AND running_ns IS NOT NULL")
         found = self._reader.execute(
-            f"SELECT worker_id, coalesce({called_name('attempts')}, ''), "
-            "min(coalesce(execute_begin_ns, running_ns)) "
-            "FROM attempts WHERE worker_id IS NOT NULL AND running_ns IS NOT NULL GROUP BY 1, 2"
+            f"SELECT worker_id, coalesce(func, ''), min(first_ns) FROM ({calls}) GROUP BY ALL"
         ).fetchall()
         return {(worker, name): first_ns for worker, name, first_ns in found}
 
