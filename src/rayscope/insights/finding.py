@@ -159,6 +159,11 @@ class Facts:
         """How long each attempt executed, excluding the time when it was blocked; -1 if unknown."""
         a, rows = self.attempts, self.recorded.waiting_rows
         own = np.where((a.start >= 0) & (a.returned >= 0), np.maximum(a.returned - a.start, 0), -1)
+        # An attempt that was cut off in a wait was blocked from its begin on.
+        for (task, number), wait in self.recorded.open_waits.items():
+            for row in self.recorded.rows_of_task(task) if task != DRIVER else ():
+                if a.number[row] == number and own[row] >= 0:
+                    own[row] = min(own[row], max(0, wait.begin - a.start[row]))
         blocked = np.zeros(len(a), dtype=np.int64)
         np.add.at(blocked, rows[rows >= 0], self.recorded.waits.blocked_ns[rows >= 0])
         return np.where(own >= 0, np.maximum(own - blocked, 0), -1)

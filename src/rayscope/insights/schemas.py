@@ -113,8 +113,9 @@ class Verdict(SavingIfKnown):
     (``preparing``: the driver before the first task; ``finishing``: the driver after the last task).
     ``name``: the function, "" if unknown. ``total_ns``: the time of the cause, or of ``actor`` if that actor
     took more than half of it. ``remedy``: a finding by its kind and place (function or class of actors), a
-    function at half its time, or an option; null if nothing would save at least 1 % of the job's time.
-    ``actor``: the actor that took most of the time, if ``name`` is a method.
+    function at half its time, or an option; null if nothing would save at least 1 % of the job's time. The
+    saving is null for a finding whose saving no replay can predict. ``actor``: the actor that took most of
+    the time, if ``name`` is a method.
     """
 
     code: Bottleneck

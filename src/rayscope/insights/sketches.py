@@ -34,6 +34,14 @@ def write(template: str, values: Mapping[str, Any], methods: Collection[str]) ->
     return template.format(**known)
 
 
+def method_of(function: str) -> str:
+    """The method's name in the name of a function, such as ``offer`` in ``Board.offer``. "work" if it cannot
+    be written in code.
+    """
+    method = _plain(function).rpartition(".")[2]
+    return method if method.isidentifier() else "work"
+
+
 def _plain(name: str) -> str:
     return _PLACE.sub("", name).rpartition("<locals>.")[2]
 
@@ -44,8 +52,7 @@ def _call_expression(name: str, methods: Collection[str]) -> str:
     if name in methods:
         *_, class_name, method = ["actor", *plain.split(".")][-2:]
         return f"{_WORD.sub('_', class_name).lower()}.{method}"
-    last = plain.removesuffix(".__init__").rpartition(".")[2]
-    return last if last.isidentifier() else "work"
+    return method_of(name.removesuffix(".__init__"))
 
 
 def _as_method(decorator: str, rest: str, *, class_name: str, method: str) -> str:

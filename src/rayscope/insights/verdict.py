@@ -73,14 +73,16 @@ _OPTIONS: dict[schemas.GainOption, str] = {
 class Remedy(NamedTuple):
     """A remedy: a ``finding`` (``name`` is its kind), a ``function`` at half its time, or an ``option``.
 
-    ``gain``: the predicted saving. ``place``: the function or class of actors of a finding.
+    ``gain``: the predicted saving, or None if no replay can predict it: then ``cost_ns`` is what the finding
+    costs at most. ``place``: the function or class of actors of a finding.
     """
 
     kind: schemas.RemedyKind
     name: str
     place: str
-    gain: schemas.Saving
+    gain: schemas.Saving | None
     words: str
+    cost_ns: int = 0
 
 
 def judge(
@@ -120,12 +122,16 @@ def judge(
         name += f" ({_place(actor)})"
     text = _BOUND_BY[code].format(name=name, took=duration(total_ns), whole=duration(recorded_ns))
     remedy = _remedy(code, findings, functions, options)
-    if remedy is not None and remedy.gain["saving_ns"] < _MIN_SAVING_SHARE * recorded_ns:
-        remedy = None
-    if remedy is not None:
-        share = remedy.gain["saving_ns"] / max(1, recorded_ns)
-        saved = duration_range(remedy.gain["saving_low_ns"], remedy.gain["saving_high_ns"])
+    gain = remedy.gain if remedy is not None else None
+    if gain is not None and gain["saving_ns"] < _MIN_SAVING_SHARE * recorded_ns:
+        remedy = gain = None
+    if gain is not None and remedy is not None:
+        share = gain["saving_ns"] / max(1, recorded_ns)
+        saved = duration_range(gain["saving_low_ns"], gain["saving_high_ns"])
         text += f" {remedy.words} would save {saved} (9 of 10), {share:.0%}."
+    elif remedy is not None:
+        share = remedy.cost_ns / max(1, recorded_ns)
+        text += f" Start with {remedy.words}: it costs up to {duration(remedy.cost_ns)}, {share:.0%}."
     return {
         "code": code,
         "name": cause.name,
@@ -134,9 +140,9 @@ def judge(
         "remedy": remedy and remedy.kind,
         "remedy_name": remedy and remedy.name,
         "remedy_place": remedy and remedy.place,
-        "saving_ns": remedy and remedy.gain["saving_ns"],
-        "saving_low_ns": remedy and remedy.gain["saving_low_ns"],
-        "saving_high_ns": remedy and remedy.gain["saving_high_ns"],
+        "saving_ns": gain and gain["saving_ns"],
+        "saving_low_ns": gain and gain["saving_low_ns"],
+        "saving_high_ns": gain and gain["saving_high_ns"],
         "text": text,
         "actor": actor,
     }
@@ -166,14 +172,33 @@ def _remedy(
     functions: Sequence[schemas.FunctionGain],
     options: Sequence[schemas.OptionGain],
 ) -> Remedy | None:
-    """The best remedy: the finding with the largest saving. Without one, more CPUs if the cluster is too
-    small, else the function with the largest gain.
+    """The best remedy: the finding that costs most if no replay can predict its saving and nothing else saves
+    half as much, else the best one with a predicted saving.
+    """
+    best = _predicted(code, findings, functions, options)
+    unpredicted = [one for one in findings if one["saving_ns"] is None and not one["is_risk"]]
+    worst = max(unpredicted, key=lambda one: one["cost_ns"], default=None)
+    saved_ns = best.gain["saving_ns"] if best is not None and best.gain is not None else 0
+    if worst is None or saved_ns >= worst["cost_ns"] / 2:
+        return best
+    place = _place_of(worst)
+    return Remedy("finding", worst["kind"], place, None, _quoted(worst["title"], place), worst["cost_ns"])
+
+
+def _predicted(
+    code: str,
+    findings: Sequence[schemas.FindingItem],
+    functions: Sequence[schemas.FunctionGain],
+    options: Sequence[schemas.OptionGain],
+) -> Remedy | None:
+    """The finding with the largest predicted saving. Without one, more CPUs if the cluster is too small, else
+    the function with the largest gain.
     """
     predicted = [one for one in findings if one["saving_ns"] is not None]
     if predicted:
         finding = max(predicted, key=lambda one: one["saving_ns"] or 0)
-        place = finding["function"] or finding["actor_class"] or ""
-        words = f"Fixing “{finding['title']}”" + (f" ({place})" if place else "")
+        place = _place_of(finding)
+        words = f"Fixing {_quoted(finding['title'], place)}"
         return Remedy("finding", finding["kind"], place, cast(schemas.Saving, finding), words)
     cpus = next((one for one in options if one["option"] == "twice_the_cpus"), None)
     if code == "cluster" and cpus is not None:
@@ -184,3 +209,11 @@ def _remedy(
     best = candidates[0]
     name = "The driver" if best["is_driver"] else best["function"]
     return Remedy("function", best["function"], "", best, f"{name} at half its time")
+
+
+def _place_of(finding: schemas.FindingItem) -> str:
+    return finding["function"] or finding["actor_class"] or ""
+
+
+def _quoted(title: str, place: str) -> str:
+    return f"“{title}”" + (f" ({place})" if place else "")

@@ -19,8 +19,17 @@ def cause(
     return Cause(phase, name, driver, 1, round(total_s * S), round(held_s * S))
 
 
-def finding(saving_s: float | None, kind: str = "stragglers", function: str = "load") -> dict[str, Any]:
+def finding(
+    saving_s: float | None,
+    kind: str = "stragglers",
+    function: str = "load",
+    *,
+    cost_s: float = 0,
+    is_risk: bool = False,
+) -> dict[str, Any]:
     return {
+        "cost_ns": round(cost_s * S),
+        "is_risk": is_risk,
         "kind": kind,
         "title": kind.title(),
         "function": function,
@@ -105,6 +114,21 @@ def test_the_finding_that_saves_most_is_the_remedy() -> None:
     found = verdict([cause("executing", 60)], findings=findings, functions=[function("load", 30)])
     assert (found["remedy"], found["remedy_name"], found["remedy_place"]) == ("finding", "stragglers", "load")
     assert found["text"].endswith("Fixing “Stragglers” (load) would save 12.5 to 37.5 s (9 of 10), 25%.")
+
+
+def test_what_costs_most_comes_first_if_nothing_predicted_saves_half_as_much() -> None:
+    stuck = finding(None, "unschedulable", "far", cost_s=90)
+    found = verdict([cause("waiting_node", 90)], findings=[stuck], functions=[function("load", 44)])
+    assert (found["remedy"], found["remedy_name"], found["remedy_place"]) == (
+        "finding",
+        "unschedulable",
+        "far",
+    )
+    assert (found["saving_ns"], found["saving_low_ns"]) == (None, None)
+    assert found["text"].endswith("Start with “Unschedulable” (far): it costs up to 1m 30s, 90%.")
+    for others in ({"findings": [{**stuck, "is_risk": True}]}, {"functions": [function("load", 45)]}):
+        given = {"findings": [stuck], "functions": [function("load", 44)], **others}
+        assert verdict([cause("waiting_node", 90)], **given)["remedy"] == "function"
 
 
 def test_a_job_short_of_cpus_is_helped_by_more_of_them() -> None:

@@ -14,6 +14,8 @@ from rayscope.insights.holdings import Holding, demand_of, granted, holdings, re
 from rayscope.insights.outliers import describe_actor
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CALL
+from rayscope.insights.replay.recorded import Ints
+from rayscope.insights.sketches import method_of
 from rayscope.insights.spans import Span, union_ns, union_of
 from rayscope.insights.standstill import deadlocked, find_quiet_period
 
@@ -33,9 +35,9 @@ class ActorBottleneck:
     """An actor is busy nearly all the time while calls queue for it.
 
     Limits: the actor has at least 8 calls, which run one at a time. The time from its first call to its last
-    is at least 5 % of the job's time. During that time the actor is at least 70 % busy, and at least 0.8
-    calls wait for it on average. Pools of such actors are left out if they need CPUs and have at least as
-    many actors as the cluster has CPUs.
+    is at least 5 % of the job's time. During that time the actor executes for at least 70 %, not counting the
+    time when it is blocked, and at least 0.8 calls wait for it on average. Pools of such actors are left out
+    if they need CPUs and have at least as many actors as the cluster has CPUs.
 
     Needs: when calls were submitted, began and ended.
     """
@@ -77,7 +79,8 @@ class ActorBottleneck:
             if queue < _MIN_QUEUED_CALLS or end - begin < facts.duration_ns / 20:
                 continue
             executing = union_of(start, returned)
-            busy = executing / max(1, end - begin)
+            # While an actor is blocked, what it waits for is the bottleneck.
+            busy = min(executing, int(facts.own_ns[known].sum())) / max(1, end - begin)
             overlap = int((returned - start).sum()) / max(1, executing)
             if busy < _MIN_BUSY_SHARE or overlap > 1.5:
                 continue
@@ -91,6 +94,7 @@ class ActorBottleneck:
                     changes=(Change("actors", name, _EXTRA_ACTORS),),
                     rows=rows,
                     confidence="medium",  # the actor's state may not be divisible
+                    sketch=_calling(self.sketch, facts, known),
                     numbers={
                         "actor": place.name,
                         "busy": busy,
@@ -105,8 +109,17 @@ class ActorBottleneck:
             # If a pool is as large as the cluster and its actors need CPUs, its calls wait for CPUs, not for
             # actors.
             if not needs_cpu[name] or len(found) < max(_MIN_POOL_ACTORS, facts.cpus):
-                # Report the actor for which calls waited longest in total.
-                yield max(found, key=lambda finding: finding.numbers["queue"] * finding.cost_ns)
+                # Report the actor with the most time on the critical path, as the verdict does, or else the
+                # one for which calls waited longest in total.
+                yield max(
+                    found,
+                    key=lambda one: (facts.on_path_ns(one) or 0, one.numbers["queue"] * one.cost_ns),
+                )
+
+
+def _calling(sketch: str, facts: Facts, calls: Ints) -> str:
+    """A sketch that calls the actor's own method instead of ``work``. ``calls``: calls of the actor."""
+    return sketch.replace(".work.", f".{method_of(facts.name(calls[0]))}.") if len(calls) else sketch
 
 
 #: Actors that live for less than this share of the job's time are ignored.
@@ -267,6 +280,7 @@ class ShortLivedActors:
                     union_of(begin, end),
                     actor_class=name,
                     confidence="medium",  # each actor may need a process of its own
+                    sketch=_calling(self.sketch, facts, called[np.isin(a.actor[called], a.actor[rows])]),
                     numbers={
                         "actors": len(rows),
                         "calls": float(calls.mean()),

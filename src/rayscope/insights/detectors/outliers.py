@@ -110,7 +110,8 @@ class Stragglers:
     median and exceeds it by more than 1 % of the job's time. Together they exceed it by at least 5 %. If
     there are only 4 to 7 calls, a single one counts if it is on the critical path and takes more than five
     times the median. The first call on each worker is compared with other first calls, because it may import
-    modules. Long calls that share an actor or a node are a separate finding.
+    modules. Long calls that share an actor or a node are a separate finding. Calls of actors that take long
+    for most of their calls are left out.
 
     Needs: when calls began and ended.
     """
@@ -140,6 +141,8 @@ class Stragglers:
                 continue
             if len(skewed_calls(facts, calls)) or shared_place(facts, calls, longs):
                 continue
+            if _are_of_slow_actors(facts, calls, longs):
+                continue
             longest = int(long.max())
             yield Finding(
                 longest - round(median),
@@ -154,6 +157,19 @@ class Stragglers:
                 },
                 filters={"func_name": function},
             )
+
+
+def _are_of_slow_actors(facts: Facts, calls: Ints, longs: Bools) -> bool:
+    """Whether most of the long calls ran on actors that take long for at least half of several calls. Then
+    the actors differ, not single calls.
+    """
+    actor = facts.attempts.actor[calls]
+    shared = 0
+    for place, at in groups(actor[longs]):
+        of_actor = int((actor == place).sum()) if place >= 0 else 0
+        if of_actor > 1 and len(at) >= of_actor / 2:
+            shared += len(at)
+    return shared > int(longs.sum()) / 2
 
 
 def median_ns(facts: Facts, calls: Ints) -> float:

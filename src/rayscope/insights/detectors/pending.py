@@ -10,7 +10,7 @@ import numpy as np
 
 from rayscope.cluster.nodes.demand import EPSILON, Place, amount_of, explain_group
 from rayscope.insights.finding import Facts, Finding, groups
-from rayscope.insights.holdings import Holding, Waiter, demand_of, group_name, holdings, totals, waiters
+from rayscope.insights.holdings import Holding, Waiter, group_name, holdings, totals, waiters
 from rayscope.insights.replay.build import DRIVER
 from rayscope.insights.replay.program import CALL
 from rayscope.insights.replay.recorded import Ints
@@ -183,11 +183,11 @@ class _Chain(NamedTuple):
 
 
 class Hang:
-    """Nothing begins or ends any more although tasks are open. Shows a chain of tasks, each of which waits
-    for the next.
+    """Tasks wait for each other in a circle, so nothing begins or ends any more. Shows a chain of tasks, each
+    of which waits for the next.
 
     Limits: nothing was submitted, began or ended for the last 5 s and the last fifth of the job's time, while
-    tasks wait for each other in a circle, or for a task that no node can run. Deadlocks over resources are
+    tasks wait for each other in a circle. Deadlocks over resources, and tasks that no node can run, are
     reported separately.
 
     Needs: the tracer in the job's processes, which records what they wait for.
@@ -207,18 +207,15 @@ class Hang:
     doc = "pattern: concurrent operations with async actor"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
-        """One of the chains that hang. Those that begin with the driver are preferred, then those that end in
-        a circle.
-        """
+        """One of the chains that end in a circle. Those that begin with the driver are preferred."""
         quiet = find_quiet_period(facts, max(_HANG_MIN_QUIET_NS, _MIN_QUIET_SHARE * facts.duration_ns))
         if quiet is None or deadlocked(facts, quiet):
             return
         awaited = {target for targets in quiet.targets.values() for target in targets}
         starts = [row for row in quiet.blocked if row not in awaited] or list(quiet.blocked)
-        chains = [_follow(quiet, row) for row in starts]
-        hanging = [chain for chain in chains if _hangs(facts, chain)]
-        if hanging:
-            chain = max(hanging, key=lambda one: (one.rows[0] == DRIVER_ROW, one.is_circle))
+        circles = [chain for chain in (_follow(quiet, row) for row in starts) if chain.is_circle]
+        if circles:
+            chain = max(circles, key=lambda one: one.rows[0] == DRIVER_ROW)
             last = chain.rows[-1]
             yield Finding(
                 quiet.quiet_ns,
@@ -250,14 +247,6 @@ def _follow(quiet: QuietPeriod, start: int) -> _Chain:
             path.append(target)
             ways.append(iter(quiet.targets.get(target, ())))
     return _Chain(first_end or [start], False)
-
-
-def _hangs(facts: Facts, chain: _Chain) -> bool:
-    """Whether the last attempt of a chain can never end. A slow worker start or a long task is no hang."""
-    last = chain.rows[-1]
-    if chain.is_circle or last == DRIVER_ROW or facts.attempts.ran[last]:
-        return chain.is_circle
-    return any(too_large(facts, demand_of(facts, last)))
 
 
 def _text(facts: Facts, quiet: QuietPeriod, chain: _Chain) -> str:

@@ -25,6 +25,10 @@ from rayscope.insights.replay.program import (
 
 #: A call that takes longer than this many times its function's median is a straggler.
 STRAGGLER_RATIO = 1.5
+#: At most this share of the calls that are alike, or one of them, are stragglers.
+_MAX_STRAGGLER_SHARE = 0.2
+#: The calls of an actor with at least this many are compared with each other only.
+_MIN_RUNS = 8
 #: Submitting a task is assumed to take at most this long, in ns.
 _SUBMIT_NS = 1_000_000
 
@@ -76,10 +80,23 @@ def _no_stragglers(p: Programs, change: Change) -> None:
         if p.kind[run] in (NORMAL, CALL) and p.alone[run] < 1 << 59:
             of_function[p.function[run]].append((run, p.own_ns(run)))
     for found in of_function.values():
-        median = statistics.median(own for _, own in found)
-        for run, own in found:
-            if own > (change.amount or STRAGGLER_RATIO) * median:
-                p.factor[run] *= median / own
+        for alike in [found] if change.name else _alike(p, found):
+            median = statistics.median(own for _, own in alike)
+            long = [one for one in alike if one[1] > (change.amount or STRAGGLER_RATIO) * median]
+            # If many calls take long, that is usual for the function.
+            if change.name or len(long) <= max(1, _MAX_STRAGGLER_SHARE * len(alike)):
+                for run, own in long:
+                    p.factor[run] *= median / own
+
+
+def _alike(p: Programs, runs: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Divide the runs of a function by actor. The runs of actors with few of them stay together."""
+    of_actor: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for one in runs:
+        of_actor[p.actor[one[0]]].append(one)
+    alike = [found for found in of_actor.values() if len(found) >= _MIN_RUNS]
+    rest = [one for found in of_actor.values() if len(found) < _MIN_RUNS for one in found]
+    return [*alike, rest] if rest else alike
 
 
 def _no_startup(p: Programs, _: Change) -> None:

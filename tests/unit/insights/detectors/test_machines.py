@@ -526,6 +526,25 @@ def test_slow_calls_share_an_actor(fresh: Running, slow: tuple[int, ...], kind: 
         assert found["cost_ns"] == pytest.approx(400 * MS, abs=MS)
 
 
+def test_actors_that_are_always_slower_have_no_stragglers(fresh: Running) -> None:
+    story = Story()
+    node(story)
+    calls = []
+    for number in range(12):
+        actor, worker = f"{number + 1:024x}", f"{number + 1:056x}"
+        story.entity("actor", actor + JOB, 0, class_name="Scorer", job_id=JOB, required_resources=CPU)
+        story.task("Scorer.__init__", 0, 1, 2, actor=actor, worker=worker)
+        took = 100 if number < 2 else 20
+        for call in range(5):
+            begin = 10 + call * took
+            calls.append(story.task("Scorer.score", 5, begin, begin + took, actor=actor, worker=worker))
+    story.get(DRIVER, calls, 5, 520)
+    story.entity("job", JOB, 0, 520)
+    fresh.record(story)
+    answer = fresh.get("/api/v1/insights")
+    assert not {"slow_place", "straggler"} & {one["kind"] for one in answer["findings"]}
+
+
 @pytest.mark.parametrize(("cpus", "kind"), [(1, "waiting_actor"), (0, None)])
 def test_actors_hold_cpus_while_they_wait(fresh: Running, cpus: int, kind: str | None) -> None:
     """Two actors on four CPUs wait for four tasks each; two tasks run at a time, or four."""

@@ -172,6 +172,26 @@ def test_an_actor_that_everything_waits_for(
         }
 
 
+@pytest.mark.parametrize(("blocked", "is_found"), [(11, True), (13, False)])
+def test_an_actor_that_is_blocked_is_not_the_bottleneck(
+    fresh: Running, blocked: float, is_found: bool
+) -> None:
+    story = Story()
+    made = add_actor(story, "Board", 8, 80)
+    for number, call in enumerate(made):
+        begin = 10 + 100.0 * number
+        inner = story.task("look", begin, begin, begin + blocked, parent=call, worker="e" * 56)
+        story.get(call, inner, begin, begin + blocked * 2 / 3)
+        story.get(call, inner, begin + 30, begin + 30 + blocked / 3)
+    story.get(DRIVER, made, 6, 820)
+    findings = find(fresh, story, 830)
+    assert ("actor_bottleneck" in findings) is is_found
+    if is_found:
+        found = findings["actor_bottleneck"]
+        assert found["numbers"]["busy"] == pytest.approx((640 - 8 * blocked) / 780)
+        assert "pool[at % 4].post.remote(item)" in found["sketch"]
+
+
 @pytest.mark.parametrize("is_pool_first", [True, False])
 def test_a_class_is_a_bottleneck_whatever_another_class_needs(fresh: Running, is_pool_first: bool) -> None:
     """Calls of a pool with an actor for each CPU wait for CPUs; those of one actor without a CPU wait for it."""

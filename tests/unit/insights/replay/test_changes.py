@@ -58,6 +58,14 @@ def test_stragglers_take_the_median() -> None:
     assert took(job, Change("no_stragglers")) == 12
 
 
+def test_many_long_calls_are_no_stragglers() -> None:
+    job = JobBuilder(16)
+    job.submit_and_get(*(job.task("work", ms) for ms in (*[10] * 8, 90, 90, 90)))
+    assert took(job, Change("no_stragglers")) == 90
+    # A finding has made sure that its calls are outliers.
+    assert took(job, Change("no_stragglers", "work")) == 10
+
+
 def test_without_retries_the_last_attempt_is_the_first() -> None:
     job = JobBuilder(1)
     first, second = job.task("flaky", 10), job.task("flaky", 20)

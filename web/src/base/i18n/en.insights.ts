@@ -62,6 +62,8 @@ export const enInsights = {
     remedy: {
       finding: 'Fixing “{{title}}” ({{place}}) would save {{saving}} (9 of 10), {{share}}%.',
       findingOfJob: 'Fixing “{{title}}” would save {{saving}} (9 of 10), {{share}}%.',
+      cost: 'Start with “{{title}}” ({{place}}): it costs up to {{cost}}, {{share}}%.',
+      costOfJob: 'Start with “{{title}}”: it costs up to {{cost}}, {{share}}%.',
       function: '{{name}} at half its time would save {{saving}} (9 of 10), {{share}}%.',
       option: '{{name}} would save {{saving}} (9 of 10), {{share}}%.',
     },

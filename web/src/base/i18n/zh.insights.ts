@@ -380,6 +380,8 @@ export const zhInsights: Translated<typeof enInsights> = {
     remedy: {
       finding: '解决“{{title}}”（{{place}}）可节省 {{saving}}（90% 把握），即 {{share}}%。',
       findingOfJob: '解决“{{title}}”可节省 {{saving}}（90% 把握），即 {{share}}%。',
+      cost: '请先解决“{{title}}”（{{place}}）：它最多占用 {{cost}}，即 {{share}}%。',
+      costOfJob: '请先解决“{{title}}”：它最多占用 {{cost}}，即 {{share}}%。',
       function: '{{name}} 的耗时减半可节省 {{saving}}（90% 把握），即 {{share}}%。',
       option: '{{name}}可节省 {{saving}}（90% 把握），即 {{share}}%。',
     },

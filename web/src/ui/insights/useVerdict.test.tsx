@@ -60,6 +60,17 @@ it('names the bottleneck of the job and a remedy', async () => {
   );
 });
 
+it('starts with what costs most if its saving cannot be predicted', async () => {
+  const none = { saving_ns: null, saving_low_ns: null, saving_high_ns: null };
+  const stuck = { ...FINDING, cost_ns: 9e9 };
+  expect(await sentence(none, [stuck])).toContain(
+    'Start with “An actor is the bottleneck” (Board): it costs up to 9.00 s, 90%.',
+  );
+  expect(await sentence({ ...none, remedy_place: '' }, [{ ...stuck, actor_class: null }], 'zh')).toContain(
+    '请先解决“单个 Actor 是瓶颈”：它最多占用 9.00 s，即 90%。',
+  );
+});
+
 it('names the actor', async () => {
   const actor = { actor_id: 'ab'.repeat(16), pid: 12, node_id: null, host: 'vm', actors: 3, total_ns: 5e9 };
   expect(await sentence({ actor })).toContain('one actor: Board.offer (pid 12 @ vm) ran for 5.00 s');

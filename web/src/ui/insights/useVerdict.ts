@@ -30,7 +30,19 @@ export function useVerdict(insights: InsightsAnswer): { bound: string; remedy: s
     whole: duration(whole),
   });
   const { remedy, remedy_name: name, remedy_place: place, saving_ns: saving } = verdict;
-  if (remedy === null || name === null || saving === null) return { bound, remedy: null };
+  if (remedy === null || name === null) return { bound, remedy: null };
+  const finding = findings.find((one) => one.kind === name && texts.place(one) === place);
+  const title = texts.title(name, finding?.title);
+  if (saving === null) {
+    if (finding === undefined) return { bound, remedy: null };
+    const cost = { cost: duration(finding.cost_ns), share: percent(finding.cost_ns / Math.max(1, whole)) };
+    return {
+      bound,
+      remedy: place
+        ? t('insights.remedy.cost', { title, place, ...cost })
+        : t('insights.remedy.costOfJob', { title, ...cost }),
+    };
+  }
   const { saving_low_ns: low, saving_high_ns: high } = verdict;
   const gain = { saving: range(low ?? saving, high ?? saving), share: percent(saving / Math.max(1, whole)) };
   if (remedy === 'option')
@@ -43,8 +55,6 @@ export function useVerdict(insights: InsightsAnswer): { bound: string; remedy: s
     const text = t('insights.remedy.function', { name: isDriver ? t('insights.theDriver') : name, ...gain });
     return { bound, remedy: text };
   }
-  const finding = findings.find((one) => one.kind === name && texts.place(one) === place);
-  const title = texts.title(name, finding?.title);
   return {
     bound,
     remedy: place
