@@ -11,7 +11,7 @@ import {
   type NodeProps,
   Position,
 } from '@xyflow/react';
-import { createContext, memo, useContext, useState } from 'react';
+import { createContext, memo, type ReactNode, useContext, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { bytes, count, duration } from '../../base/format';
 import { FindingBadge } from '../../ui/insights/FindingBadge';
@@ -135,10 +135,10 @@ function Leaf({ data, selected }: NodeProps<Box>) {
     >
       <Ends />
       <span className={css.title}>
-        <span className={`${css.name} ${words.ellipsis}`}>
+        <Name node={node}>
           <span className={css.prefix}>{prefix}</span>
           {name.slice(prefix.length)}
-        </span>
+        </Name>
         <NodeBadge node={node} />
         <UnfoldButton node={node} size={18} />
       </span>
@@ -178,6 +178,22 @@ function Leaf({ data, selected }: NodeProps<Box>) {
         </span>
       )}
     </div>
+  );
+}
+
+/** Number of letters at the end of an instance's name that stay visible. */
+const TAIL = 6;
+
+/** The name of a node. That of an instance is cut before its end, because the names of siblings differ there. */
+function Name({ node, children }: { node: LogicalNode; children: ReactNode }) {
+  const name = node.kind === 'instance' ? node.name : null;
+  if (name === null || name.length <= 2 * TAIL)
+    return <span className={`${css.name} ${words.ellipsis}`}>{children}</span>;
+  return (
+    <span className={`${css.name} ${css.parts}`}>
+      <span className={words.ellipsis}>{name.slice(0, -TAIL)}</span>
+      <span>{name.slice(-TAIL)}</span>
+    </span>
   );
 }
 
@@ -241,7 +257,7 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
       <Ends />
       <div className={css.headRow}>
         <div className={css.headText} data-testid="logical-title">
-          <span className={`${css.name} ${words.ellipsis}`}>{nodeName(t, node)}</span>
+          <Name node={node}>{nodeName(t, node)}</Name>
           <span className={`${css.figures} ${words.num}`}>
             <span>{count(node.attempts)}×</span>
             {node.kind === 'class' && (
