@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rayscope.insights.verdict import judge
+from rayscope.insights.verdict import explain, judge
 from rayscope.views.critical_path.compute import Cause
 
 S = 1_000_000_000
@@ -55,10 +55,17 @@ def verdict(
     findings: Sequence[Mapping[str, Any]] = (),
     functions: Sequence[Mapping[str, Any]] = (),
     options: Sequence[Mapping[str, Any]] = (),
+    actors: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The verdict about a job of 100 s."""
     found = judge(
-        100 * S, causes, set(calls), [*map(dict, findings)], [*map(dict, functions)], [*map(dict, options)]
+        100 * S,
+        causes,
+        set(calls),
+        [*map(dict, findings)],
+        [*map(dict, functions)],
+        [*map(dict, options)],
+        actors,
     )
     assert found is not None
     return found
@@ -126,6 +133,8 @@ def test_what_costs_most_comes_first_if_nothing_predicted_saves_half_as_much() -
     )
     assert (found["saving_ns"], found["saving_low_ns"]) == (None, None)
     assert found["text"].endswith("Start with “Unschedulable” (far): it costs up to 1m 30s, 90%.")
+    more = [finding(None, "hang", "near", cost_s=89), stuck, finding(None, "gap", "there", cost_s=88)]
+    assert verdict([cause("waiting_node", 90)], findings=more)["remedy_name"] == "unschedulable"
     for others in ({"findings": [{**stuck, "is_risk": True}]}, {"functions": [function("load", 45)]}):
         given = {"findings": [stuck], "functions": [function("load", 44)], **others}
         assert verdict([cause("waiting_node", 90)], **given)["remedy"] == "function"
@@ -152,3 +161,29 @@ def test_the_driver_is_a_remedy_only_where_it_bound_the_job() -> None:
     other = verdict([cause("executing", 60)], functions=functions)
     assert other["text"].endswith("load at half its time would save 10.0 to 30.0 s (9 of 10), 20%.")
     assert verdict([cause("executing", 60)], functions=functions[:1])["remedy"] is None
+
+
+@pytest.mark.parametrize(
+    ("phase", "actors", "took_s", "code", "said"),
+    [
+        ("executing", 1, 20, "actor", "one actor: load (pid 7 @ vm) ran for 20.0 s of"),
+        ("executing", 2, 31, "actor", "one actor: load (pid 7 @ vm) ran for 31.0 s of"),
+        ("executing", 2, 30, "actors", "several actors: load (most on pid 7 @ vm) ran for 1m 00s of"),
+        ("awaiting", 2, 30, "awaiting", "an async method: load (most on pid 7 @ vm) awaited for 1m 00s of"),
+    ],
+)
+def test_the_actor_with_most_of_the_time_is_named(
+    phase: str, actors: int, took_s: float, code: str, said: str
+) -> None:
+    actor = {"actor_id": "ab" * 16, "pid": 7, "host": "vm", "actors": actors, "total_ns": round(took_s * S)}
+    found = verdict([cause(phase, 60, held_s=60)], calls=["load"], actors={"load": actor})
+    assert (found["code"], found["actor"]) == (code, actor)
+    assert said in found["text"]
+
+
+def test_large_causes_are_explained() -> None:
+    assert explain(cause("queued", 14.9), 100 * S) == ""
+    assert explain(cause("queued", 15), 100 * S).startswith("Calls waited 15.0 s in front of a busy worker")
+    assert explain(cause("executing", 15), 100 * S).startswith("load itself ran for 15.0 s.")
+    assert explain(cause("executing", 15, driver=True), 100 * S).startswith("The driver's own code ran for")
+    assert explain(cause("blocked", 15, driver=True), 100 * S).startswith("15.0 s passed after results")
