@@ -15,8 +15,7 @@ from rayscope.alerts.notification.channels import ConfiguredChannel, channels_fi
 from rayscope.alerts.notification.silences import Silence
 from rayscope.alerts.rules import Rule, export, named, parse_rules
 from rayscope.alerts.service import AlertService, CurrentAlerts
-from rayscope.alerts.state import State
-from rayscope.alerts.topics import alert_info, info_count
+from rayscope.alerts.topics import alert_info, count_alerts
 from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Limit, Session, Text
 from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
@@ -38,18 +37,18 @@ router = Router()
 def alerts(
     records: CurrentRecords, alerts: CurrentAlerts, session: Session = None
 ) -> Json[schemas.AlertsAnswer]:
-    """Return firing and pending alerts, and those resolved within the last 15 minutes."""
+    """Return firing and pending alerts, and those resolved within the last 15 minutes.
+
+    If the session has ended, return those that fired until then instead of firing and pending ones.
+    """
     chosen, now_ns = records.resolve(session), time.time_ns()
     active, resolved = alerts.active(chosen), alerts.resolved(chosen)
-    pending = sum(alert.state is State.PENDING for alert in active)
     return answer(
         {
             "session": chosen,
             "live": records.is_live(chosen),
             "evaluated_ns": alerts.evaluated_ns(chosen) or None,
-            "firing": len(active) - pending,
-            "info": info_count(active),
-            "pending": pending,
+            **count_alerts(active),
             "items": [alert_info(alerts, chosen, alert, now_ns) for alert in active[:_ALERTS]],
             "left_out": max(0, len(active) - _ALERTS),
             "resolved": [alert_info(alerts, chosen, alert, now_ns) for alert in resolved[:_ALERTS]],

@@ -103,10 +103,13 @@ class Session:
 
     def of(self, *states: State) -> list[Alert]:
         """Return the alerts in these states, newest first."""
-        found = [
-            each for of_rule in self.alerts.values() for each in of_rule.values() if each.state in states
-        ]
-        return sorted(found, key=lambda each: (-_since(each), each.fingerprint))
+        return in_states(self.alerts, *states)
+
+
+def in_states(alerts: Mapping[str, Alerts], *states: State) -> list[Alert]:
+    """Return the alerts of all rules that are in one of ``states``, newest first."""
+    found = [alert for of_rule in alerts.values() for alert in of_rule.values() if alert.state in states]
+    return sorted(found, key=lambda alert: (-_since(alert), alert.fingerprint))
 
 
 def _since(alert: Alert) -> int:

@@ -53,22 +53,31 @@ class AlertInfo(PlainAlert):
     silenced_by: list[str]
 
 
-class AlertsTopic(TypedDict):
-    """The alerts of a session that are firing or pending, or were firing or pending when it ended."""
+class AlertCounts(TypedDict):
+    """How many alerts a session has in each state. Nothing fires or is pending once it has ended; ``ended``
+    counts the alerts that fired until then.
 
-    live: bool
+    ``info`` is how many firing alerts have the severity ``info``.
+    """
+
     firing: int
     info: int
     pending: int
+    ended: int
+
+
+class AlertsTopic(AlertCounts):
+    """The alerts of a session that are firing or pending, or fired until it ended."""
+
+    live: bool
     items: list[AlertInfo]
 
 
 class AlertsAnswer(AlertsTopic):
-    """The alerts of a session. If it is not ``live``, ``items`` are those that were firing or pending at its
-    end.
+    """The alerts of a session. If it is not ``live``, ``items`` are those that fired until it ended, and
+    ``ended`` is their number.
 
-    ``firing`` counts firing alerts, including those that fired until the session ended. ``info`` is how many
-    of them have the severity ``info``.
+    ``info`` is how many firing alerts have the severity ``info``.
     """
 
     session: str

@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 
 from rayscope.alerts import schemas
-from rayscope.alerts.history import Event, RuleValues, Session, TransitionSeries, event_of
+from rayscope.alerts.history import Event, RuleValues, Session, TransitionSeries, event_of, in_states
 from rayscope.alerts.notification.channels import Notification
 from rayscope.alerts.notification.delivery import RETRY_S
 from rayscope.alerts.notification.notify import Notifier
@@ -28,9 +28,11 @@ from rayscope.alerts.state import (
     RESOLVED_NS,
     Acknowledgement,
     Alert,
+    Alerts,
     Machine,
     State,
     Transition,
+    as_ended,
     end_alerts,
     shift_pending,
 )
@@ -76,7 +78,7 @@ class AlertService:
         live: Callable[[], list[str]],
         store: Callable[[str], SeriesStore],
         home: Callable[[str], Path],
-        has_ended: Callable[[str], bool] = lambda _: True,
+        has_ended: Callable[[str], bool] = lambda _: False,
         is_lost: Callable[[str], bool] = lambda _: False,
         link: Callable[[str], str | None] = lambda _: None,
         url: Callable[[], str] = lambda: "",
@@ -305,21 +307,34 @@ class AlertService:
 
     # Methods for the API.
 
+    def _alerts(self, session: str) -> Mapping[str, Alerts]:
+        """Return rule -> alerts. Raises NotFound.
+
+        In an ended session nothing fires or is pending, even if no turn has ended its alerts: the next turn
+        will, or the cluster ended while no server was running.
+        """
+        found = self._of(session)
+        if not self._has_ended(session):
+            return found.alerts
+        return {rule: as_ended(alerts, found.evaluated_ns) for rule, alerts in found.alerts.items()}
+
     def active(self, session: str) -> list[Alert]:
-        """Return the alerts that are firing or ended with the session, and after them the pending ones.
+        """Return the alerts that are firing, and after them the pending ones. If the session has ended, these
+        are the alerts that fired until then.
 
         Raises NotFound.
         """
         with self._lock:
-            found = self._of(session)
-            states = (State.FIRING, *([State.ENDED] if self._has_ended(session) else []), State.PENDING)
-            return [msgspec.structs.replace(alert) for state in states for alert in found.of(state)]
+            found = self._alerts(session)
+            states = (State.ENDED,) if self._has_ended(session) else (State.FIRING, State.PENDING)
+            return [msgspec.structs.replace(alert) for state in states for alert in in_states(found, state)]
 
     def resolved(self, session: str) -> list[Alert]:
         """Return the alerts resolved within the last 15 minutes."""
         states = OVER if not self._has_ended(session) else (State.RESOLVED,)
         with self._lock:
-            return [msgspec.structs.replace(alert) for alert in self._of(session).of(*states)]
+            found = in_states(self._alerts(session), *states)
+            return [msgspec.structs.replace(alert) for alert in found]
 
     def events(self, session: str) -> list[Event]:
         """Return the recorded transitions, oldest first."""
@@ -330,11 +345,11 @@ class AlertService:
         """Return rule -> its state in a session, its number of alerts, its errors, and its cost in s."""
         known = set(self._store(session).names())
         with self._lock:
-            found = self._of(session)
+            found, alerts = self._of(session), self._alerts(session)
             return {
                 rule.name: {
-                    "state": _worst(found.alerts.get(rule.name, {}).values()).value,
-                    "alerts": len(found.alerts.get(rule.name, {})),
+                    "state": _worst(alerts.get(rule.name, {}).values()).value,
+                    "alerts": len(alerts.get(rule.name, {})),
                     "error": _text(found.errors.get(rule.name)),
                     "template_error": _text(found.template_errors.get(rule.name)),
                     "problems": list(
@@ -355,7 +370,7 @@ class AlertService:
         """Acknowledge an alert. Raises NotFound, or BadQuery if it is neither firing nor pending."""
         with self._lock:
             found = self._of(session)
-            for alert in found.of(State.FIRING, State.PENDING):
+            for alert in () if self._has_ended(session) else found.of(State.FIRING, State.PENDING):
                 if alert.fingerprint == fingerprint:
                     alert.ack = Acknowledgement(by[:200], comment[:1000], now_ns)
                     found.save()

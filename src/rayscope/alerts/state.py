@@ -233,13 +233,26 @@ def fingerprint(labels: Mapping[str, str]) -> str:
 
 
 def end_alerts(alerts: Alerts, now_ns: int) -> list[Transition]:
-    """End the firing alerts, because their cluster has ended. Changes ``alerts``."""
+    """End firing alerts and remove pending ones, because their cluster has ended. Changes ``alerts``."""
     changes = []
-    for alert in alerts.values():
-        if alert.state is State.FIRING:
+    for key, alert in list(alerts.items()):
+        before = alert.state
+        if before is State.FIRING:
             alert.state, alert.resolved_ns = State.ENDED, now_ns
-            changes.append(Transition(now_ns, State.FIRING, State.ENDED, msgspec.structs.replace(alert)))
+        elif before is State.PENDING:
+            alert.state = State.INACTIVE
+            del alerts[key]
+        else:
+            continue
+        changes.append(Transition(now_ns, before, alert.state, msgspec.structs.replace(alert)))
     return changes
+
+
+def as_ended(alerts: Alerts, end_ns: int) -> Alerts:
+    """Return copies of ``alerts`` as they are if their cluster ended at ``end_ns``."""
+    copies = {key: msgspec.structs.replace(alert) for key, alert in alerts.items()}
+    end_alerts(copies, end_ns)
+    return copies
 
 
 def shift_pending(alerts: Alerts, gap_ns: int) -> None:

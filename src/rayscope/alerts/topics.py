@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 from rayscope.alerts import schemas
 from rayscope.alerts.service import AlertService
@@ -15,24 +16,25 @@ _ALERTS = 100
 def alerts(records: SessionReader, alerts: AlertService, session: str) -> schemas.AlertsTopic:
     """Return the firing and pending alerts (the first 100) and how many there are.
 
-    If the session has ended, alerts that fired until then are included as firing.
+    If the session has ended, return those that fired until then instead.
     """
     active = alerts.active(session)
     now_ns = time.time_ns()
     items = [alert_info(alerts, session, alert, now_ns) for alert in active[:_ALERTS]]
-    pending = sum(each.state is State.PENDING for each in active)
+    return {"live": records.is_live(session), **count_alerts(active), "items": items}
+
+
+def count_alerts(active: list[Alert]) -> schemas.AlertCounts:
+    """Return how many alerts are in each state. Badges do not count firing alerts of severity ``info``."""
+    states = Counter(alert.state for alert in active)
     return {
-        "live": records.is_live(session),
-        "firing": len(active) - pending,
-        "info": info_count(active),
-        "pending": pending,
-        "items": items,
+        "firing": states[State.FIRING],
+        "info": sum(
+            alert.state is State.FIRING and alert.labels.get("severity") == "info" for alert in active
+        ),
+        "pending": states[State.PENDING],
+        "ended": states[State.ENDED],
     }
-
-
-def info_count(active: list[Alert]) -> int:
-    """Return how many firing alerts have the severity ``info``. Badges do not count these."""
-    return sum(each.state is not State.PENDING and each.labels.get("severity") == "info" for each in active)
 
 
 def alert_info(alerts: AlertService, session: str, alert: Alert, now_ns: int) -> schemas.AlertInfo:

@@ -55,7 +55,7 @@ def list_alerts(
     """List firing and pending alerts, and every rule with its state."""
     with open_client(server, data_dir, token, status=FAILED) as api:
         rules = api.get("/api/v1/alerts/rules", session=session)
-        nothing: dict[str, Any] = {"session": None, "firing": 0, "pending": 0, "items": []}
+        nothing: dict[str, Any] = {"session": None, "live": True, "firing": 0, "pending": 0, "items": []}
         alerts = api.get("/api/v1/alerts", session=session) if rules["session"] else nothing
     if form is Format.json:
         print_json({**alerts, "rules": rules["items"], "problems": rules["problems"]})
@@ -64,8 +64,11 @@ def list_alerts(
         print_rows(form, alerts["items"], ())
         return
     console = stdout()
-    where = f" in {alerts['session']}" if alerts["session"] else ": nothing is recorded yet"
-    console.print(f"{alerts['firing']} firing, {alerts['pending']} pending{where}")
+    if alerts["live"]:
+        where = f" in {alerts['session']}" if alerts["session"] else ": nothing is recorded yet"
+        console.print(f"{alerts['firing']} firing, {alerts['pending']} pending{where}")
+    else:
+        console.print(f"{counted(alerts['ended'], 'alert')} fired until the end of {alerts['session']}")
     if alerts["items"]:
         console.print(_alerts(alerts["items"]))
     table = Table("rule", "state", "severity", "for", "expression", box=None, pad_edge=False)

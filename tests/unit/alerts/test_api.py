@@ -71,6 +71,22 @@ def test_firing_alerts_with_their_rules_and_history(alerting: Any) -> None:
     assert (topic["firing"], topic["pending"], topic["items"][0]["rule"]) == (1, 1, "QueueLong")
 
 
+def test_after_the_session_has_ended_all_counts_are_those_of_the_states(
+    alerting: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = alerting.server.services
+    monkeypatch.setattr(services.records, "is_live", lambda _: False)
+    alerts = alerting.get("/api/v1/alerts")
+    assert [(one["rule"], one["state"]) for one in alerts["items"]] == [("QueueLong", "ended")]
+    topic = alerting.get("/api/v1/realtime", topic="alerts")["data"]
+    for found in (alerts, topic):
+        assert [found[name] for name in ("live", "firing", "info", "pending", "ended")] == [False, 0, 0, 0, 1]
+    rules = {rule["name"]: rule["state"] for rule in alerting.get("/api/v1/alerts/rules")["items"]}
+    assert (rules["QueueLong"], rules["NodeDead"]) == ("ended", "inactive")
+    said = CliRunner().invoke(app, ["alerts", "list", "--server", alerting.server.url]).output
+    assert said.splitlines()[0] == f"1 alert fired until the end of {SESSION}"
+
+
 def test_rules_are_listed_before_anything_is_recorded(fresh: Any) -> None:
     (fresh.folder / "alerts").mkdir(exist_ok=True)
     (fresh.folder / "alerts" / "mine.yml").write_text(RULES)

@@ -360,6 +360,47 @@ def test_alerts_that_fire_at_the_end_of_the_cluster_are_not_resolved(
     assert world.service.resolved("s") == []
 
 
+def test_nothing_fires_or_is_pending_after_the_session_has_ended(world: World) -> None:
+    over = [False]
+
+    def start() -> AlertService:
+        return AlertService(
+            world.folder / "alerts",
+            live=lambda: [] if over[0] else ["s"],
+            store=lambda _: world.store,
+            home=lambda session: world.folder / session,
+            has_ended=lambda _: over[0],
+        )
+
+    (world.folder / "alerts" / "more.yml").write_text(
+        "groups: [{name: g, rules: [{alert: Late, expr: temperature > 80, for: 1h}]}]"
+    )
+    world.service.stop()
+    world.service = start()
+    world.pass_time(90, 95)
+    assert world.states() == {"Hot": State.FIRING, "Late": State.PENDING}
+    (late,) = (alert for alert in world.service.active("s") if alert.rule == "Late")
+    world.service.stop()
+    over[0] = True
+    world.service = start()  # no turn of this server saw the session alive
+    for turns in (0, 1):
+        world.pass_time(turns, 95)
+        assert world.states() == {"Hot": State.ENDED}
+        rules = world.service.about_rules("s")
+        assert (rules["Hot"]["state"], rules["Hot"]["alerts"]) == ("ended", 1)
+        assert (rules["Late"]["state"], rules["Late"]["alerts"]) == ("inactive", 0)
+        with pytest.raises(BadQuery, match="not firing"):
+            world.service.acknowledge("s", late.fingerprint, "me", "", T0)
+    over[0] = False
+    world.pass_time(5, 95)  # alive after all, such as after a lost connection
+    assert world.states() == {"Hot": State.FIRING, "Late": State.PENDING}
+    over[0] = True
+    world.pass_time(1, 95)
+    assert world.states() == {"Hot": State.ENDED}
+    last = {event.rule: (event.before, event.after) for event in world.service.events("s")}
+    assert last == {"Hot": (State.FIRING, State.ENDED), "Late": (State.PENDING, State.INACTIVE)}
+
+
 def test_alerts_of_sessions_that_ended_are_kept_on_disk_alone(tmp_path: Path) -> None:
     world = World(tmp_path)
     sessions = [f"s{number}" for number in range(service._SESSIONS + 30)]

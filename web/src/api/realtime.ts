@@ -211,8 +211,8 @@ export interface ClusterTopic extends Omit<ClusterAnswer, 'session' | 'recording
 export type MetricsTopic = Pick<LatestAnswer, 'left_out' | 'problem' | 'note' | 'collectors'>;
 
 /**
- * Topic `alerts`: the alerts that are firing or pending, or that were when the session ended. `info` is the
+ * Topic `alerts`: the alerts that are firing or pending, or that fired until the session ended. `info` is the
  * number of firing alerts of severity `info`; `items` has the first 100 alerts, firing ones before pending
- * ones.
+ * ones. In an ended session nothing fires or is pending.
  */
-export type AlertsTopic = Pick<AlertsAnswer, 'live' | 'firing' | 'info' | 'pending' | 'items'>;
+export type AlertsTopic = Pick<AlertsAnswer, 'live' | 'firing' | 'info' | 'pending' | 'ended' | 'items'>;

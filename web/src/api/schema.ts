@@ -193,14 +193,15 @@ export interface AlertInfo {
   silenced_by: string[];
 }
 /**
- * The alerts of a session. If it is not ``live``, ``items`` are those that were firing or pending at its
- * end.
+ * The alerts of a session. If it is not ``live``, ``items`` are those that fired until it ended, and
+ * ``ended`` is their number.
  */
 export interface AlertsAnswer {
-  live: boolean;
   firing: number;
   info: number;
   pending: number;
+  ended: number;
+  live: boolean;
   items: AlertInfo[];
   session: string;
   evaluated_ns: number | null;

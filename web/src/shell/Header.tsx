@@ -90,7 +90,7 @@ const TONES = { bad: css.bad, waiting: css.waiting, quiet: css.quiet };
 function AlertBadge({ url }: { url: SessionUrl }) {
   const { t } = useTranslation();
   const alerts = useTopic<AlertsTopic>('alerts', { session: url.session });
-  const firing = alerts?.live ? alerts.firing - alerts.info : 0;
+  const firing = alerts ? alerts.firing - alerts.info : 0;
   if (firing === 0) return null;
   const label = firing === 1 ? t('alerts.badgeOne') : t('alerts.badge', { n: count(firing) });
   return (

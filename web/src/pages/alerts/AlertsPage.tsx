@@ -57,9 +57,9 @@ export default function AlertsPage() {
     <div className={`${layout.scrollPage} ${shared.page}`} data-testid="alerts-page">
       <div className={css.bar}>
         <h2 className={css.title} data-testid="alerts-count">
-          {data === undefined
-            ? t('alerts.loading')
-            : t('alerts.title', { firing: count(data.firing), pending: count(data.pending) })}
+          {data === undefined && t('alerts.loading')}
+          {data?.live && t('alerts.title', { firing: count(data.firing), pending: count(data.pending) })}
+          {data?.live === false && t('alerts.titleEnded', { n: count(data.ended) })}
         </h2>
         {data?.evaluated_ns != null && (
           <span className={`${words.dim} ${shared.small}`}>

@@ -51,7 +51,7 @@ export function useEvents(session: string, live: boolean) {
   return useQuery({ ...answerTo('/events', { session, limit: 8 }), refetchInterval: every(live) });
 }
 
-/** Firing and pending alerts, or those that were when the session ended. */
+/** Firing and pending alerts, or those that fired until the session ended. */
 export function useAlerts(session: string): AlertInfo[] | undefined {
   return useTopic<AlertsTopic>('alerts', { session })?.items;
 }
