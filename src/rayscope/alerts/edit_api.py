@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any
 
 from fastapi import Path as InPath
@@ -10,10 +11,13 @@ from pydantic import BeforeValidator
 from rayscope.alerts import editing, schemas
 from rayscope.alerts.rules import duration_text, named
 from rayscope.alerts.service import AlertService, CurrentAlerts
-from rayscope.alerts.simple_form import as_rule_file
+from rayscope.alerts.simple_form import RENAMED, refuse_simple_form, translate_names
+from rayscope.api.parameters import CurrentCatalog, CurrentRecords
 from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
+from rayscope.api.schemas import ErrorDetail
 from rayscope.api.write_access import OPERATOR_ONLY
+from rayscope.storage.errors import BadQuery
 
 Name = Annotated[str, InPath(min_length=1, max_length=100)]
 
@@ -22,8 +26,10 @@ def _refuse_simple_form(body: Any) -> Any:
     """Reject a rule that has ``metric`` instead of ``expr``, with an error that shows it in Rayscope's
     form.
     """
-    if (text := as_rule_file(body)) is not None:
-        raise ValueError(f"A rule needs `expr`. As a file of rules this one is:\n{text}")
+    try:
+        refuse_simple_form(body)
+    except BadQuery as problem:
+        raise ValueError(str(problem)) from problem
     return body
 
 
@@ -33,8 +39,13 @@ router = Router(dependencies=OPERATOR_ONLY)
 
 
 @router.put("/api/v1/alerts/rules/{name}")
-def put_rule(alerts: CurrentAlerts, name: Name, body: NewRule) -> Json[schemas.Changed]:
-    """Add a rule, or replace the rule of that name. It is written to ``ui.yml``."""
+def put_rule(
+    catalog: CurrentCatalog, records: CurrentRecords, alerts: CurrentAlerts, name: Name, body: NewRule
+) -> Json[schemas.RuleChanged]:
+    """Add a rule, or replace the rule of that name. It is written to ``ui.yml``.
+
+    ``warnings``: what may keep the rule from ever firing, such as metrics that no series has yet.
+    """
     rule = {
         "expr": body.expr,
         "for": duration_text(int(body.for_s * 1e9)),
@@ -43,7 +54,10 @@ def put_rule(alerts: CurrentAlerts, name: Name, body: NewRule) -> Json[schemas.C
         "annotations": body.annotations,
     }
     editing.put_rule(alerts.folder, name, rule)
-    return _changed(alerts, name)
+    alerts.reload()
+    newest = records.resolve(None) if catalog.names() else None
+    unknown = alerts.unknown_metrics(named(alerts.rules.rules, name), newest, time.time_ns())
+    return answer({"name": name, "warnings": _unknown_names(unknown, body.expr)})
 
 
 @router.delete("/api/v1/alerts/rules/{name}")
@@ -75,6 +89,28 @@ def delete_channel(alerts: CurrentAlerts, name: Name) -> Json[schemas.Changed]:
     """Remove a channel from ``channels.yml``."""
     editing.delete_channel(alerts.folder, name)
     return _changed(alerts, name)
+
+
+def _unknown_names(names: list[str], expr: str) -> list[ErrorDetail]:
+    """Return a warning about metrics that no series has, with the names that Rayscope has for them."""
+    if not names:
+        return []
+    old = [name for name in names if name in RENAMED]
+    remedy = "Check the spelling, unless it is reported later."
+    if old:
+        try:
+            remedy = f"Write: {translate_names(expr)}"
+        except BadQuery:
+            remedy = f"Write: {', '.join(f'{RENAMED[name]} for {name}' for name in old)}."
+    quoted = ", ".join(names)
+    return [
+        {
+            "code": "unknown_metrics",
+            "message": f"No series has this name yet: {quoted}.",
+            "remedy": remedy,
+            "params": {"names": quoted},
+        }
+    ]
 
 
 def _changed(alerts: AlertService, name: str) -> Json[schemas.Changed]:

@@ -19,7 +19,7 @@ import yaml
 
 from rayscope.alerts.durations import duration_s
 from rayscope.alerts.recorded import expand, recorded_expression
-from rayscope.alerts.simple_form import as_rule_file
+from rayscope.alerts.simple_form import OPERATORS, refuse_simple_form
 from rayscope.alerts.templates import Template
 from rayscope.alerts.yaml_text import BadYaml, parse_yaml, read_text
 from rayscope.metrics.promql.evaluate import parsed
@@ -27,7 +27,6 @@ from rayscope.storage.errors import BadQuery
 
 SHIPPED = Path(__file__).with_name("shipped.yml")
 SEVERITIES = ("critical", "warning", "info")
-_OPERATORS = (">", ">=", "<", "<=", "==", "!=")
 _MAX_RULES = 500
 _MAX_NAME = 200
 _LONGEST_S = 366 * 86400
@@ -173,8 +172,7 @@ def _read_document(text: str) -> _Document:
     document = {} if document is None else document
     if isinstance(document, dict) and document.get("kind") == "PrometheusRule":
         document = document.get("spec")
-    for part in document if isinstance(document, list) else (document,):
-        _refuse_simple_form(part)
+    refuse_simple_form(document)
     if not isinstance(document, dict) or not set(document) <= set(_FILE_KEYS):
         keys = ", ".join(_FILE_KEYS)
         raise BadQuery(
@@ -245,18 +243,8 @@ def _records(groups: list[Any]) -> dict[str, str]:
     return records
 
 
-def _refuse_simple_form(entry: Any) -> None:
-    if (text := as_rule_file(entry)) is not None:
-        raise BadQuery(
-            "A rule needs `expr`; this one has `metric`, `operator`, and `threshold`.",
-            f"Write:\n{text}",
-            what="simple_rule",
-            yaml=text,
-        )
-
-
 def _rule(entry: Any, group: str, source: str, interval_ns: int, records: Mapping[str, str]) -> Rule:
-    _refuse_simple_form(entry)
+    refuse_simple_form(entry)
     if not isinstance(entry, dict) or not isinstance(entry.get("alert"), str):
         raise BadQuery(
             "A rule must be a mapping with the name of its `alert`, or of what it is to `record`.",
@@ -312,12 +300,12 @@ def _comparison(entry: Mapping[str, Any], name: str) -> tuple[str | None, str | 
     if "expr" not in entry:
         metric, op, threshold = entry.get("metric"), entry.get("op"), entry.get("threshold")
         is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
-        if not isinstance(metric, str) or op not in _OPERATORS or not is_number:
+        if not isinstance(metric, str) or op not in OPERATORS or not is_number:
             raise BadQuery(
                 "A rule needs `expr`, or `metric`, `op`, and `threshold`.",
-                f"`metric` must be a selector, `op` one of {' '.join(_OPERATORS)}, and `threshold` a number.",
+                f"`metric` must be a selector, `op` one of {' '.join(OPERATORS)}, and `threshold` a number.",
                 what="rule_condition",
-                operators=" ".join(_OPERATORS),
+                operators=" ".join(OPERATORS),
             )
         parsed(metric)
         try:
@@ -335,7 +323,7 @@ def _comparison(entry: Mapping[str, Any], name: str) -> tuple[str | None, str | 
     tree = parsed(entry["expr"])
     while isinstance(tree, promql_parser.ParenExpr):
         tree = tree.expr
-    if isinstance(tree, promql_parser.BinaryExpr) and str(tree.op) in _OPERATORS:
+    if isinstance(tree, promql_parser.BinaryExpr) and str(tree.op) in OPERATORS:
         right = tree.rhs
         if isinstance(right, promql_parser.NumberLiteral) and not isinstance(
             tree.lhs, promql_parser.NumberLiteral

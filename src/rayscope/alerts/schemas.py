@@ -343,3 +343,9 @@ class Changed(TypedDict):
     """The rule or channel that was changed."""
 
     name: str
+
+
+class RuleChanged(Changed):
+    """The rule that was added or replaced. ``warnings``: what may keep it from ever firing."""
+
+    warnings: list[ErrorDetail]

@@ -23,6 +23,7 @@ from rayscope.alerts.notification.silences import Silences
 from rayscope.alerts.notification.texts import Language, summary
 from rayscope.alerts.recorded import expand
 from rayscope.alerts.rules import INTERVAL_NS, Rule, RuleSet, load_rules, rule_files
+from rayscope.alerts.simple_form import RENAMED
 from rayscope.alerts.state import (
     OVER,
     RESOLVED_NS,
@@ -360,6 +361,19 @@ class AlertService:
                 }
                 for rule in self.rules.rules
             }
+
+    def unknown_metrics(self, rule: Rule, session: str | None, now_ns: int) -> list[str]:
+        """Return the metrics in a rule for which a session has no series.
+
+        Without a session, return those names that no series ever has.
+        """
+        store = SeriesStore() if session is None else self._store(session)
+        try:
+            names, _ = evaluate_expr(rule, store, now_ns)
+        except StoreError:  # the list of rules shows why it cannot be evaluated
+            return []
+        unknown = (names or frozenset()) - set(store.names())
+        return sorted(unknown if session is not None else unknown & RENAMED.keys())
 
     def evaluated_ns(self, session: str) -> int:
         """Return when the session's rules were last evaluated, or 0 if never."""

@@ -197,8 +197,11 @@ def add_rule(
             "labels": {"severity": severity},
             "annotations": {"summary": summary} if summary else {},
         }
-        api.ask(Call("PUT", f"/api/v1/alerts/rules/{quote(name, safe='')}", body=body, needs_operator=True))
+        path = f"/api/v1/alerts/rules/{quote(name, safe='')}"
+        added: dict[str, Any] = api.ask(Call("PUT", path, body=body, needs_operator=True))
     stdout().print(f"Added {name}. Try it on what is on record: rayscope alerts test {name}")
+    for warning in added["warnings"]:
+        stdout().print(Text(shown(f"{warning['message']} {warning['remedy']}"), style="yellow"))
 
 
 @app.command("notify")

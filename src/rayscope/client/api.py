@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +26,12 @@ _SQL_S = 120.0
 _REPLAY_S = 120.0
 #: Timeout of the replay of a large job, in seconds.
 _LONG_S = 1800.0
+
+
+def _name_of_rule(answer: t.RuleChanged) -> str:
+    for warning in answer["warnings"]:
+        warnings.warn(f"{warning['message']} {warning['remedy']}", stacklevel=2)
+    return answer["name"]
 
 
 class Api(LogsApi):
@@ -514,7 +521,7 @@ class Api(LogsApi):
         """Add an alert rule, or replace the rule that has this name. Returns the rule's name.
 
         ``expr`` is PromQL. ``labels`` are, for example, ``severity``. ``annotations`` are ``summary`` and
-        ``description``.
+        ``description``. If no series has a name that the rule uses, this is reported as a UserWarning.
         """
         rule = {
             "expr": expr,
@@ -524,7 +531,7 @@ class Api(LogsApi):
             "annotations": dict(annotations or {}),
         }
         path = f"/api/v1/alerts/rules/{part(name)}"
-        return Call("PUT", path, body=rule, needs_operator=True, pick=lambda answer: str(answer["name"]))
+        return Call("PUT", path, body=rule, needs_operator=True, pick=_name_of_rule)
 
     @request
     def submit_job(

@@ -8,11 +8,13 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import pytest
 from tests.story import SESSION, Story
 from typer.testing import CliRunner
 
+import rayscope
 from rayscope.api.write_access import HEADER
 from rayscope.cli.main import app
 from rayscope.model.metric import sample
@@ -218,7 +220,9 @@ def test_the_command_lists_tests_exports_and_notifies(
     run("export", "--output", str(tmp_path / "rules.yml"))
     assert "QueueLong" in (tmp_path / "rules.yml").read_text()
     added = ("add", "Lonely", "no_such_metric > 5", "--for", "1m", "--data-dir", str(alerting.folder))
-    assert "rayscope alerts test Lonely" in run(*added)
+    said = run(*added)
+    assert "rayscope alerts test Lonely" in said
+    assert "No series has this name yet: no_such_metric. Check the spelling" in said
     alerting.server.services.alerts.turn(time.time_ns() + 30 * S)
     assert "No series has this name yet: no_such_metric." in run("list")
     for wait in ((), ("--for", "0"), ("--for", "0s"), ("--for", "0h0m")):
@@ -234,6 +238,43 @@ def test_the_command_lists_tests_exports_and_notifies(
     for out in (run("list"), run("list", "--format", "json"), run("test", "QueueLong", "--since", "-2m")):
         assert not set("\x1b\x07\u202e\x9b") & set(out)
         assert "[red]q" in out
+
+
+@pytest.mark.parametrize(
+    ("expr", "warning"),
+    [
+        ("my_queue > 80", None),
+        ("my_queu > 80", "No series has this name yet: my_queu. Check the spelling"),
+        ("cpu_usage > 80", "No series has this name yet: cpu_usage. Write: ray_node_cpu_utilization > 80"),
+        ("sum(node_status) < 2", "node_status. Write: sum(rayscope_node_up) < 2"),
+        ("memory_usage > 9", "memory_usage. Write: (100 * ray_node_mem_used / ray_node_mem_total) > 9"),
+        ("task_failure_rate > 9", "Write: (100 * (increase(rayscope_task_attempts_failed_total[5m])"),
+        ("avg_over_time(cpu_usage[1m]) > 9", "Write: ray_node_cpu_utilization for cpu_usage."),
+    ],
+)
+def test_whoever_adds_a_rule_whose_names_no_series_has_is_warned(
+    alerting: Any, monkeypatch: pytest.MonkeyPatch, expr: str, warning: str | None
+) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    place = ("--server", alerting.server.url, "--data-dir", str(alerting.folder))
+    said = CliRunner().invoke(app, ["alerts", "add", "Odd", expr, *place]).output
+    assert "Added Odd." in said
+    assert warning in said if warning else "No series" not in said
+    operator = alerting.server.services.secrets.operator_token
+    with (
+        rayscope.Client(alerting.server.url, operator_token=operator) as client,
+        catch_warnings(record=True) as caught,
+    ):
+        simplefilter("always")
+        assert client.add_rule("Odd", expr) == "Odd"
+    assert [warning in str(each.message) for each in caught] == ([True] if warning else [])
+
+
+def test_old_names_are_translated_before_anything_is_recorded(fresh: Any) -> None:
+    path, headers = "/api/v1/alerts/rules/Odd", acting(fresh)
+    for expr, number in (("cpu_usage > 80", 1), ("not_yet > 1", 0)):
+        added = fresh.client.put(path, json={"expr": expr}, headers=headers).json()
+        assert (added["name"], len(added["warnings"])) == ("Odd", number)
 
 
 def test_the_operator_makes_changes_and_removes_rules(alerting: Any) -> None:
@@ -255,7 +296,7 @@ def test_the_operator_makes_changes_and_removes_rules(alerting: Any) -> None:
 
     simple = {"id": "a", "name": "b", "metric": "cpu_usage", "operator": ">", "threshold": 80}
     refused = alerting.error(client.put(path, json=simple, headers=headers), 422)
-    assert refused["message"].startswith("A rule needs `expr`.")
+    assert "A rule needs `expr`" in refused["message"]
     assert "expr: ray_node_cpu_utilization > 80" in refused["message"]
     assert rules()["Busy"]["unknown_metrics"] == []
     assert (rules()["Busy"]["source"], rules()["Busy"]["for_s"], rules()["Busy"]["threshold"]) == (

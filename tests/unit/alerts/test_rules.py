@@ -157,6 +157,7 @@ def test_the_bounded_value_of_a_threshold_is_known() -> None:
         rule("{alert: A, expr: a, annotations: {s: '{{ $value'}}"),
         rule("{alert: A, expr: a, unless: b}"),
         "disable: [{}]",
+        "groups: [1, [metric], {metric: a}]",
         "a: !!python/object/apply:os.system [id]",
         "[" * 60_000,
         "- " * 30_000,
@@ -203,6 +204,52 @@ def test_a_rule_of_the_simple_form_is_refused_with_one_to_copy(fields: str, expr
     (made,) = parse_rules(refused.value.remedy.partition("\n")[2], "mine.yml").rules
     assert (made.name, made.for_ns, made.severity) == ("高使用率", 60 * 10**9, "warning")
     assert made.expr.startswith(expr)
+
+
+_SIMPLE = "{id: 1, name: High, metric: cpu_usage, operator: '>', threshold: 80, duration: 5m}"
+_OTHER = "{name: Long, metric: my_queue, operator: '<=', threshold: 3}"
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "rules: [%s]",
+        "[%s]",
+        "groups: [%s]",
+        "version: 1\nalert_rules: [%s]",
+        "alerting: {rules: [%s]}",
+        "[{rules: [%s]}]",
+    ],
+)
+def test_a_list_of_rules_of_the_simple_form_is_refused_with_all_of_them_to_copy(around: str) -> None:
+    with pytest.raises(BadQuery) as refused:
+        parse_rules(around % f"{_SIMPLE}, {_OTHER}, {{alert: Fine, expr: m > 1}}", "mine.yml")
+    found = parse_rules(refused.value.remedy.partition("\n")[2], "mine.yml").rules
+    assert [(one.name, one.expr, one.for_ns) for one in found] == [
+        ("High", "ray_node_cpu_utilization > 80", 300 * 10**9),
+        ("Long", "my_queue <= 3", 0),
+        ("Fine", "m > 1", 0),
+    ]
+
+
+@pytest.mark.parametrize("around", ["%s", "rules: [%s]", "groups: [{name: g, rules: [%s]}]"])
+@pytest.mark.parametrize("metric", ["my_metric", "node_status"])
+@pytest.mark.parametrize("operator", ["~", "=", "gt", "and"])
+def test_an_unknown_operator_of_the_simple_form_is_answered_with_the_known_ones(
+    operator: str, metric: str, around: str
+) -> None:
+    rule = f"{{name: Odd, metric: {metric}, operator: '{operator}', threshold: 10}}"
+    with pytest.raises(BadQuery) as refused:
+        parse_rules(around % rule, "mine.yml")
+    assert refused.value.message == f"Odd: {operator!r} is not an operator."
+    assert refused.value.remedy == "Use one of > >= < <= == !=."
+
+
+@pytest.mark.parametrize("fields", ["metric: my queue, threshold: 3", "metric: my_queue, threshold: 80%"])
+def test_a_rule_of_the_simple_form_that_would_be_no_promql_is_not_offered(fields: str) -> None:
+    with pytest.raises(BadQuery) as refused:
+        parse_rules(f"{{name: Odd, operator: '>', {fields}}}", "mine.yml")
+    assert (refused.value.message.startswith("Odd: "), refused.value.params["what"]) == (True, "promql")
 
 
 @pytest.mark.parametrize("text", ["0", "0s", "0m", "0h0m", "00s", "0ms"])

@@ -2801,6 +2801,11 @@ export interface RuleBody {
     [k: string]: string;
   };
 }
+/** The rule that was added or replaced. ``warnings``: what may keep it from ever firing. */
+export interface RuleChanged {
+  name: string;
+  warnings: ErrorDetail[];
+}
 /** A rule. The alert's value is that of ``value_expr``, which is compared with ``threshold``. */
 export interface RuleDefinition {
   name: string;

@@ -40,8 +40,12 @@ export const zhServerMessages = {
       remedy: '`metric` 须为选择器，`op` 为 {{operators}} 之一，`threshold` 为数字。',
     },
     bad_query_simple_rule: {
-      message: '规则需要 `expr`，而这条规则写的是 `metric`、`operator` 和 `threshold`。',
+      message: '规则需要 `expr`，而不是 `metric`、`operator` 和 `threshold`。',
       remedy: '请写成：\n{{yaml}}',
+    },
+    bad_query_simple_operator: {
+      message: '{{operator}} 不是运算符。',
+      remedy: '请使用以下之一：{{known}}。',
     },
     bad_query_duration: { message: '{{text}} 不是时长。', remedy: '请写成 30s、5m 或 1h30m。' },
     session_live: {
