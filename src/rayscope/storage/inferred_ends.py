@@ -1,10 +1,10 @@
 """Infers the ends that Ray never reported.
 
-When a worker dies, a driver exits or a cluster ends, Ray reports no end for attempts in flight. When a
-cluster ends, it reports none for actors, nodes and jobs either. Their rows then get the state and end time
-that follow from the end of their worker, node, job or session. ``end_known_by`` is the reason: ``returned``
-(the task's value was stored, so it finished), ``worker``, ``node``, ``job`` or ``session``. Ray's own state
-stays in ``reported_state``.
+When a worker dies, a driver exits or a cluster ends, Ray reports no end for attempts in flight. When a node
+dies, it reports none for its workers, and when a cluster ends, none for actors, nodes and jobs either. Their
+rows then get the state and end time that follow from the end of their worker, node, job or session.
+``end_known_by`` is the reason: ``returned`` (the task's value was stored, so it finished), ``worker``,
+``node``, ``job`` or ``session``. Ray's own state stays in ``reported_state``.
 
 Inferred ends are not merged like reported data. They are computed from the reported data and the session's
 end, again whenever either changes. An end that Ray reports later replaces an inferred one.
@@ -95,10 +95,22 @@ FROM (
 WHERE attempts.rowid = over.row AND (attempts.state, attempts.{END}, attempts.end_known_by)
     IS DISTINCT FROM (over.state, over.end_ns, over.known_by)
 """
+_WORKERS = """
+UPDATE worker_rows SET state = 'DEAD', end_ns = n.end_ns, end_known_by = 'node'
+FROM node_rows n
+WHERE n.id = worker_rows.node_id AND n.state = 'DEAD' AND n.end_known_by IS NULL
+    AND (worker_rows.state IS DISTINCT FROM 'DEAD' OR worker_rows.end_known_by IN ('node', 'session'))
+    AND (worker_rows.end_ns, worker_rows.end_known_by) IS DISTINCT FROM (n.end_ns, 'node')
+"""
 _FORGET = f"""
 UPDATE attempts SET state = reported_state, {END} = coalesce(failed_ns, finished_ns), end_known_by = NULL
 WHERE end_known_by IS NOT NULL
 """
+
+
+def end_workers(connection: duckdb.DuckDBPyConnection) -> None:
+    """End the workers of dead nodes. An end that Ray reports later replaces their row, and so this one."""
+    connection.execute(_WORKERS)
 
 
 def infer(connection: duckdb.DuckDBPyConnection, now_ns: int, session_end_ns: int | None) -> None:

@@ -335,7 +335,10 @@ class SessionFile:
         """
         for name, table in sets.items():
             self._write_set(name, table, _SET_TIMES[name])
+        entities = list(entities)
         self._write_entities(entities)
+        if infer_ends or any(entity.kind in ("node", "worker") for entity in entities):
+            inferred_ends.end_workers(self._writer)
         if paths:
             self._writer.executemany(
                 "INSERT INTO paths SELECT $1, $2, coalesce((SELECT name FROM function_names "

@@ -138,6 +138,38 @@ def test_an_end_that_ray_reports_replaces_the_inferred_one(writer: SessionWriter
     assert tasks(writer, "state, end_ns, end_known_by") == {"ran": ["FINISHED", at(55), None]}
 
 
+def test_workers_end_with_their_node_unless_ray_reports_their_end(writer: SessionWriter) -> None:
+    def of_worker(*changes: tuple[float, str], seen: str | None = None) -> RecordBatch:
+        transitions = {
+            (at(ms), state): {"end_ns": at(ms)} if state == "DEAD" else {} for ms, state in changes
+        }
+        worker = Entity("worker", WORKER, {"node_id": NODE, "start_ns": at(0)}, transitions)
+        if seen is not None:
+            worker.observed_ns, worker.observed = at(80), {"state": seen, "pid": 7}
+        return RecordBatch(SESSION, entities=[worker])
+
+    node_died = RecordBatch(
+        SESSION, entities=[Entity("node", NODE, {}, {(at(60), "DEAD"): {"end_ns": at(60)}})]
+    )
+    story = Story()
+    story.entity("node", NODE, 0)
+    story.entity("worker", "c" * 56, 0, node_id="d" * 56)
+    put(writer, story.batch, of_worker((0, "ALIVE")))
+    alive, dead = ("ALIVE", None, None), ("DEAD", at(60), "node")
+    assert entities(writer, "workers") == [alive, alive]
+    put(writer, node_died)
+    assert sorted(entities(writer, "workers")) == [alive, dead]
+    put(writer, of_worker(seen="ALIVE"))  # a snapshot from before
+    assert sorted(entities(writer, "workers")) == [alive, dead]
+    for end_ns in (at(90), None):
+        writer.end(end_ns, 0.0)
+        writer.flush(0.0)
+        other = alive if end_ns is None else ("DEAD", end_ns, "session")
+        assert sorted(entities(writer, "workers")) == sorted([other, dead])
+    put(writer, of_worker((45, "DEAD")))
+    assert sorted(entities(writer, "workers"), key=str) == [alive, ("DEAD", at(45), None)]
+
+
 def test_a_session_takes_along_all_that_lived_in_it_until_it_is_heard_of_again(writer: SessionWriter) -> None:
     story = Story()
     story.task("ran", 0, 10)

@@ -34,7 +34,6 @@ _MAX_HOLDERS = 10_000
 _ALIVE = f"""
 SELECT node_id, count(*)::BIGINT FROM worker_rows
 WHERE node_id IS NOT NULL AND state IS DISTINCT FROM 'DEAD' AND NOT {IS_INTERNAL["worker"]}
-    AND node_id NOT IN (SELECT id FROM node_rows WHERE state = 'DEAD')
 GROUP BY node_id
 """
 _DEAD = f"""

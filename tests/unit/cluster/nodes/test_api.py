@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.running import Running
-from tests.story import SESSION, Story
+from tests.story import SESSION, Story, at
 
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Sample
@@ -85,6 +85,25 @@ def test_sorted_and_filtered_by_what_they_use(fresh: Running) -> None:
     assert workers[0]["worker_id"] == alive
     for worker in (alive, dead):
         assert by_id[worker].items() <= fresh.get(f"/api/v1/workers/{worker}").items()
+
+
+def test_workers_of_a_dead_node_are_dead_and_use_nothing(fresh: Running) -> None:
+    story = Story()
+    process = {"pid": 100, "cpuPercent": 150.0, "memoryInfo": {"rss": 77}, "cmdline": ["ray::f"], "numFds": 5}
+    for number, node in enumerate(NODES[:2]):
+        story.entity("node", node, 0, 60 if number == 0 else None)
+        story.entity("worker", f"{number:02d}" * 28, 1, node_id=node, pid=100)
+    fresh.record(story)
+    set_last_usage(fresh, {node: {"cpu": 1.0, "workers": [process]} for node in NODES[:2]})
+    workers = fresh.get("/api/v1/workers", sort="worker_id")["items"]
+    assert [(one["state"], one["end_ns"], one["memory_bytes"]) for one in workers] == [
+        ("DEAD", at(60), None),
+        ("ALIVE", None, 77),
+    ]
+    assert fresh.get("/api/v1/workers", state="ALIVE")["total"] == 1
+    assert [node["workers"] for node in fresh.get("/api/v1/nodes", sort="node_id")["items"]] == [None, 1]
+    shown = fresh.get(f"/api/v1/workers/{'00' * 28}")
+    assert (shown["state"], shown["memory_bytes"]) == ("DEAD", None)
 
 
 def test_a_node_counts_the_attempts_that_run_there(fresh: Running) -> None:
