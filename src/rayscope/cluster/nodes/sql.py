@@ -12,11 +12,11 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import (
     BLOCKED_AT,
     CREATED,
-    END,
     FOREVER,
     NOT_DRIVER,
     START,
     TASK_ID,
+    ended_at,
     function_name,
 )
 from rayscope.storage.sql.internal import IS_INTERNAL
@@ -99,7 +99,8 @@ _HOLDERS = f"""
 SELECT 'task' AS kind, coalesce({function_name("attempts")}, '') AS name, {TASK_ID} AS id, attempt, node_id,
     required_resources, NULL AS bundles, {START} AS since_ns
 FROM attempts
-WHERE {NOT_DRIVER} AND type = 'NORMAL_TASK' AND {START} IS NOT NULL AND {END} IS NULL
+WHERE {NOT_DRIVER} AND type = 'NORMAL_TASK' AND {START} IS NOT NULL
+    AND {ended_at("NULL")} IS NULL
     AND contains(required_resources, $name) AND NOT ($resource = 'CPU' AND (task_hi, task_lo) IN (
         SELECT (task_hi, task_lo) FROM ({BLOCKED_AT})))
 UNION ALL

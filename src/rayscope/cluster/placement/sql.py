@@ -16,9 +16,9 @@ from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import (
     DRIVER_LO,
-    END,
     FOREVER,
     START,
+    ended_at,
     function_name,
     hex_id,
     is_driver,
@@ -90,7 +90,7 @@ _ACTOR_STATES = (
 _ACTORS = f"""
 CREATE TEMP TABLE actors_at AS
 WITH made AS (
-    SELECT worker_id, arg_max(actor_id, {START}) AS actor_id, max(coalesce({END}, {FOREVER})) AS made_ns,
+    SELECT worker_id, arg_max(actor_id, {START}) AS actor_id, max({ended_at(FOREVER)}) AS made_ns,
         max({START}) AS since, arg_max(required_resources, {START}) AS required_resources
     FROM attempts
     WHERE type = 'ACTOR_CREATION_TASK' AND {START} <= $at AND worker_id IN (SELECT id FROM workers)
@@ -158,7 +158,7 @@ SELECT a.worker_id, left(arg_max(n.value, n.time_ns), {_MAX_TEXT})
 FROM annotation_rows n
 JOIN attempts a ON a.task_hi = n.task_hi AND a.task_lo = n.task_lo AND a.attempt = n.attempt
 WHERE n.name = $key AND n.time_ns <= $at AND a.worker_id IN (SELECT id FROM workers)
-    AND (a.actor_id IS NOT NULL OR coalesce({END}, {FOREVER}) > $at)
+    AND (a.actor_id IS NOT NULL OR {ended_at(FOREVER)} > $at)
 GROUP BY a.worker_id
 """
 _GROUPS = f"""

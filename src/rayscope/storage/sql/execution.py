@@ -536,8 +536,8 @@ LAST = "(SELECT value::BIGINT FROM meta WHERE key = 'last_ns')"
 
 
 def ended_at(last: str | int) -> str:
-    """SQL for when an attempt ended. An attempt without a reported end lasts until its execution ended, or
-    until ``last``.
+    """SQL for when an attempt ended. An attempt without a reported end lasts until its worker was done with
+    it, or until ``last``.
     """
     return f"coalesce({END}, total_end_ns, {last})"
 

@@ -12,7 +12,7 @@ from rayscope.model import CUT_OFF, STATES, TASK_TYPES
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.schema import SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.execution import CREATED, END, FOREVER, NOT_DRIVER
+from rayscope.storage.sql.execution import CREATED, END, FOREVER, NOT_DRIVER, ended_at
 from rayscope.storage.sql.origins import IS_MINE, OF_OPERATOR, HiddenLibrary, is_operator, libraries
 from rayscope.storage.sql.pages import Where, choices, equals, like
 
@@ -208,9 +208,10 @@ def default_time(
         return last_ns
     where = attempt_filters(filters)
     where.add(NOT_DRIVER)
-    where.add(f"coalesce({END}, {FOREVER}) > {CREATED}")
+    where.add(f"{ended_at(FOREVER)} > {CREATED}")
+    last = f"coalesce({ended_at('NULL')} - 1, greatest({int(last_ns)}, {CREATED}))"
     found = reader.execute(
-        f"SELECT max(coalesce({END} - 1, greatest({int(last_ns)}, {CREATED}))) FROM attempts{where.sql}",
+        f"SELECT max({last}) FROM attempts{where.sql}",
         where.values,
     ).fetchone()
     return found[0] if found else None

@@ -11,7 +11,6 @@ from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import (
     BLOCKED_AT,
     CREATED,
-    END,
     FIRST_PUT,
     FOREVER,
     NOT_DRIVER,
@@ -19,8 +18,9 @@ from rayscope.storage.sql.execution import (
     is_driver,
 )
 
-#: SQL: whether an attempt was submitted and had not ended at the time $at.
-IN_FLIGHT = f"{NOT_DRIVER} AND {CREATED} <= $at AND coalesce({END}, {FOREVER}) > $at"
+#: SQL: whether an attempt was submitted and had not ended at the time $at. Its worker may report the end
+#: seconds before its owner does, and before anyone reports the attempt's name.
+IN_FLIGHT = f"{NOT_DRIVER} AND {CREATED} <= $at AND {execution.ended_at(FOREVER)} > $at"
 #: SQL: whether an attempt was in flight at the time $at, and a worker had begun to run it.
 ON_WORKER = f"{IN_FLIGHT} AND worker_id IS NOT NULL AND {START} <= $at"
 

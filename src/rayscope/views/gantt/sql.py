@@ -22,6 +22,7 @@ from rayscope.storage.sql.execution import (
     TASK_ID,
     WAITS,
     actors_worker,
+    ended_at,
     hex_id,
     still_blocked,
     total,
@@ -184,11 +185,11 @@ class _Base:
 
     def __init__(self, where: Where, lane: str, last_ns: int, by: str | None = None) -> None:
         self.values = where.values
-        begin, end, unplaced = REACHED, END, f"'{NOT_PLACED}'"
+        begin, end, unplaced = REACHED, ended_at("NULL"), f"'{NOT_PLACED}'"
         if by in ("actor", "worker"):
             executed = "CASE WHEN type = 'ACTOR_TASK' THEN execute_{}_ns END"
             begin = f"coalesce({executed.format('begin')}, {REACHED})"
-            end = f"coalesce({executed.format('end')}, {END})"
+            end = f"coalesce({executed.format('end')}, {end})"
         if by == "actor":
             unplaced = f"coalesce(actor_id, {unplaced})"
         elif by == "worker":

@@ -112,7 +112,7 @@ CREATE TEMP TABLE above (task_hi UBIGINT, task_lo VARCHAR, parent_hi UBIGINT, pa
 _CLIMB = f"""
 INSERT INTO above
 SELECT task_hi, task_lo, arg_max(parent_hi, attempt), arg_max(parent_lo, attempt),
-    coalesce(max({execution.called_name("attempts")}), ''), max(type), max({END})
+    coalesce(max({execution.called_name("attempts")}), ''), max(type), max({execution.ended_at("NULL")})
 FROM attempts
 WHERE (task_hi, task_lo) IN (
     SELECT (parent_hi, parent_lo) FROM (
@@ -253,7 +253,7 @@ def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int
     last = int(last_ns)
     with file.reader() as reader:
         extent = reader.execute(
-            f"SELECT min({CREATED}), max(coalesce({END}, greatest({last}, {CREATED}))) "
+            f"SELECT min({CREATED}), max(greatest({execution.ended_at(last)}, {CREATED})) "
             f"FROM attempts{where.sql}",
             where.values,
         ).fetchone()
@@ -264,7 +264,7 @@ def activity(file: SessionFile, filters: TaskFilters, buckets: int, last_ns: int
         in_flight, running = (
             mean_open(
                 reader,
-                f"SELECT {since} AS began, greatest(coalesce({END}, {last}), {since}) AS ended "
+                f"SELECT {since} AS began, greatest({execution.ended_at(last)}, {since}) AS ended "
                 f"FROM attempts{where.sql} AND {since} IS NOT NULL",
                 where.values,
                 begin=begin,

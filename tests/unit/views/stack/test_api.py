@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.story import DRIVER, JOB, Story, at
+from tests.story import DRIVER, JOB, MS, SESSION, Story, at
 
 
 def _story() -> Story:
@@ -123,6 +123,44 @@ def test_an_attempt_is_where_its_states_say_at_each_time(fresh: Any) -> None:
     later = fresh.get("/api/v1/flow/stack", at_ns=at(95), func_name="stuck")["nodes"]
     stuck = next(n for n in later if n["name"] == "stuck")
     assert (stuck["situation"], stuck["blocked_on"][0]["name"]) == ("blocked", "held")
+
+
+def test_a_call_whose_worker_was_done_with_it_is_in_flight_no_more(
+    fresh: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its owner reports its end and its name seconds later, but its worker still stores what the other made."""
+    story = Story()
+    node, worker = "a" * 56, "b" * 56
+    story.entity("node", node, 0)
+    story.entity("worker", worker, 0, node_id=node, pid=100)
+    for name, total_end in (("ended", 35), ("stores", None)):
+        story.task(name, 0, 10)
+        made = story.batch.attempts[-1]
+        made.name = made.func_name = made.type = None if name == "ended" else name
+        made.type = "NORMAL_TASK"
+        made.phases = {"execute": (at(15), at(30))}
+        if total_end is not None:
+            made.phases["total"] = (at(10), at(total_end))
+    story.task("called", 20, 22, 90, parent=story.batch.attempts[0].task_id)
+    fresh.record(story)
+    monkeypatch.setattr(fresh.server.services.records, "is_live", lambda _: True)
+
+    def lines(ms: float) -> set[tuple[str, str]]:
+        stack = fresh.get("/api/v1/flow/stack", at_ns=at(ms))
+        return {(line["name"], line["situation"]) for line in stack["nodes"]} - {("driver", "running")}
+
+    assert lines(34) == {("", "storing"), ("stores", "storing"), ("called", "running")}
+    assert lines(50) == {("", "ended"), ("stores", "storing"), ("called", "running")}
+    placed = fresh.get("/api/v1/flow/physical", at_ns=at(95))
+    assert (placed["functions"], placed["workers"]["running"]) == (["stores"], [1])
+    fresh.server.services.catalog.about(SESSION).last_ns = at(95)
+    (shown,) = fresh.get("/api/v1/workers")["items"]
+    assert [(one["name"], one["situation"]) for one in shown["attempts"]] == [("stores", "storing")]
+    assert [node["running"] for node in fresh.get("/api/v1/nodes")["items"]] == [1]
+    gantt = fresh.get("/api/v1/flow/gantt", by="function")
+    assert {end - at(0) + gantt["origin_ns"] for end in gantt["bars"]["end"]} >= {35 * MS, 90 * MS}
+    activity = fresh.get("/api/v1/flow/activity", buckets=19)
+    assert (activity["begin_ns"], activity["running"][-1]) == (at(0), 1)
 
 
 def test_an_argument_that_is_not_made_is_waited_for(fresh: Any) -> None:

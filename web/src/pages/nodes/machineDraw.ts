@@ -117,8 +117,8 @@ function drawLabel(
   const { workers, classes, functions, kinds } = machine.cells;
   const name =
     classes[workers.actor_class[worker] ?? NONE] ??
-    functions[workers.function[worker] ?? NONE] ??
-    (kinds[workers.kind[worker] ?? NONE] ?? '').toLowerCase();
+    (functions[workers.function[worker] ?? NONE] ||
+      (kinds[workers.kind[worker] ?? NONE] ?? '').toLowerCase());
   context.font = `10px ${fonts.text}`;
   context.textBaseline = 'middle';
   context.textAlign = 'center';

@@ -93,7 +93,7 @@ export function Legend({ data, color }: { data: Physical; color: Color }) {
             <li key={name}>
               <span className={panels.swatch} style={{ background: palette.named(name) }} />
               <span className={words.ellipsis} title={name}>
-                {name || '–'}
+                {name || (color.by === 'function' ? t('physical.unnamed') : '–')}
               </span>
               <span className={`${words.num} ${words.dim} ${css.amount}`}>{count(n)}</span>
             </li>

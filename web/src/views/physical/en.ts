@@ -42,6 +42,7 @@ export const en = {
     job: 'Job',
     head: 'head',
     idle: 'Idle',
+    unnamed: '(unknown function)',
     noMatch: 'No matches',
     blocked: 'Blocked',
     emptyBundle: 'empty bundle',

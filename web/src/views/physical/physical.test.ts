@@ -14,6 +14,7 @@ import {
   unpack,
   usedShare,
 } from './physical';
+import { labelOf, type Scene } from './physicalScene';
 
 const node = (id: string, name: string, cpus: number, used: number, more: Partial<PhysicalNode> = {}) => ({
   node_id: id,
@@ -117,6 +118,23 @@ test('workers are filled relative to the largest holder', () => {
   expect(fills(data, 'CPU')).toEqual([0, 0.5, 1]);
   expect(fills(data, 'equal')).toEqual([1, 1, 1]);
   expect(fills(data, 'GPU')).toEqual([1, 1, 1]);
+});
+
+test('a worker that runs a function without a known name is not called idle', () => {
+  const texts = {
+    driver: 'D',
+    internal: 'I',
+    head: 'H',
+    idle: 'Idle',
+    unnamed: '?',
+    bundle: 'B',
+    blocked: 'b',
+  };
+  const label = (functions: string[], worker: number) =>
+    labelOf({ data: { ...data, functions }, texts } as unknown as Scene, worker);
+  expect(label(['load'], 1)).toEqual(['load', '']);
+  expect(label([''], 1)).toEqual(['?', '']);
+  expect(label([''], 0)).toEqual(['D', '']);
 });
 
 test('a search finds nodes with everything on them, and workers by what they run', () => {

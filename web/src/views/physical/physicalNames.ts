@@ -1,6 +1,6 @@
 import type { TFunction } from 'i18next';
 import type { NodeWorker } from '../../api/schema';
-import { amount } from '../../base/format';
+import { amount, shortId } from '../../base/format';
 
 /** The display name of a worker. `plain` is used for a worker that runs nothing. */
 export function workerName(
@@ -12,7 +12,8 @@ export function workerName(
   if (worker.is_internal) return [t('internal.process'), worker.actor_class].filter(Boolean).join(' · ');
   const script = scripts[worker.job_id ?? ''];
   if (worker.kind === 'DRIVER') return script ? t('stack.driverOf', { script }) : t('stack.driver');
-  return worker.actor_class ?? worker.attempts[0]?.name ?? plain;
+  const [first] = worker.attempts;
+  return worker.actor_class ?? (first ? first.name || shortId(first.task_id) : plain);
 }
 
 /** `2 CPU, 1 GPU`. */

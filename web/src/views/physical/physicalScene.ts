@@ -33,7 +33,15 @@ export interface Scene {
   pairs: TransferPair[];
   node: number;
   worker: number;
-  texts: { driver: string; internal: string; head: string; idle: string; bundle: string; blocked: string };
+  texts: {
+    driver: string;
+    internal: string;
+    head: string;
+    idle: string;
+    unnamed: string;
+    bundle: string;
+    blocked: string;
+  };
 }
 
 export function cellBox(scene: Scene, camera: Camera, place: number): Box {
@@ -92,7 +100,7 @@ export function labelOf(scene: Scene, worker: number): [string, string] {
   const kind = kinds[workers.kind[worker] ?? NONE];
   const actor = classes[workers.actor_class[worker] ?? NONE];
   const blocked = (workers.blocked[worker] ?? 0) > 0 ? ` · ${scene.texts.blocked}` : '';
-  const runs = name === undefined ? '' : `${name}${suffix}`;
+  const runs = name === undefined ? '' : `${name || scene.texts.unnamed}${suffix}`;
   if (workers.is_internal[worker]) return [scene.texts.internal, actor ?? runs];
   const job = scene.data.jobs[workers.job[worker] ?? NONE] ?? '';
   if (kind === 'DRIVER') return [scene.texts.driver + blocked, runs || (scene.data.scripts[job] ?? '')];

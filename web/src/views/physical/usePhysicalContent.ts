@@ -48,6 +48,7 @@ export function usePhysicalContent(
         driver: t('physical.driver'),
         internal: t('internal.process'),
         head: t('physical.head'),
+        unnamed: t('physical.unnamed'),
         idle: t(filtered ? 'physical.noMatch' : 'physical.idle'),
         bundle: t('physical.emptyBundle'),
         blocked: t('physical.blocked'),

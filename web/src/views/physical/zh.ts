@@ -42,6 +42,7 @@ export const zh: Translated<typeof en> = {
     job: '作业',
     head: '头节点',
     idle: '空闲',
+    unnamed: '（未知函数）',
     noMatch: '没有匹配项',
     blocked: '阻塞',
     emptyBundle: '空 Bundle',
