@@ -140,3 +140,17 @@ def test_without_an_exit_code_the_last_end_of_a_job_counts() -> None:
     stopped = Entity("job", "01", transitions={(20, "STOPPED"): {"end_ns": 20}})
     for parts in permutations([failed, stopped]):
         assert merged(parts).current() == {"state": "STOPPED", "end_ns": 20}
+
+
+def test_an_entity_has_ended_once_any_account_says_so() -> None:
+    actor = Entity("actor", "a", transitions={(1, "ALIVE"): {}})
+    assert actor.has_ended is False
+    dead = Entity("actor", "a", transitions={(2, "DEAD"): {}})
+    assert dead.has_ended is merge_entities(dead, actor).has_ended is True
+    assert Entity("actor", "a", observed_ns=3, observed={"state": "DEAD"}).has_ended is True
+
+
+def test_of_two_values_of_a_constant_field_the_least_counts() -> None:
+    for first, second in ((1, 2), (2, 1), (1, "0"), ("0", 1)):
+        merged = merge_entities(Entity("node", "n", {"x": first}), Entity("node", "n", {"x": second}))
+        assert merged.fields == {"x": 1}
