@@ -18,6 +18,8 @@ _IN_WHEEL = Path(str(files("rayscope"))) / "docs"
 _IN_SOURCE_TREE = Path(__file__).parents[3] / "docs"
 #: The extensions in mkdocs.yml that affect the content, so that anchors, tables, and code match the website.
 _EXTENSIONS = ("admonition", "fenced_code", "sane_lists", "tables", "toc")
+#: Holds the Chinese pages, at the same paths as the English ones.
+_CHINESE = "zh/"
 _STYLE = """
 :root { color-scheme: light dark; font: 16px/1.55 system-ui, sans-serif }
 body { max-width: 52rem; margin: 2rem auto 6rem; padding: 0 1.25rem }
@@ -41,12 +43,19 @@ def start() -> Response:
 
 
 @router.get("/docs/{path:path}")
-def page(path: str) -> Response:
-    """Return a page by its path in the source tree, so that links between pages work."""
-    found = _files().get(path)
+def page(path: str, lang: str | None = None) -> Response:
+    """Return a page by its path in the source tree, so that links between pages work.
+
+    With ``lang=zh``, redirect to the Chinese translation if there is one.
+    """
+    files = _files()
+    found = files.get(path)
     if found is None:
         raise HTTPException(404)
-    return HTMLResponse(_render(found)) if found.suffix == ".md" else FileResponse(found)
+    if lang == "zh" and _CHINESE + path in files:
+        return RedirectResponse(f"/docs/{_CHINESE}{path}")
+    is_chinese = path.startswith(_CHINESE)
+    return HTMLResponse(_render(found, is_chinese)) if found.suffix == ".md" else FileResponse(found)
 
 
 @lru_cache(maxsize=1)
@@ -57,13 +66,16 @@ def _files() -> dict[str, Path]:
 
 
 @lru_cache(maxsize=64)
-def _render(file: Path) -> str:
+def _render(file: Path, is_chinese: bool) -> str:
+    lang, start, documentation = (
+        ("zh-CN", "/docs/zh/index.md", "文档") if is_chinese else ("en", "/docs/index.md", "Documentation")
+    )
     text = file.read_text(encoding="utf-8")
     title = text.partition("\n")[0].removeprefix("# ")
     return (
-        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        f'<!doctype html><html lang="{lang}"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
         f"<title>{escape(title)} · Rayscope</title><style>{_STYLE}</style>"
-        '<body><nav><a href="/">Rayscope</a> › <a href="/docs/index.md">Documentation</a></nav>'
+        f'<body><nav><a href="/">Rayscope</a> › <a href="{start}">{documentation}</a></nav>'
         f"<main>{markdown.markdown(text, extensions=_EXTENSIONS)}</main></body></html>"
     )

@@ -34,6 +34,21 @@ def test_every_page_opens_and_its_links_lead_somewhere(serve: Callable[..., Serv
                 assert f'id="{anchor}"' in pages[target], (path, link)
 
 
+def test_chinese_readers_get_the_translation_of_a_page_where_there_is_one(
+    serve: Callable[..., Server],
+) -> None:
+    with httpx.Client(base_url=serve().url) as client:
+        answer = client.get("/docs/how-to/diagnose.md", params={"lang": "zh"})
+        assert answer.headers["location"] == "/docs/zh/how-to/diagnose.md"
+        page = client.get(answer.headers["location"]).text
+        assert 'lang="zh-CN"' in page
+        assert '<a href="/docs/zh/index.md">文档</a>' in page
+        for path, params in (("reference/ui.md", {"lang": "zh"}), ("how-to/diagnose.md", {})):
+            answer = client.get(f"/docs/{path}", params=params)
+            assert answer.status_code == 200, path
+            assert 'lang="en"' in answer.text
+
+
 def test_nothing_else_is_served(serve: Callable[..., Server]) -> None:
     with httpx.Client(base_url=serve().url) as client:
         for path in (

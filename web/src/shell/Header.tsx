@@ -14,6 +14,7 @@ import { useTranslation } from 'react-i18next';
 import { useConnection } from '../api/connection';
 import { useSessions } from '../api/queries';
 import { type AlertsTopic, useTopic } from '../api/realtime';
+import { docsUrl } from '../base/docsUrl';
 import { count, wholeAge } from '../base/format';
 import { LANGUAGES, type Language } from '../base/i18n/language';
 import { type SessionUrl, toView } from '../base/url';
@@ -66,13 +67,13 @@ export function Header() {
 
 /** A link to the bundled documentation of the current page. */
 function DocsLink() {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const url = useUrl();
   const { links } = usePages();
   return (
     <ActionIcon
       component="a"
-      href={`/docs/${url.page === 'session' ? links[url.view].docs : 'index.md'}`}
+      href={docsUrl(url.page === 'session' ? links[url.view].docs : 'index.md', i18n.language)}
       target="_blank"
       rel="noreferrer"
       size={30}

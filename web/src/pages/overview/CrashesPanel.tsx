@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { CrashedWorker, CrashesAnswer } from '../../api/schema';
+import { docsUrl } from '../../base/docsUrl';
 import { count } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 import { toItem, toView, withSettings } from '../../base/url';
@@ -20,13 +21,13 @@ const TONES: Record<CrashedWorker['harm']['harm'], Tone> = {
   none: 'quiet',
 };
 /** The section that explains the race between Ray's processes, and what each verdict means. */
-const DOCS = '/docs/reference/faults.md#workers-that-crash-as-they-exit';
+const DOCS = 'reference/faults.md#workers-that-crash-as-they-exit';
 
 /**
  * Crashed workers, whether the crash did harm, and their last lines. The panel is hidden if there are none.
  */
 export function CrashesPanel({ live }: { live: boolean }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const [url] = useSessionUrl();
   const crashes = useCrashes(url.session, live);
   if (crashes === undefined || crashes.total === 0) return null;
@@ -41,7 +42,7 @@ export function CrashesPanel({ live }: { live: boolean }) {
       {crashes.in_race > 0 && (
         <PanelText>
           {t('overview.crashes.race', { n: count(crashes.in_race) })}{' '}
-          <a className={words.link} href={DOCS}>
+          <a className={words.link} href={docsUrl(DOCS, i18n.language)}>
             {t('overview.crashes.docs')}
           </a>
         </PanelText>

@@ -26,3 +26,8 @@ it('explains a page until it is closed there', async () => {
   await render(intro('flame'));
   expect(screen.getByTestId('page-intro')).toBeTruthy();
 });
+
+it('links to the documentation in the language of the page', async () => {
+  await render(intro('gantt'), { language: 'zh' });
+  expect(screen.getByRole('link').getAttribute('href')).toBe('/docs/reference/ui.md?lang=zh#gantt');
+});

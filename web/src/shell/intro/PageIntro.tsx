@@ -2,6 +2,7 @@ import { Anchor, CloseButton } from '@mantine/core';
 import { IconInfoCircle } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { docsUrl } from '../../base/docsUrl';
 import { load, save } from '../../base/storage';
 import type { View } from '../../base/url';
 import { usePages } from '../pages';
@@ -15,7 +16,7 @@ function read(): string[] {
 
 /** A one-line description of a page, shown until the user closes it. */
 export function PageIntro({ view }: { view: View }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const { links } = usePages();
   const [closed, setClosed] = useState(() => read().includes(view));
   if (closed) return null;
@@ -27,7 +28,7 @@ export function PageIntro({ view }: { view: View }) {
       </span>
       <span className={css.more}>
         <Anchor
-          href={`/docs/${links[view].docs}`}
+          href={docsUrl(links[view].docs, i18n.language)}
           target="_blank"
           rel="noreferrer"
           size="sm"
