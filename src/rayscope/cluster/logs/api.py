@@ -18,7 +18,7 @@ from rayscope.api.schemas import ErrorDetail
 from rayscope.cluster.logs import schemas, sql
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import CurrentLogs, Logs, Source
-from rayscope.cluster.logs.listing import ListedFile, list_files
+from rayscope.cluster.logs.listing import ListedFile, list_files, with_sizes
 from rayscope.cluster.logs.owners import Owned, Owners, Part
 from rayscope.cluster.logs.pages import MAX_LINES, MAX_PATTERN, Matcher, PageFilters, backward, forward
 from rayscope.cluster.logs.search import Searches, Sought
@@ -70,16 +70,11 @@ def logs(
         found = [one for one in found if one.about.kind in kinds]
     if q:
         found = [one for one, _ in matching_files(records, chosen, found, q.lower())]
+    found = with_sizes(logs, chosen, found)
     shown = [one for one in found if not (hide_empty and one.is_empty)]
     empty, total = sum(one.is_empty for one in found), len(shown)
     shown.sort(key=lambda one: one.order)
-    files = _files(records, logs, chosen, shown[:limit])
-    if len(files) <= 300:
-        unknown = [(f["node_id"], f["name"]) for f in files if f["live"] and f["size"] is None]
-        logs.look_up_sizes(chosen, unknown)
-        for file in files:
-            size = logs.known_size(chosen, file["node_id"], file["name"])
-            file["size"] = file["size"] if size is None else max(size, file["size"] or 0)
+    files = _files(records, chosen, shown[:limit])
     store = logs.store(chosen)
     return answer(
         {
@@ -206,7 +201,7 @@ def search(
     found.sort(key=lambda one: one.order)
     result = searches.search(chosen, [(one.node_id, one.name) for one in found], sought)
     having = {(line["node_id"], line["name"]) for line in result.lines}
-    files = _files(records, logs, chosen, [one for one in found if (one.node_id, one.name) in having])
+    files = _files(records, chosen, [one for one in found if (one.node_id, one.name) in having])
     lines = [_printed(line) for line in result.lines]
     attempts: list[schemas.PrintingAttempt] = records.read(
         chosen, lambda file: sql.attempts_of_lines(file, lines)
@@ -256,23 +251,18 @@ def _source(records: SessionReader, logs: Logs, session: str, node_id: str, name
     return logs.source(session, node_id, name)
 
 
-def _files(
-    records: SessionReader, logs: Logs, session: str, files: list[ListedFile]
-) -> list[schemas.LogFile]:
+def _files(records: SessionReader, session: str, files: list[ListedFile]) -> list[schemas.LogFile]:
     writers = Writers(records, session, (one.about for one in files))
-    return [_file(logs, session, one, writers.of(one.about)) for one in files]
+    return [_file(one, writers.of(one.about)) for one in files]
 
 
-def _file(logs: Logs, session: str, file: ListedFile, writer: schemas.LogWriter) -> schemas.LogFile:
-    size = logs.known_size(session, file.node_id, file.name) if file.live else None
+def _file(file: ListedFile, writer: schemas.LogWriter) -> schemas.LogFile:
     kept = file.kept
-    if kept is not None:
-        size = max(size or 0, kept.seen)
     return {
         "node_id": file.node_id,
         "name": file.name,
         "kind": file.about.kind,
-        "size": size,
+        "size": file.size,
         "kept": kept.kept if kept else 0,
         "live": file.live,
         "last_ns": kept.last_ns if kept else None,

@@ -14,12 +14,15 @@ from rayscope.storage.sql.pages import Row, fields_of
 
 #: If there are at most this many nodes, the files of all are listed even if no node was requested.
 _MAX_NODES_UNASKED = 8
+#: The sizes of at most this many files are requested for one answer.
+_MAX_LOOK_UPS = 300
 
 
 class ListedFile(NamedTuple):
     """A file: the parts of its name, its copy, and whether its node lists it now.
 
-    ``is_empty``: whether nothing was printed into it. False if that is unknown.
+    ``size``: in bytes, or None if it is unknown. ``is_empty``: whether nothing was printed into it. False if
+    that is unknown.
     """
 
     node_id: str
@@ -27,6 +30,7 @@ class ListedFile(NamedTuple):
     about: LogName
     kept: KeptFile | None
     live: bool
+    size: int | None
     is_empty: bool
 
     @property
@@ -79,6 +83,18 @@ def list_files(
     return nodes, files
 
 
+def with_sizes(logs: Logs, session: str, files: list[ListedFile]) -> list[ListedFile]:
+    """The same files, after requesting unknown sizes. If too many are unknown, none is requested."""
+    unknown = [(file.node_id, file.name) for file in files if file.size is None]
+    if not 0 < len(unknown) <= _MAX_LOOK_UPS:
+        return files
+    logs.look_up_sizes(session, unknown)
+    store = logs.store(session)
+    return [
+        _listed_file(logs, session, store, file.node_id, file.name, file.kept, file.live) for file in files
+    ]
+
+
 def _listed_file(
     logs: Logs,
     session: str,
@@ -93,4 +109,5 @@ def _listed_file(
         is_empty = size == 0
     else:
         is_empty = (size or 0) <= copy.seen and logs.marks.fill(session, store, copy)
-    return ListedFile(node_id, name, read_name(name), copy, live, is_empty)
+        size = max(size or 0, copy.seen)
+    return ListedFile(node_id, name, read_name(name), copy, live, size, is_empty)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -168,6 +169,27 @@ HOSTILE = (
     "a" * 390,
     "raylet.out/../../../key",
 )
+
+
+def test_the_first_answer_knows_which_files_are_empty(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {NAME: 0, f"worker-{WORKER}-01000000-100.err": 5}
+    services = fresh.server.services
+    assert services is not None
+    story = Story()
+    story.entity("node", NODE, 0, None, node_ip="10.0.0.1", is_head=True)
+    story.entity("worker", WORKER, 0, None, node_id=NODE, pid=100)
+    fresh.record(story)
+    agent = SimpleNamespace(
+        names=lambda: list(sizes), size=lambda name, at_least: sizes[name], close=lambda: None
+    )
+    monkeypatch.setattr(services.logs, "agent", lambda session, node_id: agent)
+    answer = fresh.get("/api/v1/logs", hide_empty=1)
+    assert [(f["name"], f["size"]) for f in answer["files"]] == [(f"worker-{WORKER}-01000000-100.err", 5)]
+    assert (answer["total"], answer["empty"]) == (1, 1)
+    files = {f["name"]: (f["size"], f["is_empty"]) for f in fresh.get("/api/v1/logs")["files"]}
+    assert files[NAME] == (0, True)
 
 
 def test_invalid_names_reach_no_file(archived: Running) -> None:
