@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rayscope.cli.console import print_json, say, shown, stdout, visible
-from rayscope.model.node_title import node_title
+from rayscope.model.node_title import unique_titles
 from rayscope.ray.common import headline
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def print_list(
 
 def _with_nodes(client: Client, rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the rows, each with the name of its node added as ``node``."""
-    names = {node["node_id"]: node_title(node) for node in client.nodes()}
+    names = unique_titles(client.nodes())
     for row in rows:
         node_id = row.get("node_id")
         yield {**row, "node": names.get(node_id, short_id(node_id)) if node_id else None}

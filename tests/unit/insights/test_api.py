@@ -124,11 +124,11 @@ def test_the_actor_with_the_most_time_on_the_path_is_named(fresh: Running) -> No
         "actor_id": B[:24] + JOB,
         "pid": 100,
         "node_id": "a" * 56,
-        "host": None,
+        "host": "a" * 8,
         "actors": 2,
         "total_ns": 900 * MS,
     }
-    assert verdict["text"].startswith("Bound by one function: Board.offer (pid 100) ran for")
+    assert verdict["text"].startswith("Bound by one function: Board.offer (pid 100 @ aaaaaaaa) ran for")
     causes = fresh.get("/api/v1/flow/critical-path")["causes"]
     assert causes[0]["actor"] == verdict["actor"]
 

@@ -7,7 +7,7 @@ import {
   useQuery,
 } from '@tanstack/react-query';
 import { programName } from '../base/format';
-import { nodeTitle } from '../base/nodeTitle';
+import { nodeTitle, uniqueNames } from '../base/nodeTitle';
 import { type Filters, taskFilters } from '../base/url';
 import { get, isMissing } from './client';
 import { refreshEnded, refreshInterval, refreshLive } from './connection';
@@ -148,13 +148,15 @@ export function useJobNames(session: string) {
   return useQuery({ ...jobsOf(session), refetchInterval: false, staleTime: 10_000, select: namesOfJobs });
 }
 
-/** Node names by id, refreshed like job names. */
+/** Distinct names of nodes by id, refreshed like job names. */
 export function useNodeNames(session: string) {
   return useQuery({ ...nodesOf(session), refetchInterval: false, staleTime: 10_000, select: namesOfNodes });
 }
 
-const namesOfNodes = ({ items }: NodePage) =>
-  new Map(items.map((node) => [node.node_id, nodeTitle(node)] as const));
+const namesOfNodes = ({ items }: NodePage) => {
+  const names = uniqueNames(items.map((node) => ({ name: nodeTitle(node), node_id: node.node_id })));
+  return new Map(items.map(({ node_id }, at) => [node_id, names[at] ?? ''] as const));
+};
 
 const namesOfJobs = ({ items }: JobPage) =>
   new Map(

@@ -63,15 +63,6 @@ export function indexAt(grid: Grid, x: number, y: number): number {
 export const isInside = (box: Box, x: number, y: number): boolean =>
   x >= box.x && y >= box.y && x < box.x + box.width && y < box.y + box.height;
 
-/** Distinct names of nodes: a name that several nodes share is followed by the start of the node's id. */
-export function uniqueNames(nodes: readonly { name: string; node_id: string }[]): string[] {
-  const counts = new Map<string, number>();
-  for (const { name } of nodes) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return nodes.map(({ name, node_id }) =>
-    (counts.get(name) ?? 0) > 1 ? `${name} · ${node_id.slice(0, 6)}` : name,
-  );
-}
-
 /**
  * Columns and slot size for the largest slots that fit into a box. A slot is at most twice as wide as high.
  */

@@ -1,13 +1,17 @@
 import { useNodeNames } from '../api/queries';
 import { shortId } from '../base/format';
+import { nodeTitle } from '../base/nodeTitle';
 import { NamedId, NamedLink } from './NamedId';
 import { useSessionUrl } from './useUrl';
 
-/** The name of the node with an id. Until the names are loaded, the start of the id. */
-export function useNodeTitle(): (id: string) => string {
+/**
+ * The distinct name of the node with an id. Until the names of all are loaded, the name of the node if it is passed,
+ * otherwise the start of its id.
+ */
+export function useNodeTitle(): (id: string, node?: Parameters<typeof nodeTitle>[0]) => string {
   const [url] = useSessionUrl();
   const names = useNodeNames(url.session).data;
-  return (id) => names?.get(id) ?? shortId(id);
+  return (id, node) => names?.get(id) ?? (node === undefined ? shortId(id) : nodeTitle(node));
 }
 
 /** A node shown by its name, with the id on hover. */

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rayscope.cluster.find.schemas import FoundEntity, FoundGroup, FoundItem
-from rayscope.model.node_title import node_title
 from rayscope.model.program import program_name
 from rayscope.storage.schema import ENTITY_VIEWS, SHOWN_NAME
 from rayscope.storage.session_file import SessionFile
@@ -11,6 +10,7 @@ from rayscope.storage.sql.entities import EntityFilters, list_entities
 from rayscope.storage.sql.execution import CREATED, FOREVER, NOT_DRIVER, TASK_ID, function_name
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.function_names import by_function
+from rayscope.storage.sql.node_names import unique_node_name
 from rayscope.storage.sql.pages import like, rows_of
 
 #: The kinds in the order of the answer. For each kind: the columns of its name, and those of its description.
@@ -113,15 +113,21 @@ def _attempts(file: SessionFile, text: str, limit: int) -> FoundGroup:
     return {"kind": "task", "items": items, "total": total}
 
 
+def _node_names(file: SessionFile) -> dict[str, str]:
+    with file.reader() as reader:
+        return dict(reader.execute(f"SELECT id, {unique_node_name('n')} FROM node_rows n").fetchall())
+
+
 def _entities(file: SessionFile, kind: FoundEntity, text: str, limit: int) -> FoundGroup:
     """Matching actors, nodes or other entities, newest first. As in their lists, Ray's own are left out."""
     names, details = _ENTITIES[kind]
     page = list_entities(file, kind, EntityFilters(q=text), limit=limit)
+    nodes = _node_names(file) if kind == "node" and page.items else {}
     items = []
     for row in page.items:
         name = next((row[column] for column in names if row[column]), None)
         if kind == "node":
-            name = node_title(row)
+            name = nodes.get(row["node_id"])
         elif name is not None and name == row.get("entrypoint"):
             name = program_name(name)
         detail = " ".join(str(row[column]) for column in details if row[column] not in (None, "", name))

@@ -32,7 +32,7 @@ from rayscope.storage.sql.execution import (
     moved,
     with_worker_starts,
 )
-from rayscope.storage.sql.node_names import node_name
+from rayscope.storage.sql.node_names import unique_node_name
 
 _TASK = "hash({0}_hi, {0}_lo)"
 _WAIT = "hash(task_hi, task_lo, attempt, begin_ns)"
@@ -251,7 +251,7 @@ def read_entrypoint(reader: duckdb.DuckDBPyConnection, job: str) -> str:
 def read_nodes(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     """All nodes, as (ID, resources as JSON, start, end, name, cause of death)."""
     return reader.execute(
-        f"SELECT id, resources_total, start_ns, end_ns, {node_name('node_rows')}, "
+        f"SELECT id, resources_total, start_ns, end_ns, {unique_node_name('node_rows')}, "
         "coalesce(death_reason, '') FROM node_rows "
         "ORDER BY is_head DESC NULLS LAST, start_ns, id"
     ).fetchall()

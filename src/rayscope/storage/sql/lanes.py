@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql import call_lanes
 from rayscope.storage.sql.execution import function_name
-from rayscope.storage.sql.node_names import node_name
+from rayscope.storage.sql.node_names import unique_node_name
 
 #: SQL for an attempt's function, or '' if it was not reported.
 NAME = f"coalesce({function_name('attempts')}, '')"
@@ -50,7 +50,7 @@ LANES: Mapping[str, tuple[str, str, str]] = {
 
 #: Columns for the labels of lanes ``l``. They need the joins in ``LABELS``.
 LABELLED = (
-    f"l.*, {node_name('n')} AS label, n.node_ip AS node_ip, "
+    f"l.*, {unique_node_name('n')} AS label, n.node_ip AS node_ip, "
     "a.class_name AS class_name, coalesce(nullif(a.name, ''), l.repr_name) AS actor_name"
 )
 LABELS = "LEFT JOIN node_rows n ON n.id = l.node_id LEFT JOIN actor_rows a ON a.id = l.actor_id"

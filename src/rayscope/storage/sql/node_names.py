@@ -13,3 +13,10 @@ def node_name(of: str) -> str:
         f"coalesce(nullif(nullif({of}.node_name, {of}.node_ip), ''), nullif({of}.hostname, ''), "
         f"nullif({of}.node_ip, ''), left({of}.id, 8))"
     )
+
+
+def unique_node_name(of: str) -> str:
+    """Like :func:`node_name`, with the start of the ID behind a name that several nodes share."""
+    name = node_name(of)
+    same = f"SELECT count(*) FROM node_rows others WHERE {node_name('others')} = {name}"
+    return f"({name} || CASE WHEN ({same}) > 1 THEN ' · ' || left({of}.id, 6) ELSE '' END)"

@@ -9,6 +9,7 @@ import duckdb
 
 from rayscope.storage.rows import join_id, split_id
 from rayscope.storage.sql.execution import AWAITING, IS_AWAITING, IS_OPEN, SUMMED
+from rayscope.storage.sql.node_names import unique_node_name
 from rayscope.views.critical_path.compute import Link
 from rayscope.views.critical_path.schemas import PathActor
 
@@ -47,11 +48,11 @@ def read_actors(reader: duckdb.DuckDBPyConnection, links: Sequence[Link]) -> dic
     keys = [(*split_id(link.task_id), link.attempt, link.name, link.end_ns - link.begin_ns) for link in links]
     high, low, attempt, name, length = zip(*keys, strict=True) if keys else ((),) * 5
     found = reader.execute(
-        """
+        f"""
 SELECT name, max_by(actor_id, ns), max_by(pid, ns), max_by(node_id, ns), max_by(host, ns), count(*), max(ns)
 FROM (
     SELECT l.name, a.actor_id, max(a.worker_pid) AS pid, max(a.node_id) AS node_id,
-        max(coalesce(n.hostname, n.node_name)) AS host, sum(l.ns) AS ns
+        max({unique_node_name("n")}) AS host, sum(l.ns) AS ns
     FROM (
         SELECT unnest($high::UBIGINT[]) AS high, unnest($low::VARCHAR[]) AS low,
             unnest($attempt::INTEGER[]) AS attempt, unnest($name::VARCHAR[]) AS name,

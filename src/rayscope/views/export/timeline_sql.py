@@ -36,7 +36,7 @@ from rayscope.storage.sql.execution import (
     moved,
 )
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
-from rayscope.storage.sql.node_names import node_name
+from rayscope.storage.sql.node_names import unique_node_name
 from rayscope.storage.sql.pages import Row, Where, rows_of
 
 BATCH = 20_000
@@ -300,7 +300,7 @@ class Timeline:
         """Return the lanes in order with their labels' fields. Only lanes of drivers have ``job_id``."""
         return rows_of(
             self._reader.execute(
-                f"SELECT l.lane, l.node_id, {node_name('n')} AS node_name, "
+                f"SELECT l.lane, l.node_id, {unique_node_name('n')} AS node_name, "
                 "n.is_head, l.worker_id, l.pid, l.actor_id, a.class_name, "
                 "coalesce(nullif(a.name, ''), l.repr_name) AS actor_name, l.job_id, j.entrypoint "
                 "FROM lanes l LEFT JOIN node_rows n ON n.id = l.node_id "

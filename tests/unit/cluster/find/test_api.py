@@ -21,6 +21,17 @@ def _classes() -> Story:
     return story
 
 
+def test_nodes_of_one_host_have_distinct_names(fresh: Running) -> None:
+    story = Story()
+    for letter in "ab":
+        story.entity("node", letter * 56, 0, hostname="vm", node_ip="192.0.2.7")
+    story.task("f", 0, 1, 2, node="a" * 56)
+    fresh.record(story)
+    assert sorted(_names_by_kind(fresh, "vm")["node"]) == ["vm · aaaaaa", "vm · bbbbbb"]
+    lanes = fresh.get("/api/v1/flow/gantt", by="node")["lanes"]
+    assert [lane["label"] for lane in lanes] == ["vm · aaaaaa"]
+
+
 def test_names_of_every_kind_are_found(fresh: Running) -> None:
     story = Story()
     story.task("load", 0, 1, 2)

@@ -1,16 +1,17 @@
 import { useTranslation } from 'react-i18next';
 import type { NodeRow } from '../../api/nodes';
-import { nodeTitle } from '../../base/nodeTitle';
 import { Badge } from '../../ui/Badge';
+import { useNodeTitle } from '../../ui/NodeLabel';
 import words from '../../ui/theme/words.module.css';
 import css from './NodeName.module.css';
 
 /** A node in a table: its name, its id on hover, and a badge for the head node. */
 export function NodeName({ node }: { node: NodeRow }) {
+  const name = useNodeTitle()(node.node_id, node);
   return (
     <span className={css.name}>
-      <span className={words.ellipsis} title={`${nodeTitle(node)}\n${node.node_id}`}>
-        {nodeTitle(node)}
+      <span className={words.ellipsis} title={`${name}\n${node.node_id}`}>
+        {name}
       </span>
       <HeadBadge head={node.is_head} />
     </span>

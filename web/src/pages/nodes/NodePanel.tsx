@@ -4,7 +4,6 @@ import { missingOf, usersWorkers } from '../../api/nodes';
 import { type AlertsTopic, useTopic } from '../../api/realtime';
 import type { NodeDetail } from '../../api/schema';
 import { count, time } from '../../base/format';
-import { nodeTitle } from '../../base/nodeTitle';
 import { toView, withSettings } from '../../base/url';
 import { alertTone } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
@@ -14,6 +13,7 @@ import { Drawer } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
+import { useNodeTitle } from '../../ui/NodeLabel';
 import { PanelLine } from '../../ui/panels/PanelLine';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
@@ -39,11 +39,12 @@ export function NodePanel({ id, onClose }: { id: string; onClose: () => void }) 
   const { t } = useTranslation();
   const query = useNodeDetail(url.session, id);
   const { data } = query;
+  const titleOf = useNodeTitle();
   const tab: Tab = TABS.find((one) => one === url.settings?.tab) ?? 'workers';
   return (
     <Drawer
       testId="item-drawer"
-      title={data === undefined ? id.slice(0, 12) : nodeTitle(data)}
+      title={data === undefined ? id.slice(0, 12) : titleOf(id, data)}
       subtitle={
         data !== undefined && (
           <>

@@ -2,7 +2,8 @@
 
 import type { Measure } from '../../api/nodes';
 import type { CellsAnswer } from '../../api/schema';
-import { type Box, cellAt, type Grid, gridOf, slotGrid, uniqueNames } from '../../base/grid';
+import { type Box, cellAt, type Grid, gridOf, slotGrid } from '../../base/grid';
+import { uniqueNames } from '../../base/nodeTitle';
 
 /** The nodes and workers of the machine view, and the measurement that determines their colours. */
 export interface Machine {

@@ -2,7 +2,7 @@ import { IconServer2 } from '@tabler/icons-react';
 import { useCallback, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Summary } from '../../api/schema';
-import { uniqueNames } from '../../base/grid';
+import { uniqueNames } from '../../base/nodeTitle';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';

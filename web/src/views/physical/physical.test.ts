@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { PhysicalAnswer, PhysicalNode } from '../../api/schema';
-import { cellAt, gridOf, NONE, slotGrid, uniqueNames } from '../../base/grid';
+import { cellAt, gridOf, NONE, slotGrid } from '../../base/grid';
+import { uniqueNames } from '../../base/nodeTitle';
 import {
   fills,
   matches,
