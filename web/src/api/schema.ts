@@ -364,12 +364,13 @@ export interface CellNodes {
   running: number[];
 }
 /**
- * Workers as columns, sorted by node. ``key``: the beginning of the ID. Numbers, except ``pid`` and
- * ``running``, are indexes into ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 means none.
+ * Workers as columns, sorted by node. Numbers, except ``pid`` and ``running``, are indexes into
+ * ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 means none.
  */
 export interface CellWorkers {
   key: string[];
   node: number[];
+  is_internal: boolean[];
   kind: number[];
   pid: number[];
   actor_class: number[];
@@ -2526,12 +2527,12 @@ export interface PhysicalNodes {
 export interface PhysicalWorkers {
   key: string[];
   node: number[];
+  is_internal: boolean[];
   kind: number[];
   pid: number[];
   actor_class: number[];
   function: number[];
   running: number[];
-  is_internal: boolean[];
   job: number[];
   actor_state: number[];
   blocked: number[];

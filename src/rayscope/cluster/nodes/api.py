@@ -68,6 +68,7 @@ def cells(
             "workers": {
                 "key": result.workers.key,
                 "node": result.workers.node,
+                "is_internal": result.workers.is_internal,
                 "kind": result.workers.kind,
                 "pid": result.workers.pid,
                 "actor_class": result.workers.actor_class,

@@ -141,12 +141,15 @@ class CellNodes(TypedDict):
 
 
 class CellWorkers(TypedDict):
-    """Workers as columns, sorted by node. ``key``: the beginning of the ID. Numbers, except ``pid`` and
-    ``running``, are indexes into ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 means none.
+    """Workers as columns, sorted by node. Numbers, except ``pid`` and ``running``, are indexes into
+    ``nodes``, ``kinds``, ``classes`` and ``functions``; -1 means none.
+
+    ``key``: the beginning of the ID. ``is_internal``: whether it is one of Ray's own processes.
     """
 
     key: list[str]
     node: list[int]
+    is_internal: list[bool]
     kind: list[int]
     pid: list[int]
     actor_class: list[int]
@@ -171,7 +174,6 @@ class PhysicalNodes(CellNodes):
 class PhysicalWorkers(CellWorkers):
     """Workers as columns of equal length. Values are indexes into the response's lists, -1 if unknown."""
 
-    is_internal: list[bool]
     job: list[int]
     actor_state: list[int]
     blocked: list[int]

@@ -363,6 +363,7 @@ def test_rays_own_tasks_are_told_apart_and_not_counted(fresh: Any, reported: boo
 
     cells = fresh.get("/api/v1/nodes/cells")["nodes"]
     assert (cells["workers"][0], cells["internal"][0]) == (2, 2)
+    assert sum(fresh.get("/api/v1/nodes/cells")["workers"]["is_internal"]) == 2
 
     nodes = {node["node_id"]: node["workers"] for node in fresh.get("/api/v1/nodes")["items"]}
     assert nodes[HEAD] == 2

@@ -62,6 +62,7 @@ export function MachineTooltip(
           <div className={words.dim}>
             {t('physical.pid', { pid: workers.pid[worker] ?? '–' })} · {machine.names[node]}
           </div>
+          {workers.is_internal[worker] && <div className={words.dim}>{t('internal.process')}</div>}
           {runs !== undefined && actor !== undefined && <div>{t('nodes.running', { name: runs })}</div>}
           <div className={css.line}>
             <span>{t('nodes.cpu')}</span>

@@ -55,7 +55,16 @@ function Drawn(props: { cells: CellsAnswer; openKey: string | undefined; onOpen:
   const idOf = (node: number) =>
     cells.nodes.node_id[node] ?? cells.dead[node - cells.nodes.node_id.length]?.node_id;
   const open = props.openKey === undefined ? NONE : cells.nodes.node_id.indexOf(props.openKey);
-  const texts = useMemo(() => ({ unknown: '–', dead: t('nodes.deadCell') }), [t]);
+  const texts = useMemo(
+    () => ({
+      unknown: '–',
+      dead: t('nodes.deadCell'),
+      internal: t('internal.process'),
+      driver: t('nodes.kinds.DRIVER'),
+      worker: t('nodes.kinds.WORKER'),
+    }),
+    [t],
+  );
   const draw = useCallback(
     (context: CanvasRenderingContext2D) =>
       drawMachine(context, machine, grid, palette, { ...spot, open }, texts),
@@ -112,7 +121,15 @@ function Drawn(props: { cells: CellsAnswer; openKey: string | undefined; onOpen:
             nodes: count(cells.nodes_total),
             workers: count(cells.workers_total - internal),
           })}
-          {internal > 0 && ` · ${t('internal.counted', { n: count(internal) })}`}
+          {internal > 0 && (
+            <>
+              {' · '}
+              <span title={t('internal.hint')} data-testid="machine-internal">
+                <span className={css.internal} aria-hidden />
+                {t('internal.counted', { n: count(internal) })}
+              </span>
+            </>
+          )}
           {cells.dead.length > 0 && ` · ${t('nodes.deadCounted', { n: count(cells.dead.length) })}`}
         </span>
         {cells.workers_left_out > 0 && (

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CellsAnswer } from '../../api/schema';
 import { percentText, toneOf } from '../../ui/Meter';
-import { machineGrid, machineOf, nodeValue, workerBoxes, workerValue } from './machine';
+import { machineGrid, machineOf, nodeValue, workerBoxes, workerLabel, workerValue } from './machine';
 
 function cells(many: number, each: number): CellsAnswer {
   const nodes = Array.from({ length: many }, (_, at) => at);
@@ -22,6 +22,7 @@ function cells(many: number, each: number): CellsAnswer {
       key: workers.map(String),
       node: workers,
       kind: workers.map(() => 0),
+      is_internal: workers.map(() => false),
       pid: workers.map((_, at) => at),
       actor_class: workers.map(() => -1),
       function: workers.map(() => -1),
@@ -101,6 +102,32 @@ test('a worker is measured by its share of a core or of memory, not by disks', (
 
 test('names distinguish nodes', () => {
   expect(machineOf(cells(3, 1), 'cpu', false).names).toEqual(['same · 000000', 'same · 000001', 'n2']);
+});
+
+test('a process of Ray is not labelled like one of the user', () => {
+  const { workers, ...all } = cells(1, 4);
+  const machine = machineOf(
+    {
+      ...all,
+      kinds: ['WORKER', 'DRIVER'],
+      classes: ['JobSupervisor', 'Q'],
+      workers: {
+        ...workers,
+        kind: [1, 1, 0, 0],
+        actor_class: [-1, -1, 0, 1],
+        is_internal: [true, false, true, false],
+      },
+    },
+    'cpu',
+    false,
+  );
+  const texts = { unknown: '–', dead: 'dead', internal: 'Ray internal', driver: 'driver', worker: 'worker' };
+  expect([0, 1, 2, 3].map((worker) => workerLabel(machine, worker, texts))).toEqual([
+    ['Ray internal', 'driver'],
+    ['driver'],
+    ['Ray internal', 'JobSupervisor'],
+    ['Q'],
+  ]);
 });
 
 test('percentages and their tones', () => {

@@ -2,7 +2,7 @@
 
 import type { Measure } from '../../api/nodes';
 import type { CellsAnswer } from '../../api/schema';
-import { type Box, cellAt, type Grid, gridOf, slotGrid } from '../../base/grid';
+import { type Box, cellAt, type Grid, gridOf, NONE, slotGrid } from '../../base/grid';
 import { uniqueNames } from '../../base/nodeTitle';
 
 /** The nodes and workers of the machine view, and the measurement that determines their colours. */
@@ -84,6 +84,27 @@ export function workerValue({ cells, measure }: Machine, worker: number): number
   if (measure === 'memory') return part(measured.memory[worker], measured.mem_total[node]);
   if (measure === 'gpu_memory') return part(measured.gpu_memory[worker], measured.gpu_mem_total[node]);
   return null;
+}
+
+/** Translated texts of the drawing. */
+export interface MachineTexts {
+  unknown: string;
+  dead: string;
+  internal: string;
+  driver: string;
+  worker: string;
+}
+
+/**
+ * The lines of a worker's label: the class or function that it runs, or its kind. The first line of a process of Ray
+ * marks it as internal.
+ */
+export function workerLabel({ cells }: Machine, worker: number, texts: MachineTexts): string[] {
+  const { workers, classes, functions, kinds } = cells;
+  const kind = kinds[workers.kind[worker] ?? NONE] === 'DRIVER' ? texts.driver : texts.worker;
+  const actor = classes[workers.actor_class[worker] ?? NONE];
+  const name = actor ?? (functions[workers.function[worker] ?? NONE] || kind);
+  return workers.is_internal[worker] ? [texts.internal, name] : [name];
 }
 
 /** Height of the head of a cell, above the workers, px. */

@@ -1,8 +1,20 @@
-import { type Box, type Grid, NONE } from '../../base/grid';
+import type { Box, Grid } from '../../base/grid';
 import { fonts } from '../../base/tokens';
 import { fitText, type Palette } from '../../ui/canvas';
 import { percentText, toneOf } from '../../ui/Meter';
-import { cellOf, headOf, type Machine, nodeValue, workerBoxes, workerValue } from './machine';
+import {
+  cellOf,
+  headOf,
+  type Machine,
+  type MachineTexts,
+  nodeValue,
+  workerBoxes,
+  workerLabel,
+  workerValue,
+} from './machine';
+
+/** Height of a line of a worker's label, px. */
+const LINE = 13;
 
 /** The fill for a percentage: stronger for higher values, and in a warning colour for critical ones. */
 export function shade(palette: Palette, value: number): [string, number] {
@@ -16,7 +28,7 @@ export function drawMachine(
   grid: Grid,
   palette: Palette,
   at: { node: number; worker: number; open: number },
-  texts: { unknown: string; dead: string },
+  texts: MachineTexts,
 ): void {
   machine.order.forEach((node, place) => {
     const cell = cellOf(grid, place);
@@ -60,12 +72,16 @@ export function drawMachine(
         context.fill();
         context.globalAlpha = 1;
       }
-      if (one.width > 52 && one.height > 15) drawLabel(context, machine, worker, one, used, palette);
       if (one.width > 7) {
-        context.lineWidth = worker === at.worker ? 2 : 0.5;
-        context.strokeStyle = worker === at.worker ? palette.text : palette.line;
+        const isInternal = machine.cells.workers.is_internal[worker];
+        context.setLineDash(isInternal ? [3, 2] : []);
+        context.lineWidth = worker === at.worker ? 2 : isInternal ? 1 : 0.5;
+        context.strokeStyle = worker === at.worker ? palette.text : isInternal ? palette.muted : palette.line;
         context.stroke();
+        context.setLineDash([]);
       }
+      if (one.width > 52 && one.height > 15)
+        drawLabel(context, workerLabel(machine, worker, texts), one, used, palette);
     });
   });
 }
@@ -78,7 +94,7 @@ function drawHead(
   head: number,
   value: number | null,
   palette: Palette,
-  texts: { unknown: string; dead: string },
+  texts: MachineTexts,
 ): void {
   const { nodes, dead } = machine.cells;
   const isDead = node >= nodes.node_id.length;
@@ -105,29 +121,25 @@ function drawHead(
   context.fillText(fitText(context, name, cell.width - taken - 16), cell.x + 5, cell.y + 9);
 }
 
-/** The label of a worker: its class or function, and its usage. */
+/** The label of a worker and its usage, as far as there is room. */
 function drawLabel(
   context: CanvasRenderingContext2D,
-  machine: Machine,
-  worker: number,
+  label: string[],
   of: Box,
   used: number | null,
   palette: Palette,
 ): void {
-  const { workers, classes, functions, kinds } = machine.cells;
-  const name =
-    classes[workers.actor_class[worker] ?? NONE] ??
-    (functions[workers.function[worker] ?? NONE] ||
-      (kinds[workers.kind[worker] ?? NONE] ?? '').toLowerCase());
   context.font = `10px ${fonts.text}`;
   context.textBaseline = 'middle';
   context.textAlign = 'center';
   // Text on strong fills needs more contrast.
   context.fillStyle = used !== null && used > 45 ? '#ffffff' : palette.text;
-  const lines = [fitText(context, name, of.width - 8)];
-  if (used !== null && of.height > 30) lines.push(percentText(used));
+  const room = Math.max(1, Math.floor((of.height - 4) / LINE));
+  const lines = [...label, ...(used === null ? [] : [percentText(used)])]
+    .slice(0, room)
+    .map((line) => fitText(context, line, of.width - 8));
   lines.forEach((line, at) => {
-    context.fillText(line, of.x + of.width / 2, of.y + of.height / 2 + (at - (lines.length - 1) / 2) * 13);
+    context.fillText(line, of.x + of.width / 2, of.y + of.height / 2 + (at - (lines.length - 1) / 2) * LINE);
   });
   context.textAlign = 'left';
 }
