@@ -16,7 +16,7 @@ from rayscope.model import AgentReport
 from rayscope.storage.schema import SPAN_LOSSES
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import script_and_host
-from rayscope.storage.sql.execution import COUNT_STATES, NOT_DRIVER
+from rayscope.storage.sql.execution import COUNT_STATES, CREATED, NOT_DRIVER
 from rayscope.storage.sql.library_stops import count_stopped
 
 #: Maximum number of nodes per session whose transport is remembered.
@@ -43,7 +43,9 @@ class About(msgspec.Struct):
     """Facts about a session that are available without opening its record. Times are in ns."""
 
     session: str
+    #: When its first task was created or its first data arrived, whichever is earlier.
     first_ns: int = 0
+    #: When its last data arrived.
     last_ns: int = 0
     #: When the session's cluster ended, or None if it has not ended as far as we know.
     ended_ns: int | None = None
@@ -140,14 +142,18 @@ def count_records(file: SessionFile, about: About) -> None:
             f"SELECT (SELECT count(*) FROM attempts WHERE attempt = 0 AND {NOT_DRIVER}), "
             "(SELECT count(*) FROM actors WHERE NOT is_internal), "
             "(SELECT count(*) FROM node_rows), (SELECT count(*) FROM jobs), "
-            "(SELECT coalesce(sum(count), 0)::BIGINT FROM drops WHERE NOT list_contains(?, reason))",
+            "(SELECT coalesce(sum(count), 0)::BIGINT FROM drops WHERE NOT list_contains(?, reason)), "
+            f"(SELECT min({CREATED}) FROM attempts)",
             [list(SPAN_LOSSES)],
         ).fetchone()
         about.script, about.host = script_and_host(cursor)
         about.stopped_by_libraries = count_stopped(cursor) if "FAILED" in about.states else 0
     about.attempts = sum(about.states.values())
     if counts:
-        about.tasks, about.actors, about.nodes, about.jobs, about.dropped_total = counts
+        about.tasks, about.actors, about.nodes, about.jobs, about.dropped_total, created_ns = counts
+        if created_ns:
+            # Rayscope may have attached, or received its first events, when tasks were running already.
+            about.first_ns = min(about.first_ns, created_ns)
 
 
 #: Precedes the checksum, which is the last field of ``about.json``.

@@ -3,7 +3,7 @@ import { useSessions } from '../api/queries';
 import type { SessionItem } from '../api/schema';
 import { duration, type Nanos, nanosBetween, time } from '../base/format';
 
-/** The duration of a session, from its first data to its last. */
+/** The duration of a session, from its first task or data until now or its end. */
 export const durationText = ({ first_ns, last_ns }: SessionItem) => duration(nanosBetween(first_ns, last_ns));
 
 /** The display name of a session, and a line with its start, duration and host. */

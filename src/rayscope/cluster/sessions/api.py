@@ -71,7 +71,7 @@ def _session_row(
         "error": error,
         "problem": error_info(problem),
         "first_ns": about.first_ns,
-        "last_ns": about.ended_ns or about.last_ns,
+        "last_ns": records.last_ns(name),
         "tasks": about.tasks,
         "attempts": about.attempts,
         "states": about.states,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from tests.running import Running, start
-from tests.story import SESSION, Story
+from tests.story import SESSION, Story, at
 from tests.waiting import wait_until
 from typer.testing import CliRunner
 
@@ -96,6 +97,23 @@ def test_a_session_is_called_by_its_first_script_and_how_many_jobs_more(fresh: R
     assert (row(fresh)["name"], row(fresh)["script"]) == ("one.py +2", "one.py")
     exported = fresh.client.get("/api/v1/export", params={"format": "speedscope"})
     assert "one.py_2_20" in exported.headers["Content-Disposition"]
+
+
+def test_a_session_lasts_from_its_first_task_until_now_or_its_end(fresh: Running) -> None:
+    record(fresh, "python train.py")
+    assert fresh.server.services is not None
+    about = fresh.server.services.catalog.about(SESSION)
+    # No events for ten seconds, but its cluster is alive: its tasks may be running.
+    about.last_ns -= 10 * 10**9
+    before_ns = time.time_ns()
+    live = row(fresh)
+    assert live["state"] == "live"
+    assert live["last_ns"] >= before_ns
+    assert live["first_ns"] == at(0), "it ran before its first data arrived"
+    fresh.server.services.writer.end_session(SESSION, before_ns)
+    assert fresh.server.services.writer.flush()
+    ended = row(fresh)
+    assert (ended["first_ns"], ended["last_ns"]) == (at(0), before_ns)
 
 
 def test_names_and_notes_outlive_the_server_and_need_the_operator(tmp_path: Path) -> None:
