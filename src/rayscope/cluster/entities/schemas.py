@@ -26,7 +26,9 @@ class EntityPage(TypedDict):
 
 
 class Detail(TypedDict):
-    """``history``: every reported state in chronological order, with ``time_ns``, ``state`` and details."""
+    """``history``: every reported state in chronological order, with ``time_ns``, ``state`` and details. An
+    inferred end comes last, with ``end_known_by``.
+    """
 
     history: list[dict[str, Any]]
 

@@ -349,7 +349,7 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
     Returns:
         The entity's columns and ``history``: the reported states, oldest first, with ``time_ns``,
         ``state`` and further fields. A restart of an actor has a ``message``: why the previous worker ended,
-        if that is recorded.
+        if that is recorded. If Ray reported no end, the inferred one comes last, with ``end_known_by``.
     """
     _, id_column = ENTITY_VIEWS[kind]
     columns = _selected(kind, dict(ENTITY_COLUMNS[kind]))
@@ -376,5 +376,9 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
     for step in history:
         if step["state"] == "RESTARTING" and step["time_ns"] in reasons:
             step["message"] = reasons[step["time_ns"]]
-    found[0]["history"] = history[-_HISTORY:]
-    return found[0]
+    row = found[0]
+    if row["end_known_by"] is not None and row.get("end_ns") is not None:
+        end = {"time_ns": row["end_ns"], "state": row["state"], "end_known_by": row["end_known_by"]}
+        history.append(end)
+    row["history"] = history[-_HISTORY:]
+    return row

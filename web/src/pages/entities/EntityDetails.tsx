@@ -25,9 +25,9 @@ type StateChange = {
   death_reason?: string;
   death_message?: string;
   message?: string;
+  /** Set if Ray did not report this end: the reason why it must have ended. */
+  end_known_by?: string;
 };
-
-const reasonOf = (step: StateChange) => step.death_reason ?? step.death_message ?? step.message ?? '';
 
 /** All recorded state changes of an actor. */
 function History({ id }: { id: string }) {
@@ -36,6 +36,10 @@ function History({ id }: { id: string }) {
   const item = useAnswer('/actors/{actor_id}', { actor_id: id, session: url.session });
   if (item.data === undefined) return null;
   const history = item.data.history as StateChange[];
+  const reasonOf = (step: StateChange) =>
+    step.end_known_by === undefined
+      ? (step.death_reason ?? step.death_message ?? step.message ?? '')
+      : t('jobs.endInferred');
   return (
     <Section title={t('jobs.history')} testId="item-history">
       {history.length === 0 && (

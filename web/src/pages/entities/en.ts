@@ -63,6 +63,7 @@ export const en = {
     attempts: 'Attempts',
     history: 'History',
     noHistory: 'No state changes recorded.',
+    endInferred: 'Inferred: its cluster ended',
     pending: 'Why it is pending',
     whatThereIs: 'Available resources',
     bundles: 'Bundles',

@@ -63,6 +63,7 @@ export const zh: Translated<typeof en> = {
     attempts: '尝试次数',
     history: '历史',
     noHistory: '没有状态变化的记录。',
+    endInferred: '推断得出：集群已结束',
     pending: '等待原因',
     whatThereIs: '可用资源',
     bundles: 'Bundle',
