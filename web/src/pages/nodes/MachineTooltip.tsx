@@ -30,7 +30,7 @@ export function MachineTooltip(
     <div className={tips.tip} style={tipPlace(x, y, size)} role="status" data-testid="machine-tip">
       {dead !== undefined ? (
         <>
-          <b>{dead.name ?? dead.node_id.slice(0, 12)}</b>
+          <b>{machine.names[node]}</b>
           <div className={words.dim}>{dead.node_id.slice(0, 12)}…</div>
           <div>
             {t('nodes.deadCell')}

@@ -101,7 +101,14 @@ test('a worker is measured by its share of a core or of memory, not by disks', (
 });
 
 test('names distinguish nodes', () => {
-  expect(machineOf(cells(3, 1), 'cpu', false).names).toEqual(['same · 000000', 'same · 000001', 'n2']);
+  const { names } = machineOf(cells(3, 1), 'cpu', false);
+  expect(names).toEqual(['same · 000000', 'same · 000001', 'n2', 'dd']);
+});
+
+test('names distinguish dead nodes from live ones of their host', () => {
+  const { dead, ...rest } = cells(3, 1);
+  const { names } = machineOf({ ...rest, dead: dead.map((node) => ({ ...node, name: 'n2' })) }, 'cpu', false);
+  expect(names.slice(2)).toEqual(['n2 · 000002', 'n2 · dd']);
 });
 
 test('a process of Ray is not labelled like one of the user', () => {

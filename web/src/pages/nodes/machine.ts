@@ -17,6 +17,7 @@ export interface Machine {
   workers: number[][];
   /** Maximum number of workers on a node. */
   most: number;
+  /** The names of the nodes, then of the dead ones. */
   names: string[];
 }
 
@@ -45,9 +46,10 @@ export function machineOf(cells: CellsAnswer, measure: Measure, fullestFirst: bo
     order,
     workers,
     most: workers.reduce((all, one) => Math.max(all, one.length), 1),
-    names: uniqueNames(
-      cells.nodes.name.map((name, at) => ({ name, node_id: cells.nodes.node_id[at] ?? '' })),
-    ),
+    names: uniqueNames([
+      ...cells.nodes.name.map((name, at) => ({ name, node_id: cells.nodes.node_id[at] ?? '' })),
+      ...cells.dead.map(({ name, node_id }) => ({ name: name ?? node_id.slice(0, 8), node_id })),
+    ]),
   };
 }
 

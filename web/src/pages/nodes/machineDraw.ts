@@ -96,7 +96,7 @@ function drawHead(
   palette: Palette,
   texts: MachineTexts,
 ): void {
-  const { nodes, dead } = machine.cells;
+  const { nodes } = machine.cells;
   const isDead = node >= nodes.node_id.length;
   if (value !== null) {
     const bar = head < 10 ? 3 : 2;
@@ -108,8 +108,7 @@ function drawHead(
   }
   if (head < 10) return;
   const number = isDead ? texts.dead : value === null ? texts.unknown : percentText(value);
-  const known = isDead ? dead[node - nodes.node_id.length] : undefined;
-  const name = isDead ? (known?.name ?? known?.node_id.slice(0, 8) ?? '') : (machine.names[node] ?? '');
+  const name = machine.names[node] ?? '';
   context.textBaseline = 'middle';
   context.font = `${nodes.is_head[node] ? '600 ' : ''}10.5px ${fonts.text}`;
   context.fillStyle = isDead || value === null ? palette.muted : palette.text;
