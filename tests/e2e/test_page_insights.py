@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from rayscope.insights import gains
 from rayscope.server.runner import Server
@@ -44,6 +44,35 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def base(server: Server) -> str:
     """The address of the session."""
     return f"{server.url}/s/{SESSION}"
+
+
+#: The texts of figures and of table cells that do not fit into their box.
+CUT = """
+elements => elements.filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)
+"""
+
+
+@pytest.mark.parametrize("width", [1500, 1310, 1000, 420])
+def test_the_figures_of_a_long_job_are_not_cut(base: str, page: Page, width: int) -> None:
+    def lengthen(route: Route) -> None:
+        answer = route.fetch()
+        body = answer.json()
+        body["so_far"] = True
+        body["calibration"]["recorded_ns"] = 198 * 10**9
+        for row in (*body["functions"], *body["options"]):
+            row.update(saving_ns=98 * 10**9, saving_low_ns=78 * 10**9, saving_high_ns=118 * 10**9)
+            row.update(own_ns=637 * 10**9, attempts=1_234_567)
+        route.fulfill(response=answer, json=body)
+
+    page.route(re.compile("/api/v1/insights"), lengthen)
+    page.set_viewport_size({"width": width, "height": 900})
+    for language in ("en", "zh"):
+        page.goto(f"{base}/insights?lang={language}")
+        expect(page.get_by_test_id("gain").first).to_contain_text("1m 18s")
+        assert page.get_by_test_id("verdict").locator("dd > span").evaluate_all(CUT) == []
+        assert page.get_by_test_id("gains").locator("th, td").evaluate_all(CUT) == []
+        outside = page.get_by_test_id("gains").evaluate("panel => panel.scrollWidth - panel.clientWidth")
+        assert outside <= 0
 
 
 def test_the_verdict_about_a_job_and_its_findings(base: str, page: Page) -> None:

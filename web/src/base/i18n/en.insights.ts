@@ -84,7 +84,7 @@ export const enInsights = {
     facts: {
       duration: 'Duration',
       soFar: 'So far',
-      soFarHint: 'The job still runs: all of this may change.',
+      soFarHint: 'As of {{time}}. The job still runs: all of this may change.',
       attempts: 'Attempts',
       utilisation: 'CPU utilization',
       utilisationHint: 'Of the time of all CPUs, what was reserved by tasks and actors',

@@ -402,7 +402,7 @@ export const zhInsights: Translated<typeof enInsights> = {
     facts: {
       duration: '耗时',
       soFar: '已耗时',
-      soFarHint: '作业仍在运行：以下内容可能变化。',
+      soFarHint: '截至 {{time}}。作业仍在运行：以下内容可能变化。',
       attempts: '尝试次数',
       utilisation: 'CPU 利用率',
       utilisationHint: '所有 CPU 的时间中被任务和 Actor 预留的部分',

@@ -36,10 +36,9 @@ export function VerdictHead({ insights }: { insights: InsightsAnswer }) {
       <dl className={css.facts}>
         <Fact
           name={t(soFar ? 'insights.facts.soFar' : 'insights.facts.duration')}
-          hint={soFar ? t('insights.facts.soFarHint') : undefined}
+          hint={soFar ? t('insights.facts.soFarHint', { time: clockTime(end) }) : undefined}
         >
           {duration(recorded)}
-          {soFar && <span className={words.dim}> {t('insights.asOf', { time: clockTime(end) })}</span>}
         </Fact>
         <Fact name={t('insights.facts.attempts')}>{count(attempts)}</Fact>
         {utilisation !== null && (

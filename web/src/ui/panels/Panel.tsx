@@ -24,7 +24,9 @@ export function Panel(props: {
     <section className={css.panel} data-wide={props.wide || undefined} data-testid={props.testId}>
       <header className={css.panelHead}>
         <h2>{props.title}</h2>
-        {props.note !== undefined && <span className={`${words.dim} ${words.num}`}>{props.note}</span>}
+        {props.note !== undefined && (
+          <span className={`${words.dim} ${words.num} ${css.panelNote}`}>{props.note}</span>
+        )}
         {props.to !== undefined && (
           <Link to={props.to} className={`${words.link} ${css.panelMore}`} testId={`${props.testId}-all`}>
             {t('overview.all')}
