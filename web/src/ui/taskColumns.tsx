@@ -122,7 +122,7 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       cell: (task) => text(task.func_name),
     },
     { id: 'task_id', header: t('column.task_id'), width: 112, cell: (task) => <CopyId id={task.task_id} /> },
-    { id: 'node', header: t('column.node'), width: 104, cell: (task) => <NodeLabel id={task.node_id} /> },
+    { id: 'node', header: t('column.node'), width: 132, cell: (task) => <NodeLabel id={task.node_id} /> },
     {
       id: 'pid',
       header: t('column.pid'),

@@ -31,6 +31,8 @@ const WIDTHS: Record<string, number> = {
   class_name: 170,
   name: 124,
   pid: 76,
+  node_id: 132,
+  driver_node_id: 132,
   cpu_percent: 76,
   ip: 124,
   type: 112,

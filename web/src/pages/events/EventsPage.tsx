@@ -88,7 +88,7 @@ export default function EventsPage() {
           </span>
         ),
       },
-      { id: 'node', header: t('events.node'), width: 104, cell: (event) => <NodeLabel id={event.node_id} /> },
+      { id: 'node', header: t('events.node'), width: 132, cell: (event) => <NodeLabel id={event.node_id} /> },
       { id: 'job', header: t('events.job'), width: 140, cell: (event) => <JobName id={event.job_id} /> },
     ],
     [t, eventName],
