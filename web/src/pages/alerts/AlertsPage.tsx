@@ -14,6 +14,7 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertList } from './AlertList';
 import css from './AlertsPage.module.css';
+import { AlertsTitle } from './AlertsTitle';
 import shared from './alerts.module.css';
 import { ChannelsTab } from './ChannelsTab';
 import { HistoryTab } from './HistoryTab';
@@ -56,11 +57,7 @@ export default function AlertsPage() {
   return (
     <div className={`${layout.scrollPage} ${shared.page}`} data-testid="alerts-page">
       <div className={css.bar}>
-        <h2 className={css.title} data-testid="alerts-count">
-          {data === undefined && t('alerts.loading')}
-          {data?.live && t('alerts.title', { firing: count(data.firing), pending: count(data.pending) })}
-          {data?.live === false && t('alerts.titleEnded', { n: count(data.ended) })}
-        </h2>
+        <AlertsTitle alerts={data} />
         {data?.evaluated_ns != null && (
           <span className={`${words.dim} ${shared.small}`}>
             {t('alerts.evaluated')} <Time ns={data.evaluated_ns} />

@@ -1,13 +1,8 @@
 import { screen } from '@testing-library/react';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { AlertsAnswer } from '../../api/schema';
 import { render } from '../../testing/render';
-import AlertsPage from './AlertsPage';
-
-vi.mock('../../api/realtime', async (original) => ({
-  ...(await original<typeof import('../../api/realtime')>()),
-  useTopic: () => undefined, // there is no server to open a socket to
-}));
+import { AlertsTitle } from './AlertsTitle';
 
 const ANSWER: AlertsAnswer = {
   session: 'session_1',
@@ -24,11 +19,7 @@ const ANSWER: AlertsAnswer = {
 };
 
 const show = async (answer: AlertsAnswer, language: 'en' | 'zh' = 'en') => {
-  await render(<AlertsPage />, {
-    at: '/s/session_1/alerts',
-    language,
-    answers: { '/alerts': answer },
-  });
+  await render(<AlertsTitle alerts={answer} />, { language });
 };
 
 it('counts what fires and is pending while the session is live', async () => {
