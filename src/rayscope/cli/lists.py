@@ -126,7 +126,9 @@ def _runs(row: Row) -> str:
         parts.append(duration(max(0, time.time_ns() - since)))
     if row["running"] > 1:
         parts.append(f"+{row['running'] - 1:,}")
-    if first["situation"] != "running":
+    if first["situation"] == "running" and not first["is_traced"]:
+        parts.append("(or blocked: not traced)")
+    elif first["situation"] != "running":
         parts.append(f"({PHASES.get(first['situation'], first['situation'])}{_waited(first)})")
     return " ".join(parts)
 

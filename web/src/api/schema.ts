@@ -2016,6 +2016,7 @@ export interface RunningAttempt {
   situation_ns: number | null;
   call: string | null;
   blocked_on: AwaitedFunction[];
+  is_traced: boolean;
 }
 /** An amount of memory in bytes, and the used share of it in percent. */
 export interface MemoryAmount {

@@ -77,14 +77,16 @@ function AttemptLink({ attempt }: { attempt: RunningAttempt }) {
  */
 function Situation({ attempt, now }: { attempt: RunningAttempt; now?: number }) {
   const { t } = useTranslation();
-  const { situation, call, blocked_on: on } = attempt;
+  const { situation, call, blocked_on: on, is_traced: isTraced } = attempt;
   const since = situation === 'running' ? attempt.since_ns : attempt.situation_ns;
   const time = since === null ? '' : duration(Math.max(0, (now ?? Date.now() * 1e6) - since));
   const names = on.map((one) => (one.count > 1 ? `${one.name} ×${count(one.count)}` : one.name)).join(', ');
   const state = names
     ? t('running.blockedOn', { names })
     : situation === 'running'
-      ? ''
+      ? isTraced
+        ? ''
+        : t('running.untraced')
       : t(`stack.situation.${situation}`);
   const text = [state, time].filter(Boolean).join(' · ');
   return (

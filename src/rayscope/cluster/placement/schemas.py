@@ -37,6 +37,7 @@ class RunningAttempt(TypedDict):
 
     A driver has its script as ``name`` and the ``type`` DRIVER_TASK. If it is blocked, ``call`` is the call
     that blocks (such as ``ray.get``), and ``blocked_on`` has the functions that it waits for, if known.
+    ``is_traced``: whether the tracer is on in its process. If it is not, nobody knows whether it is blocked.
     """
 
     task_id: str
@@ -48,6 +49,7 @@ class RunningAttempt(TypedDict):
     situation_ns: int | None
     call: str | None
     blocked_on: list[AwaitedFunction]
+    is_traced: bool
 
 
 class GpuShare(TypedDict):

@@ -168,6 +168,8 @@ ORDER BY g.created_ns DESC, g.id LIMIT {_MAX_GROUPS}
 """
 #: The attempts of each of ``workers``, the oldest first. A driver has one entry: its script.
 _ATTEMPTS = f"""
+SELECT a.*, coalesce(starts_with(w.tracer, 'on'), false) AS is_traced
+FROM (
 SELECT worker_id, {hex_id("task")} AS task_id, attempt, name, type, start_ns AS since_ns, situation,
     since AS situation_ns
 FROM running WHERE counted
@@ -179,7 +181,8 @@ SELECT w.id, '{DRIVER_PREFIX}' || j.id, 0, coalesce(j.entrypoint, ''), '{DRIVER}
 FROM workers w JOIN job_rows j ON j.id = w.job_id AND coalesce(j.end_ns, {FOREVER}) > $at
 LEFT JOIN (SELECT task_lo, min(begin_ns) AS begin_ns FROM blocked WHERE {is_driver("task")} GROUP BY task_lo
     ) b ON b.task_lo = '{DRIVER_LO}' || j.id
-WHERE w.kind = 'DRIVER'
+WHERE w.kind = 'DRIVER') a
+LEFT JOIN worker_rows w ON w.id = a.worker_id
 ORDER BY since_ns, task_id
 """
 #: The calls that block attempts, and the functions of the awaited values, the most frequent first.

@@ -126,6 +126,23 @@ def test_a_node_counts_the_attempts_that_run_there(fresh: Running) -> None:
     assert [fresh.get(f"/api/v1/nodes/{node}")["running"] for node in NODES[:2]] == [2, 0]
 
 
+def test_workers_say_whether_their_attempts_are_traced(fresh: Running) -> None:
+    story = Story()
+    story.entity("node", NODES[0], 0)
+    for number, tracer in enumerate(("on", "off: ValueError", None)):
+        worker = f"{number:02d}" * 28
+        story.entity(
+            "worker", worker, 0, node_id=NODES[0], pid=number, **({"tracer": tracer} if tracer else {})
+        )
+        story.task("runs", 2, 3, node=NODES[0], worker=worker)
+    fresh.record(story)
+    services: Any = fresh.server.services
+    services.records.is_live = lambda _: True
+    services.catalog.about(SESSION).last_ns += 1
+    workers = fresh.get("/api/v1/workers", sort="worker_id")["items"]
+    assert [one["is_traced"] for worker in workers for one in worker["attempts"]] == [True, False, False]
+
+
 def test_one_node_in_full(fresh: Running) -> None:
     sample = json.loads((SAMPLES / "usage-gpu.json").read_text())
     node, worker, actor = NODES[0], "b" * 56, "c" * 24

@@ -622,6 +622,7 @@ export const shared = {
     more: '+{{n}}',
     moreRuns: '{{n}} more running on it',
     blockedOn: 'Blocked on {{names}}',
+    untraced: 'Or blocked: not traced',
   },
   range: {
     title: 'Time range',

@@ -596,6 +596,7 @@ const shared: Translated<typeof english> = {
     more: '+{{n}}',
     moreRuns: '还有 {{n}} 个在其上运行',
     blockedOn: '阻塞于 {{names}}',
+    untraced: '也可能被阻塞：未追踪',
   },
   range: {
     title: '时间范围',

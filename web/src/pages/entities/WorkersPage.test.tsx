@@ -33,6 +33,7 @@ const attempt = (name: string, more: object) => ({
   situation_ns: null,
   call: null,
   blocked_on: [],
+  is_traced: true,
   ...more,
 });
 const WORKERS = [
@@ -47,7 +48,10 @@ const WORKERS = [
     ],
   }),
   worker(3333, { worker_type: 'DRIVER', state: 'DEAD' }),
-  worker(4444, { gpus: [{ index: null, share: 0.5 }] }),
+  worker(4444, {
+    gpus: [{ index: null, share: 0.5 }],
+    attempts: [attempt('Board.rest', { since_ns: AGO, is_traced: false })],
+  }),
   worker(5555, {
     worker_type: 'DRIVER',
     attempts: [
@@ -85,7 +89,7 @@ it('names workers by what ran in them and jobs by their script, without empty co
     'Idle',
     expect.stringMatching(/^Board.play\+11m 3\ds$/),
     '–',
-    'Idle',
+    expect.stringMatching(/^Board.restOr blocked: not traced · 1m 3\ds$/),
     expect.stringMatching(/^nightly.pyBlocked on clean ×3 · 1m 3\ds$/),
   ]);
   const gpus = ['–', 'GPU 0, 0.5 of GPU 1', '–', '0.5 GPU, index unknown', '–'];
