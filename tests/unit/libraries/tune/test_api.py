@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.story import DRIVER, JOB, MS, ORIGIN_NS, Story
+from tests.waiting import wait_until
 
 from rayscope.model import Entity, Span
 
@@ -155,7 +156,7 @@ def test_trials_without_the_tracer_are_a_problem(fresh: Any) -> None:
     assert page["items"] == []
     assert "1 actor ran a trial" in page["problem"]["message"]
     assert "rayscope run" in page["problem"]["remedy"]
-    assert "tune" in fresh.get("/api/v1/cluster")["libraries"]
+    wait_until(lambda: "tune" in fresh.get("/api/v1/cluster")["libraries"], "the libraries in use")
 
 
 def test_a_session_without_ray_tune_does_not_mention_it(fresh: Any) -> None:
