@@ -194,13 +194,12 @@ class _Base:
             unplaced = f"coalesce(actor_id, {unplaced})"
         elif by == "worker":
             unplaced = f"coalesce({actors_worker('attempts')}, {unplaced})"
-        times = f"{CREATED} AS created_ns, coalesce({begin}, {CREATED}) AS began_ns, {end} AS told_end_ns"
-        # Only attempts that wait need to look up their actor.
-        self._parts = tuple(
-            f"{times}, {waits} AS waits, {lane} AS lane FROM chosen AS attempts WHERE {REACHED} IS {known}"
-            for waits, lane, known in ((False, lane, "NOT NULL"), (True, unplaced, "NULL"))
+        lane = f"CASE WHEN {REACHED} IS NULL THEN {unplaced} ELSE {lane} END"
+        self._from = (
+            f"{CREATED} AS created_ns, coalesce({begin}, {CREATED}) AS began_ns, {end} AS told_end_ns, "
+            f"{REACHED} IS NULL AS waits, {lane} AS lane "
+            f"FROM attempts{where.sql}"
         )
-        self._chosen = f"SELECT *, rowid FROM attempts{where.sql}"
         self._last_ns = int(last_ns)
 
     def select(self, *columns: str) -> str:
@@ -210,10 +209,9 @@ class _Base:
         ``ended_ns``, and ``told_end_ns`` (the recorded end, NULL for running attempts).
         """
         more = "".join(f"{column}, " for column in columns)
-        parts = " UNION ALL ".join(f"SELECT {more}{part}" for part in self._parts)
         return (
-            f"WITH chosen AS NOT MATERIALIZED ({self._chosen}) "
-            f"SELECT *, greatest(coalesce(told_end_ns, {self._last_ns}), began_ns) AS ended_ns FROM ({parts})"
+            f"SELECT *, greatest(coalesce(told_end_ns, {self._last_ns}), began_ns) AS ended_ns "
+            f"FROM (SELECT {more}{self._from})"
         )
 
 
