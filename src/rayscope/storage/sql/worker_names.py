@@ -23,7 +23,7 @@ JOB_OF_WORKER = f"""coalesce(r.job_id, {DRIVERS_JOB},
     (SELECT max(t.job_id) FROM attempts t WHERE t.worker_id = r.id))"""
 _CALLS = by_function(
     "worker_id",
-    f"max(actor_id) AS actor_id, max(actor_repr_name) AS repr_name, max(job_id) AS job_id, "
+    "max(actor_id) AS actor_id, max(actor_repr_name) AS repr_name, max(job_id) AS job_id, "
     f"min({START}) AS first_ns",
     f"worker_id IN (SELECT worker_id FROM wanted) AND {NOT_DRIVER}",
 )

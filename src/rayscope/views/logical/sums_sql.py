@@ -119,17 +119,16 @@ def _named() -> str:
     callers = tasks_named("task_hi IN (SELECT up_hi FROM sums WHERE up_hi IS NOT NULL)")
     return f"""
 WITH callers AS ({callers})
-SELECT coalesce(own.name, s.own, {creation_name("made")}) AS func,
+SELECT coalesce(s.name, s.own, {creation_name("made")}) AS func,
     CASE WHEN is_of_driver THEN 'driver' WHEN coalesce(up.name, c.func) IS NULL THEN 'unknown'
         ELSE 'function' END AS caller_kind,
     CASE WHEN is_of_driver THEN job ELSE coalesce(up.name, c.func) END AS caller,
-    s.* EXCLUDE (path_id, own, made, job, up_hi, up_lo, is_of_driver)
+    s.* EXCLUDE (path_id, own, made, job, up_hi, up_lo, name, parent_path_id, is_of_driver)
 FROM (
-    SELECT sums.*, CASE WHEN sums.path_id IS NULL THEN job IS NOT NULL ELSE p.parent_path_id = {ROOT} END
-            AS is_of_driver
+    SELECT sums.*, p.name, p.parent_path_id,
+        CASE WHEN sums.path_id IS NULL THEN job IS NOT NULL ELSE p.parent_path_id = {ROOT} END AS is_of_driver
     FROM sums LEFT JOIN paths p USING (path_id)) s
-LEFT JOIN paths own ON own.path_id = s.path_id
-LEFT JOIN paths up ON up.path_id = own.parent_path_id
+LEFT JOIN paths up ON up.path_id = s.parent_path_id
 LEFT JOIN callers c ON c.task_hi = s.up_hi AND c.task_lo = s.up_lo
 """
 
