@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import faulthandler
 import functools
 import json
 import os
 import random
 import re
 import signal
+import tempfile
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import duckdb
 import httpx
+import psutil
 import pytest
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from httpx._transports import default as httpx_default
@@ -40,6 +43,7 @@ from tests.serving import serving  # noqa: F401 - a fixture
 from tests.waiting import TIMEOUT_S, wait_until
 
 os.environ |= RAY_ENV
+_FAULT = pytest.StashKey[TextIO]()
 # A shell ignores Ctrl-C for tests that run in the background. Their own processes must not.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # One for all: else each `httpx.get` reads the machine's certificates again, which takes 50 ms.
@@ -105,6 +109,42 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if isinstance(item, pytest.Function) and nextitem is not None and _group(nextitem) != group:
         for definition in item._fixtureinfo.name2fixturedefs.get(group, ()):
             definition.finish(item._request)
+
+
+def _fault_path(pid: int) -> Path:
+    return Path(tempfile.gettempdir(), f"rayscope-tests-fault-{pid}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Let a process that crashes write its threads' stacks where `make test-py` reads them."""
+    if hasattr(config, "workerinput"):
+        config.stash[_FAULT] = _fault_path(os.getpid()).open("w")
+        faulthandler.enable(config.stash[_FAULT])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _FAULT in config.stash:
+        faulthandler.disable()
+        config.stash[_FAULT].close()
+        _fault_path(os.getpid()).unlink()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem: str, report: Any, sched: Any) -> None:
+    """Say how a process of `make test-py` ended, and where: pytest-xdist says only that it did."""
+    process = report.node.gateway._io.popen
+    status = process.wait()
+    memory = psutil.virtual_memory()
+    fault = _fault_path(process.pid)
+    said = fault.read_text(errors="replace")
+    fault.unlink()
+    where = re.search(r"^Current thread.*(\n  File .*){0,15}", said, re.MULTILINE)
+    report.longrepr += (
+        f"\nstatus {status}, {memory.available >> 20} of {memory.total >> 20} MiB of memory available\n"
+        f"{said.partition(chr(10))[0] or 'It said nothing: something killed it, or it called os._exit.'}\n"
+        f"{where[0] if where else ''}"
+    )
 
 
 SAMPLES = Path(__file__).parent / "unit" / "ray" / "samples"
