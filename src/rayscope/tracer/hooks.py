@@ -40,6 +40,8 @@ _SAMPLES = 512
 _FIRST_PUT = 100_000_001
 #: Prefix of the ID of an actor's creation task.
 _CREATION = b"\xff" * 8
+#: Functions that Ray 2.50 does not need: there, ``PlacementGroup.ready`` runs a task.
+_NEWER = frozenset({"_call_placement_group_ready_async"})
 #: The actor's part of the ID of a task without an actor.
 _NO_ACTOR = b"\xff" * 12
 #: Names of GPU resources. Those of a single bundle are left out, because they name the same GPUs again.
@@ -132,10 +134,10 @@ def install() -> None:
         (_raylet, "_call_actor_shutdown", _worker_exits),
     ):
         original = getattr(owner, name, None)
-        if original is None:
-            missing.append(f"{owner.__name__}.{name}")
-        else:
+        if original is not None:
             setattr(owner, name, wrapped(original))
+        elif name not in _NEWER:
+            missing.append(f"{owner.__name__}.{name}")
     ray.wait, ray.cancel = worker.wait, worker.cancel
     # Called for os.fork only: subprocess does not fork in Python, except with preexec_fn.
     os.register_at_fork(after_in_parent=lambda: _note(risks.FORK))
