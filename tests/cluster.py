@@ -104,17 +104,22 @@ class RayCluster:
     """Raylets of one Ray session and drivers, all of them children of this process.
 
     ``home``: a short path, since Ray's sockets live below it. ``token``: Ray's, None for a cluster without.
+    ``flags``: environment variables of all processes, on top of those that Rayscope sets.
     """
 
     home: Path
     ingest_url: str
     lane: str = "fast"
     token: str | None = None
+    flags: dict[str, str] = field(default_factory=dict)
     processes: list[subprocess.Popen[str]] = field(default_factory=list)
+    gcs: str = ""
+    dashboard: str = ""
 
     def start(self, *head: str) -> None:
-        """Start the head node; ``head``: more arguments of ``ray start``."""
-        self.gcs, self.dashboard = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+        """Start the head node, again at the same addresses; ``head``: more arguments of ``ray start``."""
+        self.gcs = self.gcs or f"127.0.0.1:{free_port()}"
+        self.dashboard = self.dashboard or f"127.0.0.1:{free_port()}"
         self.env = env_without_ray() | {"HOME": str(self.home), "TMPDIR": str(self.home)}
         if self.lane != "fast":
             # Next to busy workers Ray's agent, which writes JSON, would have no time and lose events.
@@ -122,7 +127,7 @@ class RayCluster:
         self.env |= {"RAY_AUTH_MODE": "token" if self.token else "disabled"}
         if self.token:
             self.env["RAY_AUTH_TOKEN"] = self.token
-        self.env |= node_env(self.ingest_url, Parts(fast_lane=self.lane == "fast"))
+        self.env |= node_env(self.ingest_url, Parts(fast_lane=self.lane == "fast")) | self.flags
         with turn_to_start():
             self._run(
                 *["head", "--head", f"--port={self.gcs.rpartition(':')[2]}"],
@@ -189,7 +194,7 @@ class RayCluster:
         return printed
 
     def stop(self) -> None:
-        """Stop all of it, by its own processes."""
+        """Stop all of it, by its own processes. It may be started again."""
         for process in reversed(self.processes):
             process.terminate()
         for process in reversed(self.processes):
@@ -198,3 +203,4 @@ class RayCluster:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        self.processes.clear()

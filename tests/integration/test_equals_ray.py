@@ -1,5 +1,7 @@
 """The record made from Ray's events equals Ray's own state API, attempt by attempt, on both lanes.
 
+It does so whichever part of Ray makes the events, and wherever Ray keeps its task table.
+
 Two nodes, one of everything, and more short tasks than Ray's lists return. Ray's side is its whole task
 table, converted by Ray's own ``protobuf_to_task_state_dict`` (as ``list_tasks`` does, limited to 10,000
 tasks); our side is the SQL views. At first the server does not know the cluster's token, so the tasks are
@@ -14,27 +16,49 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from ray.core.generated.common_pb2 import TaskStatus
 from tests.cluster import RayCluster
 from tests.conftest import sql_rows
 from tests.state_api import sane_ms, state_ms
 from tests.waiting import wait_until
 
+from rayscope.model import Attempt, RecordBatch
 from rayscope.ray.common import clean_error, is_nil, redact_runtime_env, redact_text
+from rayscope.ray.dashboard import Dashboard
+from rayscope.ray.gcs.snapshot import read_tasks
+from rayscope.ray.gcs.task_table import add_tasks
 from rayscope.server.runner import Server
 from rayscope.settings import Settings
 
 pytestmark = [pytest.mark.ray, pytest.mark.long]
 
 WORKLOAD = Path(__file__).parent / "workloads" / "everything.py"
+FINISHED, FAILED = TaskStatus.Value("FINISHED"), TaskStatus.Value("FAILED")
 TOKEN = "token-of-this-tests-cluster-00000000"
 #: More than Ray's lists return (10,000).
 SHORT_TASKS = 11_000
+TO_HEAD = {"RAY_enable_task_events_to_dashboard_head": "1"}
+WITH_RECORDER = {
+    **TO_HEAD,
+    "RAY_enable_core_worker_task_event_to_gcs": "0",
+    "RAY_enable_ray_task_event_recorder": "1",
+}
+#: Variant -> the lane, and Ray's flags. Those of ``WITH_RECORDER`` are the end of the way on which Ray moves
+#: task events out of the GCS since 2.58. ``two_tables``: halfway, the GCS and the dashboard keep one each.
+VARIANTS: dict[str, tuple[str, dict[str, str]]] = {
+    "fast": ("fast", {}),
+    "json": ("json", {}),
+    "two_tables": ("fast", TO_HEAD),
+    "recorder": ("fast", WITH_RECORDER),
+    "recorder_json": ("json", WITH_RECORDER),
+}
 Row = dict[str, Any]
 Key = tuple[str, int]
 
@@ -94,7 +118,7 @@ class Recorded:
         return found
 
 
-@pytest.fixture(scope="module", params=["fast", "json"])
+@pytest.fixture(scope="module", params=VARIANTS)
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     # A short path: Ray's sockets live in there, and a socket's path has 107 characters at most.
     with (
@@ -106,7 +130,8 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             patch.delenv(name, raising=False)
         server = Server(Settings(data_dir=tmp_path_factory.mktemp("data"), port=0))
         server.start()
-        cluster = Cluster(Path(folder), server.ingest_url, request.param, TOKEN)
+        lane, flags = VARIANTS[request.param]
+        cluster = Cluster(Path(folder), server.ingest_url, lane, TOKEN, flags)
         try:
             cluster.begin()
             yield Recorded(cluster, server)
@@ -118,8 +143,16 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def ray_tasks(cluster: Cluster) -> dict[Key, Row]:
     from ray.util.state.common import protobuf_to_task_state_dict
 
-    reply = cluster.client.task_events()
+    with closing(Dashboard(f"http://{cluster.dashboard}", TOKEN, session=cluster.session)) as dashboard:
+        reply, source = read_tasks(cluster.client, dashboard)
+    assert source == ("dashboard" if cluster.flags == WITH_RECORDER else "gcs")
     assert not reply.num_status_task_events_dropped
+    for event in reply.events_by_task:
+        if event.state_updates.state_ts_ns.get(FINISHED) and event.state_updates.state_ts_ns.pop(
+            FAILED, None
+        ):
+            # On a busy machine, Ray declared it failed before it knew that it had finished.
+            event.state_updates.ClearField("error_info")
     rows = [protobuf_to_task_state_dict(event) for event in reply.events_by_task]
     return {(row["task_id"], row["attempt_number"]): row for row in rows if row["type"] != "DRIVER_TASK"}
 
@@ -239,6 +272,36 @@ def test_every_attempt_equals_what_ray_says(recorded: Recorded) -> None:
     print(f"attempts that only we have: {[(row['func_name'], row['attempt']) for row in extra]}")
     assert all(row["type"] == "ACTOR_CREATION_TASK" and row["attempt"] > 0 for row in extra)
     assert all(row["state"] == "FINISHED" for row in extra)
+
+
+def test_both_task_tables_hold_the_same(recorded: Recorded) -> None:
+    """The GCS's own table, and the dashboard's, which Ray makes from events."""
+    if recorded.cluster.flags != TO_HEAD:
+        pytest.skip("there is one table")
+    settle(recorded)
+    dashboard = Dashboard(f"http://{recorded.cluster.dashboard}", TOKEN, session=recorded.cluster.session)
+    attempts = []
+    for reply in (recorded.cluster.client.task_events(), dashboard.task_events()):
+        batch = RecordBatch("session")
+        add_tasks(reply.events_by_task, batch)
+        attempts.append({(one.task_id, one.attempt): one for one in batch.attempts})
+    dashboard.close()
+    gcs, moved = attempts
+    assert gcs.keys() == moved.keys()
+    differ: Counter[str] = Counter()
+    for key, attempt in gcs.items():
+        for name in attempt.__struct_fields__:
+            left, right = getattr(attempt, name), getattr(moved[key], name)
+            if left != right:
+                differ[name] += 1
+                if differ[name] < 4:
+                    print(name, attempt.name, left, right)
+    assert not differ
+    # Fields that only events carry, as docs/explanation/record.md says.
+    in_tables = {name for one in gcs.values() for name in one.__struct_fields__ if getattr(one, name)}
+    assert set(Attempt.__struct_fields__) - in_tables == {"module_name", "function_hash", "caller_task_id"}
+    names = recorded.rows("SELECT DISTINCT module_name, function_hash FROM tasks WHERE type = 'NORMAL_TASK'")
+    assert all(row["module_name"] and row["function_hash"] for row in names)
 
 
 def test_the_workload_was_worth_comparing(recorded: Recorded) -> None:

@@ -18,7 +18,7 @@ from rayscope.model import RecordBatch
 from rayscope.model.usage import Resources, Usage
 from rayscope.ray.agents.runtime_envs import RuntimeEnv, read_runtime_envs
 from rayscope.ray.agents.usage import UsageFeed
-from rayscope.ray.auth import ray_token
+from rayscope.ray.auth import RayToken, ray_token
 from rayscope.ray.dashboard import DashboardError
 from rayscope.ray.discovery import local_clusters, local_gcs_addresses
 from rayscope.ray.gcs.client import GcsClient, GcsError
@@ -114,23 +114,21 @@ class Clusters:
         cluster = self._of(session)
         return cluster if cluster is not None and self.is_live(session) else None
 
-    def attach(self, address: str, token: str | None = None) -> str:
+    def attach(self, address: str, token: RayToken | None = None) -> str:
         """Start recording snapshots of a cluster. Returns its session. Raises GcsError with a remedy.
 
         ``token`` is the Ray token that the caller provides. The server's own token is sent only to clusters
         on this machine, because a server at any other address could steal it.
         """
         if token is None and address in local_gcs_addresses(own=True).values():
-            token = ray_token()
+            token = RayToken(ray_token)
         client = GcsClient(address, token=token)
         try:
             info = client.cluster_info()
         except GcsError:
             client.close()
             raise
-        self._begin(
-            info.session, info.gcs_address, client, token, snapshots=True, ray_version=info.ray_version
-        )
+        self._begin(info.session, info.gcs_address, client, snapshots=True, ray_version=info.ray_version)
         return info.session
 
     def in_use(self) -> set[str]:
@@ -143,7 +141,6 @@ class Clusters:
         session: str,
         address: str,
         client: GcsClient,
-        token: str | None,
         *,
         snapshots: bool,
         ray_version: str | None = None,
@@ -159,6 +156,7 @@ class Clusters:
             known = self._clusters.get(session)
             if known is not None:
                 known.snapshots = known.snapshots or snapshots
+                known.client.token.replace(client.token)
                 client.close()
                 return
             cluster: _Cluster
@@ -166,7 +164,6 @@ class Clusters:
                 client,
                 lambda batch: self._on_batch(cluster, batch),
                 tasks=lambda: self._wants_tasks(cluster),
-                token=token,
             )
             libraries = LibraryPoller(
                 client, lambda: poller.job_api, session, lambda batch: self._on_batch(cluster, batch)
@@ -300,6 +297,7 @@ class Clusters:
             "error": status.error,
             "remedy": status.remedy,
             "tasks": status.mode == "tasks",
+            "tasks_from": status.tasks_from,
             "cost_s": status.cost_s,
             "interval_s": None if cluster is None else status.interval_s,
             "last_ns": status.last_success_ns or None,
@@ -335,13 +333,10 @@ class Clusters:
             last_s = (now_ns - status.last_success_ns) / 1e9
             if not status.ok and last_s > _GONE_S and time.monotonic() - cluster.started > _GONE_S:
                 log.info("%s at %s is gone", cluster.session, cluster.address)
-                with self._lock:
-                    self._clusters.pop(cluster.session, None)
-                    self._last_usage[cluster.session] = cluster.feed.usage()
-                    for oldest in list(self._last_usage)[:-_ENDED_USAGES]:
-                        del self._last_usage[oldest]
-                self._end(cluster)
+                self._forget(cluster)
                 self._conclude(cluster.session, status.last_success_ns)
+            elif status.session not in (None, cluster.session):
+                self._follow(cluster, status.session)
         abouts = [self._catalog.about(name) for name in self._catalog.names() if name not in known]
         live = {about.session for about in abouts if now_ns - about.last_ns < LIVE_NS}
         if not live and not (quiet_too and abouts):
@@ -360,9 +355,26 @@ class Clusters:
         for about in abouts:
             if about.session in local:
                 found = local[about.session]
-                self._try_begin(about.session, found.address, ray_token() if found.is_own else None)
+                self._try_begin(about.session, found.address, RayToken(ray_token) if found.is_own else None)
             elif about.gcs_address and about.session in live:
                 self._try_begin(about.session, about.gcs_address, None)
+
+    def _forget(self, cluster: _Cluster) -> None:
+        """Stop reading from a cluster that is gone. Its final usage is kept."""
+        with self._lock:
+            self._clusters.pop(cluster.session, None)
+            self._last_usage[cluster.session] = cluster.feed.usage()
+            for oldest in list(self._last_usage)[:-_ENDED_USAGES]:
+                del self._last_usage[oldest]
+        self._end(cluster)
+
+    def _follow(self, cluster: _Cluster, session: str) -> None:
+        """Record the new session of a cluster whose head node has restarted."""
+        log.info("%s at %s now runs %s", cluster.session, cluster.address, session)
+        self._forget(cluster)
+        self._conclude(cluster.session)
+        client = GcsClient(cluster.address, cluster.client.token)
+        self._begin(session, cluster.address, client, snapshots=cluster.snapshots)
 
     def _conclude(self, session: str, last_ns: int = 0) -> None:
         """Mark a session as ended at its last sign of life."""
@@ -373,7 +385,7 @@ class Clusters:
             return
         self._writer.end_session(session, max(self._catalog.about(session).last_ns, last_ns))
 
-    def _try_begin(self, session: str, address: str, token: str | None) -> bool:
+    def _try_begin(self, session: str, address: str, token: RayToken | None) -> bool:
         client = None
         try:
             client = GcsClient(address, token=token, timeout_s=3)
@@ -386,7 +398,7 @@ class Clusters:
         if info.session != session:
             client.close()
             return False
-        self._begin(session, address, client, token, snapshots=False, ray_version=info.ray_version)
+        self._begin(session, address, client, snapshots=False, ray_version=info.ray_version)
         return True
 
     @staticmethod
@@ -433,7 +445,7 @@ class Clusters:
                 address = local_gcs_addresses(own=True).get(session)
                 if address is not None:
                     self._catalog.add(session)
-                    self._try_begin(session, address, ray_token())
+                    self._try_begin(session, address, RayToken(ray_token))
         return self._of(session) is not None
 
     def poll_now(self, session: str) -> bool:
@@ -461,7 +473,9 @@ class Clusters:
             return ["gcs_unreachable"] if self.is_live(session) else []
         if not cluster.poller.status.ok and cluster.poller.status.error:
             return ["gcs_unreachable"]
-        return ["job_api_unreachable"] if cluster.poller.status.job_api_error else []
+        status = cluster.poller.status
+        troubles = ["job_api_unreachable"] if status.job_api_error else []
+        return troubles + (["no_task_table"] if status.tasks_missing else [])
 
 
 CurrentClusters = Annotated[Clusters, provide(Clusters)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 #: Ray's setting: "token" or "disabled". If unset, `ray start --head` uses a token if one exists, `ray.init()`
@@ -29,6 +29,31 @@ def ray_token(environ: Mapping[str, str] | None = None) -> str | None:
     if path:
         return _read(path)
     return _read(os.path.join(env.get("HOME") or "~", ".ray", "auth_token"))
+
+
+class RayToken:
+    """The token for one cluster, shared by all connections to it. Thread-safe.
+
+    Ray's processes keep the token that they started with. So a token stays in use until a service refuses it,
+    even if its file has changed.
+
+    Args:
+        read: returns the current token. It is called again after a refusal.
+    """
+
+    def __init__(self, read: Callable[[], str | None]) -> None:
+        self._read = read
+        self.value = read()
+
+    def renew(self, refused: str | None) -> bool:
+        """Read the token again because a service refused ``refused``. Returns whether it is another one."""
+        if self.value == refused:
+            self.value = self._read()
+        return self.value != refused
+
+    def replace(self, other: RayToken) -> None:
+        """Use the token of ``other`` from now on."""
+        self._read, self.value = other._read, other.value
 
 
 def bearer(token: str | None) -> dict[str, str]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import httpx
 import msgspec
 
 from rayscope.errors import RayscopeError
-from rayscope.ray.auth import bearer
+from rayscope.ray.auth import RayToken, bearer
 
 _TIMEOUT_S = 5.0
 #: Maximum size of a response, in bytes. Larger ones are rejected. The largest seen, for a Serve application
 #: with 1,000 replicas, has 1 MB.
 _MAX_BYTES = 32 << 20
+#: Likewise of the response with all tasks. 100,000 attempts have about 70 MB.
+_MAX_TASKS_BYTES = 1 << 30
+_TASKS_PATH = "/api/task_events/query"
+#: Timeout for the response with all tasks, in s.
+_TASKS_TIMEOUT_S = 30.0
 
 
 class DashboardError(RayscopeError):
@@ -21,6 +27,21 @@ class DashboardError(RayscopeError):
 
     code = "dashboard"
     status = 502
+
+
+class _TokenAuth(httpx.Auth):
+    """Sends Ray's token with each request. After a refusal, it tries again if there is a new token."""
+
+    def __init__(self, token: RayToken) -> None:
+        self._token = token
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        sent = self._token.value
+        request.headers.update(bearer(sent))
+        response = yield request
+        if response.status_code in (401, 403) and self._token.renew(sent):
+            request.headers.update(bearer(self._token.value))
+            yield request
 
 
 class Dashboard:
@@ -33,7 +54,7 @@ class Dashboard:
     def __init__(
         self,
         url: str,
-        token: str | None = None,
+        token: RayToken | str | None = None,
         *,
         session: str | None = None,
         timeout_s: float = _TIMEOUT_S,
@@ -41,8 +62,8 @@ class Dashboard:
         self.url = url.rstrip("/")
         self.session = session
         # trust_env=False: a configured proxy cannot reach into the cluster.
-        self._http = httpx.Client(timeout=timeout_s, headers=bearer(token), trust_env=False)
-        self._has_token = token is not None
+        self._token = token if isinstance(token, RayToken) else RayToken(lambda: token)
+        self._http = httpx.Client(timeout=timeout_s, auth=_TokenAuth(self._token), trust_env=False)
 
     def close(self) -> None:
         """Close the connections."""
@@ -66,14 +87,48 @@ class Dashboard:
 
     def get(self, path: str, timeout_s: float | None = None) -> Any:
         """The JSON response for a path. Raises DashboardError."""
+        status, body = self._ask("GET", path, timeout_s, _MAX_BYTES)
+        try:
+            if status == 200:
+                return msgspec.json.decode(body)
+        except msgspec.DecodeError:
+            pass
+        raise self.unexpected(f"status {status} and no JSON")
+
+    def task_events(self) -> Any:
+        """``GetTaskEventsReply`` with the attempts in the dashboard, or None if they are not kept there.
+
+        Since Ray 2.58, ``RAY_enable_task_events_to_dashboard_head=1`` keeps them there instead of in the GCS.
+        Raises DashboardError.
+        """
+        from google.protobuf.message import DecodeError
+        from ray.core.generated import gcs_service_pb2
+
+        self.check()
+        request = gcs_service_pb2.GetTaskEventsRequest(filters={"exclude_driver": False}).SerializeToString()
+        status, body = self._ask("POST", _TASKS_PATH, _TASKS_TIMEOUT_S, _MAX_TASKS_BYTES, request)
+        if status in (404, 405):  # 405: the dashboard responds to any other path with its page
+            return None
+        try:
+            if status == 200:
+                return gcs_service_pb2.GetTaskEventsReply.FromString(body)
+        except DecodeError:
+            pass
+        raise self.unexpected(f"status {status} and no task table")
+
+    def _ask(
+        self, method: str, path: str, timeout_s: float | None, max_bytes: int, content: bytes | None = None
+    ) -> tuple[int, bytes]:
+        """Send a request. Returns the status and body of the response. Raises DashboardError."""
         url = self.url + path
+        timeout = timeout_s or self._http.timeout
         body = bytearray()
         try:
-            with self._http.stream("GET", url, timeout=timeout_s or self._http.timeout) as response:
+            with self._http.stream(method, url, content=content, timeout=timeout) as response:
                 for piece in response.iter_bytes():
                     body += piece
-                    if len(body) > _MAX_BYTES:
-                        raise self.unexpected(f"more than {_MAX_BYTES >> 20} MiB")
+                    if len(body) > max_bytes:
+                        raise self.unexpected(f"more than {max_bytes >> 20} MiB")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise DashboardError(
                 f"Could not reach Ray's dashboard at {url}: {type(error).__name__}: {error}.",
@@ -84,16 +139,11 @@ class Dashboard:
             ) from None
         if response.status_code in (401, 403):
             raise self.wants_token()
-        try:
-            if response.status_code == 200:
-                return msgspec.json.decode(bytes(body))
-        except msgspec.DecodeError:
-            pass
-        raise self.unexpected(f"status {response.status_code} and no JSON")
+        return response.status_code, bytes(body)
 
     def wants_token(self) -> DashboardError:
         """The error for a dashboard that requires a token, or rejects ours."""
-        message = "rejected the token" if self._has_token else "requires a token"
+        message = "rejected the token" if self._token.value else "requires a token"
         return DashboardError(
             f"Ray's dashboard at {self.url} {message}.",
             "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file with the cluster's token.",

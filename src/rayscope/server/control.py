@@ -15,6 +15,7 @@ from rayscope.api.schemas import Body, ErrorAnswer
 from rayscope.api.security import COOKIE, cookie_value, matches
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.ingest.clusters import CurrentClusters
+from rayscope.ray.auth import RayToken
 from rayscope.server import schemas
 from rayscope.storage.catalog import RECORD
 from rayscope.user_sql import run as user_sql_run
@@ -65,7 +66,9 @@ def login(settings: CurrentSettings, credentials: Login) -> Response:
 )
 def attach(clusters: CurrentClusters, cluster: Cluster) -> Json[schemas.Attached]:
     """Start recording snapshots of a running cluster."""
-    return answer({"session": clusters.attach(cluster.address, cluster.ray_token)})
+    given = cluster.ray_token
+    token = None if given is None else RayToken(lambda: given)
+    return answer({"session": clusters.attach(cluster.address, token)})
 
 
 @router.post("/api/v1/sql")

@@ -21,7 +21,7 @@ import uvicorn
 
 from rayscope.errors import RayscopeError
 from rayscope.files import replace_file
-from rayscope.ray.auth import ray_token
+from rayscope.ray.auth import RayToken, ray_token
 from rayscope.server.app import create_app
 from rayscope.server.http_protocol import HttpProtocol, WebSocketProtocol, max_connections
 from rayscope.server.lifecycle import Lifecycle, create_services
@@ -143,7 +143,7 @@ class Server:
         """Start recording snapshots of the GCS at ``address``. Returns the session. Raises GcsError."""
         if self.services is None:
             raise RuntimeError("the server is not started")
-        return self.services.clusters.attach(address, ray_token())
+        return self.services.clusters.attach(address, RayToken(ray_token))
 
     def stop(self) -> None:
         """Stop serving, flush, and close. Safe to call twice."""

@@ -70,7 +70,7 @@ WHOLE = Facts(
     *("10.0.0.1:6379", "session_x", "2.60.0", (NODE, REMOTE)),
     config={recording.WORKER_EVENTS: True, recording.CLUSTER_EVENTS: True},
     server=SERVER,
-    reading=Reading(0.05, 1000, 7),
+    reading=Reading(0.05, 1000, 7, tasks_from="gcs"),
     measured=Measured(
         *(4.0, 1000, 1000, {"agent": 0.04, "raylet": 0.03, "gcs": 0.05, "server": 0.2}, 1000, True)
     ),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from rayscope.ray.auth import bearer, ray_token
+from rayscope.ray.auth import RayToken, bearer, ray_token
+from rayscope.ray.dashboard import Dashboard, DashboardError
 
 
 @pytest.fixture
@@ -50,3 +53,47 @@ def test_the_environment_of_the_process(monkeypatch: pytest.MonkeyPatch, home: P
 def test_header() -> None:
     assert bearer("x") == {"Authorization": "Bearer x"}
     assert bearer(None) == {}
+
+
+def test_a_token_is_read_again_only_after_a_refusal(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    environ = {"RAY_AUTH_TOKEN_PATH": str(file)}
+    file.write_text("first")
+    token = RayToken(lambda: ray_token(environ))
+    assert not token.renew("first")  # nothing else is there
+    file.write_text("second")
+    assert token.value == "first"
+    assert token.renew("first")
+    assert token.value == "second"
+    # Another connection was refused with the first one, too.
+    file.write_text("third")
+    assert token.renew("first")
+    assert token.value == "second"
+
+
+def test_a_refused_request_is_sent_again_with_a_new_token(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("first")
+
+    class Head(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            sent.append(self.headers["Authorization"])
+            self.send_response(200 if sent[-1] == "Bearer second" else 401)
+            self.end_headers()
+            self.wfile.write(b"[]")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    sent: list[str | None] = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), Head) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        token = RayToken(lambda: ray_token({"RAY_AUTH_TOKEN_PATH": str(file)}))
+        dashboard = Dashboard(f"http://127.0.0.1:{server.server_port}", token)
+        with pytest.raises(DashboardError, match="rejected the token"):
+            dashboard.get("/api/jobs/")
+        file.write_text("second")
+        assert dashboard.get("/api/jobs/") == []
+        dashboard.close()
+        server.shutdown()
+    assert sent == ["Bearer first", "Bearer first", "Bearer second"]

@@ -2773,12 +2773,13 @@ export interface WithoutEvents {
   class_name: string | null;
   tasks: number;
 }
-/** The state of reading snapshots from the GCS. */
+/** The state of reading snapshots from the GCS. ``tasks_from``: the service in which tasks were found. */
 export interface Snapshots {
   ok: boolean;
   error: string | null;
   remedy: string | null;
   tasks: boolean;
+  tasks_from: ('gcs' | 'dashboard') | null;
   cost_s: number;
   interval_s: number | null;
   last_ns: number | null;

@@ -359,11 +359,18 @@ def _snapshot(facts: Facts) -> Finding:
         return Finding(
             SNAPSHOT, OFF, f"The GCS can only be read in part: {reading.error}", remedy=reading.remedy
         )
-    says = f"The GCS can be read: {counted(reading.attempts, 'task attempt')} and "
-    says += f"{counted(reading.entities, 'row')} about nodes, actors, and so on."
+    attempts, rows = counted(reading.attempts, "task attempt"), counted(reading.entities, "row")
+    rows += " about nodes, actors, and so on."
+    if reading.tasks_from == "gcs":
+        says = f"The GCS can be read: {attempts} and {rows}"
+    else:
+        says = f"The GCS can be read: {rows} "
+        moved = reading.tasks_from == "dashboard"
+        says += f"The dashboard keeps the tasks: {attempts}." if moved else "It has no tasks."
     if reading.dropped:
+        keeper = "dashboard" if reading.tasks_from == "dashboard" else "GCS"
         lost = counted(reading.dropped, "attempt")
-        says += f" The GCS itself has dropped {lost}, which no snapshot can recover."
+        says += f" The {keeper} itself has dropped {lost}, which no snapshot can recover."
     cost = f"{_seconds(reading.seconds)} per full read (Ray's response and Rayscope's conversion)"
     if reading.attempts >= _ENOUGH:
         cost += f", {reading.seconds * 1e6 / reading.attempts:,.0f} µs a task"

@@ -18,8 +18,9 @@ from rayscope.cli.doctor.host import PROBE_TASKS, Here, Probe, counters, drivers
 from rayscope.cli.serving import running_server
 from rayscope.client.calls import Call
 from rayscope.ray.auth import ray_token
+from rayscope.ray.dashboard import Dashboard
 from rayscope.ray.gcs import snapshot
-from rayscope.ray.gcs.client import GcsClient, GcsError
+from rayscope.ray.gcs.client import ClusterInfo, GcsClient, GcsError
 from rayscope.settings import Settings
 
 _GCS_S = 5.0
@@ -62,12 +63,12 @@ def collect(
             probed = driver is not None and not driver.error
             if probed:
                 now = _await_reports(api, info.session, now, ended_ns)
-        reading, ended = _read(client, info.session, began_ns, ended_ns)
+        reading, ended = _read(client, info, began_ns, ended_ns)
         deadline = time.monotonic() + _REPORT_S
         # On a busy machine, the ends of the probe's tasks are reported late.
         while probed and ended is not None and len(ended) < PROBE_TASKS and time.monotonic() < deadline:
             time.sleep(0.5)
-            reading, ended = _read(client, info.session, began_ns, ended_ns)
+            reading, ended = _read(client, info, began_ns, ended_ns)
         config = client.internal_config()
         if config is not None:
             config = {name: config[name] for name in recording.system_config() if name in config}
@@ -219,11 +220,21 @@ def _lane(now: Any, before: Any, server: ServerFacts) -> dict[str, Any]:
     return about
 
 
-def _read(client: GcsClient, session: str, began_ns: int, ended_ns: int) -> tuple[Reading, list[str] | None]:
+def _task_table(client: GcsClient, info: ClusterInfo) -> snapshot.TaskTable:
+    if info.dashboard_url is None:
+        return snapshot.read_tasks(client, None)
+    with contextlib.closing(Dashboard(info.dashboard_url, client.token, session=info.session)) as dashboard:
+        return snapshot.read_tasks(client, dashboard)
+
+
+def _read(
+    client: GcsClient, info: ClusterInfo, began_ns: int, ended_ns: int
+) -> tuple[Reading, list[str] | None]:
     """Read the whole GCS once. Also return the nodes of the attempts that ended between the two times."""
     began = time.monotonic()
     try:
-        batch = snapshot.read(client, session)
+        table = _task_table(client, info)
+        batch = snapshot.read(client, info.session, table=table)
     except GcsError as error:
         return Reading(error=error.message, remedy=error.remedy), None
     took = time.monotonic() - began
@@ -233,4 +244,4 @@ def _read(client: GcsClient, session: str, began_ns: int, ended_ns: int) -> tupl
         if any(began_ns <= attempt.states.get(state, 0) <= ended_ns for state in ("FINISHED", "FAILED"))
     ]
     lost = sum(drop.count for drop in batch.drops if drop.reason == "status_events_dropped")
-    return Reading(took, len(batch.attempts), len(batch.entities), lost), ended
+    return Reading(took, len(batch.attempts), len(batch.entities), lost, table.source), ended

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 import psutil
@@ -80,12 +80,16 @@ class ServerFacts:
 
 @dataclass(frozen=True)
 class Reading:
-    """The result of reading the whole GCS once. If it failed, ``seconds`` is None and ``error`` says why."""
+    """The result of reading the whole GCS once. If it failed, ``seconds`` is None and ``error`` says why.
+
+    ``tasks_from``: the service that has the tasks, or None if there are none.
+    """
 
     seconds: float | None = None
     attempts: int = 0
     entities: int = 0
     dropped: int = 0
+    tasks_from: Literal["gcs", "dashboard"] | None = None
     error: str = ""
     remedy: str = ""
 

@@ -115,7 +115,7 @@ class LogAgent:
         self.address = agent_address(gcs, node_id)
         self._grpc: Any = grpc
         self._messages: Any = reporter_pb2
-        self._metadata = gcs.metadata
+        self._gcs = gcs
         self._lock = threading.Lock()
         self._channel: Any = None
         self._made: Any = None
@@ -123,8 +123,9 @@ class LogAgent:
         self._http = None
         if self.address.http is not None:
             parts = urlsplit(self.address.http)
-            headers = {"Accept-Encoding": "identity", **dict(self._metadata)}
-            self._http = PersistentHttp(parts.hostname or "", parts.port or 80, headers)
+            self._http = PersistentHttp(
+                parts.hostname or "", parts.port or 80, {"Accept-Encoding": "identity"}
+            )
 
     @property
     def _stub(self) -> Any:
@@ -152,7 +153,7 @@ class LogAgent:
         """The names of the node's log files, sorted. Skips invalid names. Raises AgentError."""
         request = self._messages.ListLogsRequest(glob_filter="**/*")
         try:
-            reply = self._stub.ListLogs(request, timeout=timeout_s, metadata=self._metadata)
+            reply = self._stub.ListLogs(request, timeout=timeout_s, metadata=self._gcs.metadata)
         except self._grpc.RpcError as error:
             raise explain_rpc(error, timeout_s) from None
         except ValueError:
@@ -170,7 +171,7 @@ class LogAgent:
         )
         parts = []
         try:
-            stream = self._stub.StreamLog(request, timeout=timeout_s, metadata=self._metadata)
+            stream = self._stub.StreamLog(request, timeout=timeout_s, metadata=self._gcs.metadata)
             if dict(stream.initial_metadata() or ()).get(_ERROR_KEY):
                 stream.cancel()
                 raise AgentError(
@@ -201,7 +202,9 @@ class LogAgent:
         if self._http is None or self._closed or not is_name(name):
             return None
         with contextlib.suppress(OSError):
-            reply = self._http.request("HEAD", f"/logs/{quote(name)}", _SIZE_TIMEOUT_S)
+            reply = self._http.request(
+                "HEAD", f"/logs/{quote(name)}", _SIZE_TIMEOUT_S, dict(self._gcs.metadata)
+            )
             if reply.status == 200 and reply.length is not None:
                 return min(reply.length, MAX_OFFSET)
         return None

@@ -68,29 +68,31 @@ class PersistentHttp:
         self._address = (host, port)
         self._max_bytes = max_bytes
         named = f"[{host}]" if ":" in host else host
-        fields = {"Host": f"{named}:{port}", **(headers or {})}
-        lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-        self._head = f" HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
+        self._rest = _lines({"Host": f"{named}:{port}", **(headers or {})})
         self._socket: socket.socket | None = None
         self._lock = threading.Lock()
 
-    def request(self, method: str, path: str, timeout_s: float) -> Reply:
+    def request(
+        self, method: str, path: str, timeout_s: float, headers: Mapping[str, str] | None = None
+    ) -> Reply:
         """Send a request and read its response within ``timeout_s``. ``path`` must be quoted. Raises OSError.
 
-        Reconnects if the server has closed an idle connection.
+        ``headers`` are sent in addition to those of the connection. Reconnects if the server has closed an
+        idle connection.
         """
         deadline = time.monotonic() + timeout_s
+        first = f"{method} {path} HTTP/1.1\r\n{_lines(headers or {})}"
         if not self._lock.acquire(timeout=timeout_s):
             raise TimeoutError("others are asking")
         try:
             fresh = self._socket is None
             try:
-                return self._request(method, path, deadline)
+                return self._request(first, deadline, has_body=method != "HEAD")
             except ConnectionError:
                 self._drop()
                 if fresh:
                     raise
-                return self._request(method, path, deadline)
+                return self._request(first, deadline, has_body=method != "HEAD")
         except TimeoutError:
             self._drop()
             raise TimeoutError(f"it took longer than {timeout_s:g} s") from None
@@ -111,13 +113,13 @@ class PersistentHttp:
                 self._socket.close()
             self._socket = None
 
-    def _request(self, method: str, path: str, deadline: float) -> Reply:
+    def _request(self, first: str, deadline: float, *, has_body: bool) -> Reply:
         if self._socket is None:
             self._socket = socket.create_connection(self._address, timeout=_left(deadline))
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.settimeout(_left(deadline))
-        self._socket.sendall(f"{method} {path}".encode("latin-1") + self._head)
-        reading = _Reading(has_body=method != "HEAD")
+        self._socket.sendall(f"{first}{self._rest}\r\n".encode("latin-1"))
+        reading = _Reading(has_body=has_body)
         parser = httptools.HttpResponseParser(reading)
         size = 0
         while not reading.done:
@@ -139,6 +141,10 @@ class PersistentHttp:
         if reading.closes or not reading.done or parser.get_http_version() != "1.1":
             self._drop()
         return reply
+
+
+def _lines(headers: Mapping[str, str]) -> str:
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items())
 
 
 def _left(deadline: float) -> float:

@@ -42,7 +42,7 @@ class Agent:
         self.address = agent_address(gcs, node_id).grpc
         self._grpc: Any = grpc
         self._request: Any = reporter_pb2.GetTracebackRequest
-        self._metadata = gcs.metadata
+        self._gcs = gcs
         self._channel: Any = open_channel(self.address, _MAX_BYTES)
         self._traceback: Any = reporter_pb2_grpc.ReporterServiceStub(self._channel).GetTraceback
 
@@ -53,7 +53,7 @@ class Agent:
     def traceback(self, pid: int, timeout_s: float) -> str:
         """The output of py-spy for a process. Raises TracebackError."""
         try:
-            reply = self._traceback(self._request(pid=pid), timeout=timeout_s, metadata=self._metadata)
+            reply = self._traceback(self._request(pid=pid), timeout=timeout_s, metadata=self._gcs.metadata)
         except self._grpc.RpcError as error:
             raise explain_rpc(error, timeout_s) from None
         except ValueError:

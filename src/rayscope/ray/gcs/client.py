@@ -18,6 +18,7 @@ from typing import Any
 
 from rayscope.errors import RayscopeError
 from rayscope.ray.address import AddressError, resolve
+from rayscope.ray.auth import RayToken
 from rayscope.ray.events.schema import compile_messages
 
 _OPTIONS = (
@@ -86,11 +87,13 @@ class GcsClient:
 
     Args:
         address: ``host:port``, or ``auto`` for the cluster on this machine.
-        token: Ray's token, see :mod:`rayscope.ray.auth`.
+        token: Ray's token, see :mod:`rayscope.ray.auth`. A :class:`RayToken` is read again after a refusal.
         timeout_s: limit for each call, s.
     """
 
-    def __init__(self, address: str = "auto", token: str | None = None, timeout_s: float = 10) -> None:
+    def __init__(
+        self, address: str = "auto", token: RayToken | str | None = None, timeout_s: float = 10
+    ) -> None:
         # Otherwise gRPC prints every lost connection to our terminal. We report them as GcsError.
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         # Imported late: Ray's package takes a second to import, and most CLI commands do not need it.
@@ -102,15 +105,14 @@ class GcsClient:
             raise GcsError(error.message, error.remedy, "bad_address") from None
         self.timeout_s = timeout_s
         self._grpc: Any = grpc
-        self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
-        self._has_token = bool(token)
+        self.token = token if isinstance(token, RayToken) else RayToken(lambda: token)
         self._channel: Any = grpc.insecure_channel(self.address, options=_OPTIONS)
         self._methods: dict[tuple[str, str], Any] = {}
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """gRPC metadata for every call to this cluster: Ray's token, if there is one."""
-        return self._metadata
+        """gRPC metadata for every call to this cluster: Ray's current token, if there is one."""
+        return _metadata(self.token.value)
 
     def close(self) -> None:
         """Close the connection. Calls in flight fail."""
@@ -271,9 +273,15 @@ class GcsClient:
 
     def _answer(self, rpc: Any, request: Any, method: str, timeout_s: float | None = None) -> Any:
         timeout = self.timeout_s if timeout_s is None else timeout_s
+        sent = self.token.value
         started = time.monotonic()
         try:
-            return rpc(request, timeout=timeout, metadata=self._metadata)
+            try:
+                return rpc(request, timeout=timeout, metadata=_metadata(sent))
+            except self._grpc.RpcError as error:
+                if not (self._is_refused(error) and self.token.renew(sent)):
+                    raise
+            return rpc(request, timeout=timeout, metadata=self.metadata)
         except self._grpc.RpcError as error:
             raise self.explain(error, method, time.monotonic() - started) from None
         except ValueError as error:  # the channel is closed
@@ -297,13 +305,17 @@ class GcsClient:
                 reason=str(status.message or status.code),
             )
 
+    def _is_refused(self, error: Any) -> bool:
+        codes = self._grpc.StatusCode
+        return error.code() in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED)
+
     def explain(self, error: Any, method: str, elapsed_s: float) -> GcsError:
         """The error, with a remedy, for a failed call. ``error`` is gRPC's error."""
         code = error.code()
         details = (error.details() or "").strip()
         codes = self._grpc.StatusCode
-        if code in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED):
-            what = "rejected the token" if self._has_token else "requires an authentication token"
+        if self._is_refused(error):
+            what = "rejected the token" if self.token.value else "requires an authentication token"
             return GcsError(
                 f"The GCS at {self.address} {what}.",
                 _REFUSED_REMEDY,
@@ -349,6 +361,10 @@ class GcsClient:
             method=method,
             said=f"{code.name}: {_short(details)}",
         )
+
+
+def _metadata(token: str | None) -> tuple[tuple[str, str], ...]:
+    return (("authorization", f"Bearer {token}"),) if token else ()
 
 
 @lru_cache(maxsize=16)

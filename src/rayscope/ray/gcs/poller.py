@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from rayscope.model import Drop, Entity, RecordBatch
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.agents.drops import read_agent_drops
 from rayscope.ray.dashboard import DashboardError
 from rayscope.ray.gcs.client import ClusterInfo, GcsClient, GcsError
-from rayscope.ray.gcs.snapshot import Changes
+from rayscope.ray.gcs.snapshot import Changes, TaskTable, read_tasks
 from rayscope.ray.jobs_api import JobApi
 
 _LOG = logging.getLogger(__name__)
@@ -28,6 +29,8 @@ _MAX_S = 60.0
 _ENTITY_S = 2.0
 #: Pause between two polls of the job API and the agents, in seconds.
 _SIDE_S = 10.0
+#: A driver is in the task table at the latest after this time, in nanoseconds.
+_REPORTED_NS = 15 * 10**9
 #: Maximum pause after a failure, in seconds.
 _MAX_BACK_OFF_S = 30.0
 #: Maximum number of agents polled per turn.
@@ -46,6 +49,8 @@ class PollStatus:
         cost_s: duration of the last poll of tasks, s.
         mode: ``"tasks"`` or ``"entities"``.
         job_api_error: why submitted jobs cannot be read, or None.
+        tasks_from: the service in which the last poll found tasks. None if it found none.
+        tasks_missing: whether it found none although a driver, which is a task itself, had been running.
         session: the cluster's session at the last success.
         last_tasks_ns: when all tasks were last read.
     """
@@ -58,6 +63,8 @@ class PollStatus:
     cost_s: float = 0.0
     mode: str = "tasks"
     job_api_error: str | None = None
+    tasks_from: Literal["gcs", "dashboard"] | None = None
+    tasks_missing: bool = False
     session: str | None = None
     last_tasks_ns: int = 0
 
@@ -75,7 +82,6 @@ class Poller:
             poll passes the same records again.
         tasks: whether to poll tasks, or a function that decides this before each poll. With the event stream,
             tasks need to be polled only occasionally.
-        token: Ray's token.
         min_interval_s: minimum pause between polls of tasks, s.
         max_interval_s: maximum pause between polls of tasks, s.
         entity_interval_s: pause between polls of entities, s.
@@ -87,7 +93,6 @@ class Poller:
         on_batch: Callable[[RecordBatch], None],
         *,
         tasks: bool | Callable[[], bool] = True,
-        token: str | None = None,
         min_interval_s: float = _MIN_S,
         max_interval_s: float = _MAX_S,
         entity_interval_s: float = _ENTITY_S,
@@ -95,7 +100,6 @@ class Poller:
         self._client = client
         self._on_batch = on_batch
         self._tasks = tasks if callable(tasks) else (lambda: tasks)
-        self._token = token
         self._min_s, self._max_s, self._entity_s = min_interval_s, max_interval_s, entity_interval_s
         self._polling = threading.Lock()
         self._status = PollStatus(interval_s=min_interval_s)
@@ -181,7 +185,7 @@ class Poller:
             cost_s = self._pass_on(changes.entities(self._api_jobs))
             self._due["entities"] = now + max(self._entity_s, cost_s / LOAD)
         if tasks:
-            cost_s = self._pass_on(changes.tasks())
+            cost_s = self._pass_on(changes.tasks(lambda: self._read_tasks(changes)))
             interval_s = min(self._max_s, max(self._min_s, cost_s / LOAD))
             self._status = replace(
                 self._status,
@@ -231,6 +235,12 @@ class Poller:
                 return cost_s
             self._on_batch(batch)
 
+    def _read_tasks(self, changes: Changes) -> TaskTable:
+        table, oldest_ns = read_tasks(self._client, self._job_api), changes.oldest_driver_ns
+        missing = table.source is None and oldest_ns is not None and time.time_ns() - oldest_ns > _REPORTED_NS
+        self._status = replace(self._status, tasks_from=table.source, tasks_missing=missing)
+        return table
+
     def _read_side(self, changes: Changes) -> None:
         """Read what the GCS lacks: the job API's jobs and the agents' loss counters.
 
@@ -252,7 +262,7 @@ class Poller:
         if url is None:
             return None, "The cluster has no dashboard, so submitted jobs without a driver are not recorded."
         if self._job_api is None:
-            self._job_api = JobApi(url, self._token, session=session)
+            self._job_api = JobApi(url, self._client.token, session=session)
         try:
             return self._job_api.submissions(), None
         except DashboardError as error:

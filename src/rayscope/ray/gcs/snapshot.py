@@ -6,12 +6,14 @@ were started without Rayscope, and it fills gaps in the event stream.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from rayscope.model import Drop, Entity, RecordBatch
+from rayscope.ray.dashboard import Dashboard, DashboardError
 from rayscope.ray.events.entities import lost_drivers
 from rayscope.ray.gcs import entity_tables
 from rayscope.ray.gcs.change_filter import ChangeFilter, EntityChangeFilter, RowChangeFilter
@@ -34,23 +36,48 @@ _TABLES = {
 CHUNK = 10_000
 
 
+class TaskTable(NamedTuple):
+    """Ray's task table: ``GetTaskEventsReply``, and the service that keeps it.
+
+    ``source`` is None if neither service has any tasks.
+    """
+
+    reply: Any
+    source: Literal["gcs", "dashboard"] | None
+
+
+def read_tasks(client: GcsClient, dashboard: Dashboard | None) -> TaskTable:
+    """Read the task table from the GCS or, if that has no tasks, from the dashboard. Raises GcsError.
+
+    A dashboard that cannot be read counts as one without tasks.
+    """
+    reply = client.task_events()
+    if reply.events_by_task:
+        return TaskTable(reply, "gcs")
+    with contextlib.suppress(DashboardError):
+        moved = dashboard.task_events() if dashboard is not None else None
+        if moved is not None and moved.events_by_task:
+            return TaskTable(moved, "dashboard")
+    return TaskTable(reply, None)
+
+
 def read(
     client: GcsClient,
     session: str,
     now_ns: int | None = None,
     *,
-    tasks: bool = True,
+    table: TaskTable | None = None,
     api_jobs: list[Entity] | None = None,
 ) -> RecordBatch:
     """Everything in the GCS, as one batch. Raises :class:`rayscope.ray.gcs.client.GcsError`.
 
-    ``api_jobs`` (from :class:`rayscope.ray.jobs_api.JobApi`) are joined with the drivers' jobs.
+    ``table``: the task table, if it has been read already. ``api_jobs`` (from
+    :class:`rayscope.ray.jobs_api.JobApi`) are joined with the drivers' jobs.
     """
     batch = read_entities(client, session, now_ns, api_jobs=api_jobs)
-    if tasks:
-        reply = client.task_events()
-        add_tasks(reply.events_by_task, batch)
-        batch.drops.extend(drops_of(reply, time.time_ns() if now_ns is None else now_ns))
+    table = table or read_tasks(client, None)
+    add_tasks(table.reply.events_by_task, batch)
+    batch.drops.extend(drops_of(table, time.time_ns() if now_ns is None else now_ns))
     return batch
 
 
@@ -70,9 +97,12 @@ def read_entities(
     return batch
 
 
-def drops_of(reply: Any, now_ns: int) -> list[Drop]:
-    """The counts of lost events in a ``GetTaskEventsReply``, if it has any."""
-    return [Drop("gcs", reason, count, now_ns) for reason, count in dropped(reply).items() if count > 0]
+def drops_of(table: TaskTable, now_ns: int) -> list[Drop]:
+    """The counts of events that the keeper of the task table lost, if it lost any."""
+    source = table.source or "gcs"
+    return [
+        Drop(source, reason, count, now_ns) for reason, count in dropped(table.reply).items() if count > 0
+    ]
 
 
 def _all_jobs(gcs_jobs: list[Entity], api_jobs: list[Entity] | None) -> list[Entity]:
@@ -112,6 +142,8 @@ class Changes:
         }
         self._jobs = EntityChangeFilter()
         self._drops: dict[tuple[str, str], int] = {}
+        #: When the oldest driver that is still running started. None if there is none.
+        self.oldest_driver_ns: int | None = None
 
     def entities(self, api_jobs: list[Entity] | None = None) -> Iterator[RecordBatch]:
         """Changed entities, by table in batches of :data:`CHUNK`. Raises :class:`GcsError`."""
@@ -132,17 +164,21 @@ class Changes:
     def _changed_jobs(self, api_jobs: list[Entity] | None) -> Iterator[RecordBatch]:
         """Changed jobs. They are compared after the join, because a driver's row lacks the outcome."""
         batch, rows, now_ns = RecordBatch(self.session), self._client.jobs(), time.time_ns()
+        self.oldest_driver_ns = min((row.start_time * 10**6 for row in rows if not row.is_dead), default=None)
         jobs = _all_jobs([_TABLES["jobs"](row, now_ns, batch.unknown) for row in rows], api_jobs)
         batch.entities = self._jobs.changed(jobs)
         if batch.entities:
             yield batch
         self._jobs.commit()
 
-    def tasks(self) -> Iterator[RecordBatch]:
-        """Changed attempts, in batches of :data:`CHUNK`, and loss counters. Raises :class:`GcsError`."""
-        reply = self._client.task_events()
-        changed = iter(self._tasks.changed(reply.events_by_task))
-        drops = self.new_drops(drops_of(reply, time.time_ns()))
+    def tasks(self, read: Callable[[], TaskTable]) -> Iterator[RecordBatch]:
+        """Changed attempts, in batches of :data:`CHUNK`, and loss counters. Raises :class:`GcsError`.
+
+        ``read`` returns the task table.
+        """
+        table = read()
+        changed = iter(self._tasks.changed(table.reply.events_by_task))
+        drops = self.new_drops(drops_of(table, time.time_ns()))
         while chunk := list(islice(changed, CHUNK)):
             batch = RecordBatch(self.session)
             add_tasks(chunk, batch)

@@ -66,11 +66,14 @@ def _state(event: Any, attempt: Attempt, unknown: dict[str, int]) -> None:
     attempt.states = {
         _STATE.of(descriptor, number, unknown): time_ns for number, time_ns in update.state_ts_ns.items()
     }
+    # One second after the death of a worker, Ray declares its tasks failed. On a busy cluster, the report
+    # that one of them had finished may arrive later. Then the table has both.
+    is_refuted = "FINISHED" in attempt.states and attempt.states.pop("FAILED", None) is not None
     attempt.node_id = hex_id(update.node_id)
     attempt.worker_id = hex_id(update.worker_id)
     attempt.worker_pid = update.worker_pid or None
     attempt.actor_repr_name = update.actor_repr_name or None
-    if update.HasField("error_info"):
+    if update.HasField("error_info") and not is_refuted:
         error = update.error_info
         attempt.error = TaskError(
             attempt.states.get("FAILED", 0), _ERROR.name(error, unknown), clean_error(error.error_message)

@@ -97,6 +97,12 @@ def test_states_logs_and_error() -> None:
     assert (attempt.stderr_start, attempt.stderr_end) == (None, None)
 
 
+def test_a_failure_is_dropped_if_the_task_had_finished() -> None:
+    died = {"error_type": 0, "error_message": "Worker running the task (00) died"}
+    (attempt,) = convert(event(state_updates={"state_ts_ns": {11: 5, 12: 9}, "error_info": died})).attempts
+    assert (attempt.states, attempt.error) == ({"FINISHED": 5}, None)
+
+
 def test_an_error_without_a_time_sorts_first() -> None:
     (attempt,) = convert(event(state_updates={"error_info": {"error_type": 0}})).attempts
     assert attempt.error == TaskError(0, "WORKER_DIED", "")

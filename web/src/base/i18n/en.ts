@@ -547,6 +547,8 @@ export const shared = {
       older_than_gcs_limit: 'Tasks that Ray had already discarded: the GCS keeps only the newest.',
       gcs_unreachable: "Anything new: the cluster's GCS is not responding.",
       job_api_unreachable: "Submitted jobs: the cluster's job API is not responding.",
+      no_task_table:
+        'Tasks: neither the GCS nor the dashboard has any, although a driver is running. Enable task events, or start the cluster with a dashboard that this server can reach.',
     },
     dropped:
       '{{n}} task report{{n, s}} {{n, plural(one: was; other: were)}} dropped before reaching Rayscope.',

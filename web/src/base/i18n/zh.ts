@@ -528,6 +528,8 @@ const shared: Translated<typeof english> = {
       older_than_gcs_limit: 'Ray 已经丢弃的任务：GCS 只保留最新的部分。',
       gcs_unreachable: '新的内容：集群的 GCS 没有响应。',
       job_api_unreachable: '已提交的作业：集群的作业 API 没有响应。',
+      no_task_table:
+        '任务：有 Driver 在运行，但 GCS 和 Ray Dashboard 中都没有任务。请启用任务事件，或者启动集群时带上本服务器能访问的 Dashboard。',
     },
     dropped: '有 {{n}} 条任务报告在到达 Rayscope 之前被丢弃。',
     notRepaired: '本页的计数不包含它们。',
