@@ -62,6 +62,19 @@ it('shows versions that do not fit the server', async () => {
   );
 });
 
+it('shows what Ray sent and this version does not recognize', async () => {
+  const ingest = {
+    error: null,
+    behind_ns: 0,
+    rejected_batches: 0,
+    unknown: { 'event type FLIGHT_EVENT': 1234 },
+  };
+  await render(<Banners summary={summary({}, { ingest })} />);
+  expect(screen.getByTestId('banner-unknown').textContent).toContain(
+    'Ray reported something this version does not recognize: event type FLIGHT_EVENT (1,234).',
+  );
+});
+
 it('warns of lost task reports, and shows their source and time on request', async () => {
   await render(<Banners summary={summary({ total: 1234, by: [LOST, LOST_SPANS] })} />);
   const banner = screen.getByTestId('banner-dropped');
