@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,21 @@ ENVIRONMENTS = Path(os.environ.get("RAYSCOPE_TEST_RAYS_IN", ROOT / "build" / "ra
 def uv(*arguments: str) -> None:
     """Run uv, which must succeed."""
     subprocess.run([sys.executable, "-m", "uv", *arguments], check=True, cwd=ROOT)
+
+
+def ray_versions(names: str) -> list[str]:
+    """The versions in a comma-separated list. ``newest`` is the newest release on the package index."""
+    versions = dict.fromkeys(name for name in names.split(",") if name)
+    if "newest" in versions:
+        del versions["newest"]
+        command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-deps", "-"]
+        done = subprocess.run(command, input="ray", capture_output=True, text=True)
+        newest = re.search(r"^ray==(\S+)", done.stdout, re.MULTILINE)
+        if newest:
+            versions[newest[1]] = None
+        else:
+            print("The package index cannot be reached, so the newest Ray is not tested.")
+    return list(versions)
 
 
 def install_wheel(python: Path, wheel: Path) -> None:

@@ -20,15 +20,24 @@ from typing import Any
 import httpx
 import pytest
 
+from rayscope.agent.settings import EXPOSABLE_TYPES
 from rayscope.cli.recording import Parts, child_env, node_env
 from rayscope.server.runner import Server
 from tests import dataflow
 from tests.cluster import env_without_ray
 from tests.conftest import sql_rows
-from tests.versions.environments import ENVIRONMENTS, freeze, install_wheel, uninstall_agent, uv
+from tests.versions.environments import (
+    ENVIRONMENTS,
+    ROOT,
+    freeze,
+    install_wheel,
+    ray_versions,
+    uninstall_agent,
+    uv,
+)
 from tests.waiting import TIMEOUT_S, wait_until
 
-VERSIONS = [name for name in os.environ.get("RAYSCOPE_TEST_RAYS", "").split(",") if name]
+VERSIONS = ray_versions(os.environ.get("RAYSCOPE_TEST_RAYS", ""))
 WORKLOAD = Path(__file__).parent / "workload.py"
 Row = dict[str, Any]
 
@@ -55,6 +64,9 @@ def ran(python: Path, server: Server, fast_lane: bool) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
         out = Path(home) / "tasks.json"
         env = env_without_ray() | {"HOME": home, **node_env(server.ingest_url, Parts(fast_lane=fast_lane))}
+        if not fast_lane and python.parts[-3] >= "2.54":
+            # Also event types that Rayscope does not know. Earlier versions do not know "ALL".
+            env[EXPOSABLE_TYPES] = "ALL"
         process = subprocess.Popen(
             [python, str(WORKLOAD), f"{home}/r", str(out)],
             env=env,
@@ -72,6 +84,14 @@ def ran(python: Path, server: Server, fast_lane: bool) -> Iterator[Row]:
             yield json.loads(out.read_text())
         finally:
             process.communicate(timeout=TIMEOUT_S)
+
+
+def test_the_list_of_what_rayscope_does_not_know(python: Path) -> None:
+    """A list to read, which does not fail. See "When a new Ray comes out" in CONTRIBUTING.md."""
+    (ray,) = python.parents[1].glob("lib/python*/site-packages/ray")
+    command = [sys.executable, str(ROOT / "tools" / "unknown_ray.py"), str(ray)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    print(f"\n{done.stdout}")
 
 
 def known(value: Any) -> Any:
