@@ -90,8 +90,8 @@ test-long: setup-warehouse ## The tests that `make test` leaves out, and propert
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile=thorough tests/unit
 
 .PHONY: test-versions
-test-versions: $(SETUP) ## Ray 2.50, 2.53, 2.56, 2.60, the newest, and what of it is unknown; PyTorch and RLlib (LIBRARIES=: not); lowest and newest packages (INSTALLS=: not)
-	RAYSCOPE_TEST_RAYS=$${RAYS-2.50.0,2.53.0,2.56.0,2.60.0,newest} RAYSCOPE_TEST_LIBRARIES=$${LIBRARIES-1} \
+test-versions: $(SETUP) ## Ray 2.50 to 2.60, the newest, and what of it is unknown; PyTorch and RLlib (LIBRARIES=: not); lowest and newest packages (INSTALLS=: not)
+	RAYSCOPE_TEST_RAYS=$${RAYS-2.50.0,2.53.0,2.56.0,2.58.0,2.60.0,newest} RAYSCOPE_TEST_LIBRARIES=$${LIBRARIES-1} \
 	RAYSCOPE_TEST_INSTALLS=$${INSTALLS-1} \
 	  $(BIN)/python -m pytest -s tests/versions
 

@@ -6,8 +6,11 @@
 
 import contextlib
 import json
+import os
 import sys
 import time
+import urllib.request
+from pathlib import Path
 from typing import Any
 
 import ray
@@ -57,18 +60,37 @@ class Asynchronous:
 
 def task_table() -> list[dict[str, Any]]:
     """All attempts, as Ray's state API shows them."""
+    from ray.util.state.common import protobuf_to_task_state_dict
+
+    is_moved = os.environ.get("RAY_enable_task_events_to_dashboard_head") == "1"  # noqa: SIM112
+    events = table_of_the_dashboard() if is_moved else table_of_the_gcs()
+    rows = [protobuf_to_task_state_dict(event) for event in events]
+    return sorted(rows, key=lambda row: (row["task_id"], row["attempt_number"]))
+
+
+def table_of_the_gcs() -> list[Any]:
+    """``TaskEvents`` in the GCS."""
     from ray._raylet import GcsClientOptions, GlobalStateAccessor
     from ray.core.generated import gcs_pb2
-    from ray.util.state.common import protobuf_to_task_state_dict
 
     address = ray.get_runtime_context().gcs_address
     accessor = GlobalStateAccessor(
         GcsClientOptions.create(address, None, allow_cluster_id_nil=True, fetch_cluster_id_if_nil=False)
     )
     accessor.connect()
-    events = [gcs_pb2.TaskEvents.FromString(one) for one in accessor.get_task_events()]
-    rows = [protobuf_to_task_state_dict(event) for event in events]
-    return sorted(rows, key=lambda row: (row["task_id"], row["attempt_number"]))
+    return [gcs_pb2.TaskEvents.FromString(one) for one in accessor.get_task_events()]
+
+
+def table_of_the_dashboard() -> list[Any]:
+    """``TaskEvents`` in the dashboard, where Ray 2.58 and later can keep them."""
+    from ray.core.generated import gcs_service_pb2
+
+    token = Path.home() / ".ray" / "auth_token"
+    headers = {"Authorization": f"Bearer {token.read_text().strip()}"} if token.exists() else {}
+    url = f"http://{ray._private.worker.global_worker.node.webui_url}/api/task_events/query"
+    request = urllib.request.Request(url, gcs_service_pb2.GetTaskEventsRequest().SerializeToString(), headers)
+    with urllib.request.urlopen(request) as response:
+        return list(gcs_service_pb2.GetTaskEventsReply.FromString(response.read()).events_by_task)
 
 
 def main() -> None:
