@@ -2,6 +2,8 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
+  // The server serves the page at any depth, and writes the root path in place of the dot.
+  base: './',
   plugins: [react()],
   build: {
     // The Python package serves these; hatch_build.py runs the build and stamps the result.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rayscope.files import expand_user, replace_file, set_aside
@@ -19,6 +19,9 @@ from rayscope.storage.session_file import MEMORY_LIMIT
 
 DEFAULT_PORT = 8700
 _MAX_KEY_CHARS = 1000
+#: The first parts of Rayscope's own paths. A root path that begins with one would be ambiguous.
+OWN_PATHS = frozenset({"api", "assets", "docs", "metrics", "s", "sessions", "ws"})
+_ROOT_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 log = logging.getLogger("rayscope.server")
 
 
@@ -80,7 +83,10 @@ class Settings(BaseSettings):
     metrics_max_series: int = Field(
         20_000, ge=100, description="Max series of a session; further series are dropped."
     )
-    external_url: str = Field("", description="URL of this server for links in notifications.")
+    root_path: str = Field("", description="Path below which a proxy serves Rayscope, such as /rayscope.")
+    external_url: str = Field(
+        "", description="URL of this server, with its root path, for links in notifications."
+    )
     language: Literal["en", "zh"] = Field(
         "en", description="Language of notifications: English or Simplified Chinese."
     )
@@ -107,6 +113,24 @@ class Settings(BaseSettings):
             return expand_user(path).absolute()
         except OSError as error:  # the working directory was deleted
             raise ValueError(str(error)) from error
+
+    @field_validator("root_path")
+    @classmethod
+    def _root_path(cls, path: str) -> str:
+        path = path.rstrip("/")
+        if path and not _ROOT_PATH.fullmatch(path):
+            raise ValueError("it must look like /rayscope or /tools/rayscope, with letters, digits, and -._~")
+        if path and path.split("/")[1] in OWN_PATHS:
+            raise ValueError(f"Rayscope itself uses /{path.split('/')[1]}; choose another path")
+        return path
+
+    @field_validator("external_url")
+    @classmethod
+    def _external_url(cls, url: str, others: ValidationInfo) -> str:
+        url, root_path = url.rstrip("/"), others.data.get("root_path", "")
+        if url and not url.endswith(root_path):
+            raise ValueError(f"it must end with the root path, {root_path}")
+        return url
 
     @property
     def folder(self) -> Path:

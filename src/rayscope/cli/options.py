@@ -82,6 +82,16 @@ Port = Annotated[
     int | None,
     typer.Option("--port", help="Port to bind (RAYSCOPE_PORT; default: 8700).", rich_help_panel=_SERVER),
 ]
+RootPath = Annotated[
+    str | None,
+    typer.Option(
+        "--root-path",
+        metavar="PATH",
+        help="Path below which a proxy serves Rayscope (RAYSCOPE_ROOT_PATH), such as /rayscope.",
+        show_default=False,
+        rich_help_panel=_SERVER,
+    ),
+]
 Token = Annotated[
     str | None,
     typer.Option(
@@ -200,7 +210,7 @@ def settings_from(
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "setting"
         fail(
-            f"Invalid {name} {first['input']!r}: {first['msg']}.",
+            f"Invalid {name} {first['input']!r}: {first['msg'].removeprefix('Value error, ')}.",
             f"Change --{name.replace('_', '-')} or RAYSCOPE_{name.upper()}.",
         )
     if generate_token:

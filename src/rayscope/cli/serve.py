@@ -10,6 +10,7 @@ from rayscope.cli.options import (
     GenerateToken,
     Host,
     Port,
+    RootPath,
     Token,
     WarehouseUrl,
     settings_from,
@@ -31,6 +32,7 @@ def serve(
     data_dir: DataDir = None,
     host: Host = None,
     port: Port = None,
+    root_path: RootPath = None,
     token: Token = None,
     generate_token: GenerateToken = False,
     archive: ArchiveUrl = None,
@@ -38,7 +40,14 @@ def serve(
 ) -> None:
     """Serve the UI and the API, and receive events from clusters, until Ctrl-C."""
     settings = settings_from(
-        data_dir, host, port, token, generate_token, archive=archive, warehouse=warehouse
+        data_dir,
+        host,
+        port,
+        token,
+        generate_token,
+        root_path=root_path,
+        archive=archive,
+        warehouse=warehouse,
     )
     found = running_server(settings.folder)
     if found is not None:

@@ -36,4 +36,5 @@ def ingest_url_for(server: str | None, data_dir: Path | None) -> tuple[str, str 
         )
     settings.folder.mkdir(parents=True, exist_ok=True)
     key = ingest_key(settings)
-    return recording.ingest_url(server or f"http://{settings.host}:{settings.port}", key), server
+    here = f"http://{settings.host}:{settings.port}{settings.root_path}"
+    return recording.ingest_url(server or here, key), server

@@ -97,7 +97,8 @@ class Takeover:
     def _take_over(self, known: ServerEntry) -> None:
         from rayscope.server.runner import DataDirInUse, Server
 
-        place = {"host": known.host or self._settings.host, "port": urlsplit(known.url).port}
+        url = urlsplit(known.url)
+        place = {"host": known.host or self._settings.host, "port": url.port, "root_path": url.path}
         server = Server(self._settings.model_copy(update=place), inheritable=True)
         try:
             server.start()

@@ -41,6 +41,7 @@ from rayscope.server import deletion, docs, health, ui
 from rayscope.server.abandoned_requests import NOBODY_WAITS, AbandonedRequests
 from rayscope.server.plugins import add_plugin_routes
 from rayscope.server.push import api as realtime_api
+from rayscope.server.root_path import RootPath
 from rayscope.server.services import Services
 from rayscope.server.unexpected_errors import UnexpectedErrors
 from rayscope.storage.errors import no_memory
@@ -154,6 +155,7 @@ def _add_description(app: FastAPI) -> None:
 
 def create_app(services: Services) -> FastAPI:
     """Return the application for services that have started."""
+    settings = services.settings
     app = FastAPI(
         title="Rayscope",
         version=__version__,
@@ -162,6 +164,7 @@ def create_app(services: Services) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        servers=[{"url": settings.root_path}] if settings.root_path else None,
     )
     add_errors(app)
     # `provide` looks up services here.
@@ -172,14 +175,15 @@ def create_app(services: Services) -> FastAPI:
         services.rollups.add(name, make)
     _add_description(app)
     add_plugin_routes(app)
-    ui.add_ui(app)
+    ui.add_ui(app, settings.root_path)
     app.add_middleware(UnexpectedErrors)
     app.add_middleware(AbandonedRequests)
     app.add_middleware(
         Guard,
-        token=services.settings.token,
-        allowed_hosts=services.settings.allowed_hosts,
-        max_batch_bytes=services.settings.max_batch_bytes,
+        token=settings.token,
+        allowed_hosts=settings.allowed_hosts,
+        max_batch_bytes=settings.max_batch_bytes,
         refused=services.refused_bodies,
     )
+    app.add_middleware(RootPath, settings.root_path)
     return app

@@ -55,7 +55,8 @@ def login(settings: CurrentSettings, credentials: Login) -> Response:
     response = Response(status_code=204)
     if token is not None:
         value = cookie_value(token)
-        response.set_cookie(COOKIE, value, max_age=30 * 86400, httponly=True, samesite="strict")
+        path = settings.root_path or "/"
+        response.set_cookie(COOKIE, value, max_age=30 * 86400, path=path, httponly=True, samesite="strict")
     return response
 
 

@@ -12,6 +12,8 @@ from fastapi import APIRouter
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from rayscope.api.parameters import CurrentSettings
+
 router = APIRouter(include_in_schema=False)
 
 _IN_WHEEL = Path(str(files("rayscope"))) / "docs"
@@ -38,12 +40,12 @@ nav { padding-bottom: .6rem; border-bottom: 1px solid light-dark(#dde1e6, #373c4
 
 @router.get("/docs")
 @router.get("/docs/")
-def start() -> Response:
-    return RedirectResponse("/docs/index.md")
+def start(settings: CurrentSettings) -> Response:
+    return RedirectResponse(f"{settings.root_path}/docs/index.md")
 
 
 @router.get("/docs/{path:path}")
-def page(path: str, lang: str | None = None) -> Response:
+def page(settings: CurrentSettings, path: str, lang: str | None = None) -> Response:
     """Return a page by its path in the source tree, so that links between pages work.
 
     With ``lang=zh``, redirect to the Chinese translation if there is one.
@@ -53,9 +55,10 @@ def page(path: str, lang: str | None = None) -> Response:
     if found is None:
         raise HTTPException(404)
     if lang == "zh" and _CHINESE + path in files:
-        return RedirectResponse(f"/docs/{_CHINESE}{path}")
-    is_chinese = path.startswith(_CHINESE)
-    return HTMLResponse(_render(found, is_chinese)) if found.suffix == ".md" else FileResponse(found)
+        return RedirectResponse(f"{settings.root_path}/docs/{_CHINESE}{path}")
+    if found.suffix != ".md":
+        return FileResponse(found)
+    return HTMLResponse(_render(found, path.startswith(_CHINESE), settings.root_path))
 
 
 @lru_cache(maxsize=1)
@@ -66,9 +69,9 @@ def _files() -> dict[str, Path]:
 
 
 @lru_cache(maxsize=64)
-def _render(file: Path, is_chinese: bool) -> str:
+def _render(file: Path, is_chinese: bool, root_path: str) -> str:
     lang, start, documentation = (
-        ("zh-CN", "/docs/zh/index.md", "文档") if is_chinese else ("en", "/docs/index.md", "Documentation")
+        ("zh-CN", "docs/zh/index.md", "文档") if is_chinese else ("en", "docs/index.md", "Documentation")
     )
     text = file.read_text(encoding="utf-8")
     title = text.partition("\n")[0].removeprefix("# ")
@@ -76,6 +79,7 @@ def _render(file: Path, is_chinese: bool) -> str:
         f'<!doctype html><html lang="{lang}"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
         f"<title>{escape(title)} · Rayscope</title><style>{_STYLE}</style>"
-        f'<body><nav><a href="/">Rayscope</a> › <a href="{start}">{documentation}</a></nav>'
+        f'<body><nav><a href="{root_path}/">Rayscope</a> › '
+        f'<a href="{root_path}/{start}">{documentation}</a></nav>'
         f"<main>{markdown.markdown(text, extensions=_EXTENSIONS)}</main></body></html>"
     )

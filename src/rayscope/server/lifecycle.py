@@ -133,7 +133,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
             at_end=[lambda session, _: readings.keep(session), archiver.archive_now],
         ),
         program_outputs=ProgramOutputs(settings, records, logs, archiver),
-        url=settings.external_url.rstrip("/"),
+        url=settings.external_url,
     )
     _provide_topics(services)
     return services

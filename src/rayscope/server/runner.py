@@ -197,13 +197,16 @@ class Server:
             ) from error
         self._socket = bound
         port = bound.getsockname()[1]
-        self.url = f"http://{_url_host(settings.host)}:{port}"
+        self.url = f"http://{_url_host(settings.host)}:{port}{settings.root_path}"
 
     def _write_about(self, folder: Path) -> None:
         if self.services is None:
             return
-        port = self.url.rpartition(":")[2]
-        self.ingest_url = f"http://{_reachable_host(self.settings.host)}:{port}/api/ingest/{self.services.secrets.ingest_key}/ray-events"
+        port_and_root_path = self.url.rpartition(":")[2]
+        host = _reachable_host(self.settings.host)
+        self.ingest_url = (
+            f"http://{host}:{port_and_root_path}/api/ingest/{self.services.secrets.ingest_key}/ray-events"
+        )
         about = {
             "pid": os.getpid(),
             "url": self.url,

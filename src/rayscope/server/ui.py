@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -27,18 +27,18 @@ _CODES = {404: "not_found", 405: "method_not_allowed"}
 _MISSING = """<!doctype html><meta charset="utf-8"><title>Rayscope</title>
 <body style="font-family: system-ui; max-width: 40rem; margin: 4rem auto; line-height: 1.5">
 <h1>Rayscope is running, but its UI was not built</h1>
-<p>The API answers under <a href="/openapi.json">/openapi.json</a>. To build the UI from a source tree run
+<p>The API answers under <a href="./openapi.json">/openapi.json</a>. To build the UI from a source tree run
 <code>make ui</code>; a wheel from PyPI brings it along.</p></body>"""
 
 
-def add_ui(app: FastAPI) -> None:
+def add_ui(app: FastAPI, root_path: str) -> None:
     """Serve the UI: hashed assets, which browsers cache forever, and the UI's page for every other path.
 
     Unknown paths and methods under ``/api`` get a JSON error.
     """
     if (STATIC / "assets").is_dir():
         app.mount("/assets", _Assets(directory=STATIC / "assets"), name="assets")
-    app.add_exception_handler(HTTPException, _otherwise)
+    app.add_exception_handler(HTTPException, partial(_otherwise, root_path))
 
 
 class _Assets(StaticFiles):
@@ -70,19 +70,20 @@ def _gzip_file(path: str, _etag: str) -> bytes:
     return gzip.compress(Path(path).read_bytes(), mtime=0)
 
 
-def _otherwise(request: Request, error: Exception) -> Response:
+def _otherwise(root_path: str, request: Request, error: Exception) -> Response:
     status, headers = 500, None
     if isinstance(error, HTTPException):
         status, headers = error.status_code, error.headers
     path = request.url.path
     is_page = not (path == "/api" or path.startswith(("/api/", "/assets/")))
     if status == 404 and is_page and request.method in ("GET", "HEAD"):
-        return _page(path)
+        return _page(path, root_path)
     if status == 405:
         headers = {"Allow": ", ".join(_methods(request))}
     moved = new_path(request.app, path) if status == 404 and path.startswith("/api/") else None
     if moved and path in REDIRECTED:
-        return RedirectResponse(f"{moved}?{request.url.query}" if request.url.query else moved, 308)
+        query = f"?{request.url.query}" if request.url.query else ""
+        return RedirectResponse(f"{root_path}{moved}{query}", 308)
     message = {404: "Path not found.", 405: f"Method {request.method} is not allowed for this path."}
     body = error_body(
         _CODES.get(status, "http_error"),
@@ -101,10 +102,17 @@ def _methods(request: Request) -> list[str]:
     return sorted({method for route in of_path for method in getattr(route, "methods", None) or ()})
 
 
-def _page(path: str) -> Response:
+def _page(path: str, root_path: str) -> Response:
     if path == "/favicon.svg" and (STATIC / "favicon.svg").is_file():
         return FileResponse(STATIC / "favicon.svg")
     index = STATIC / "index.html"
     if not index.is_file():
-        return HTMLResponse(_MISSING, 503)
-    return FileResponse(index, headers={"Cache-Control": "no-cache"})
+        return HTMLResponse(_below(root_path, _MISSING), 503)
+    return HTMLResponse(
+        _below(root_path, index.read_text(encoding="utf-8")), headers={"Cache-Control": "no-cache"}
+    )
+
+
+def _below(root_path: str, page: str) -> str:
+    """Return a page whose relative addresses are those below the root path, however deep its own path is."""
+    return page.replace('="./', f'="{root_path}/')

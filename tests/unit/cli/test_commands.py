@@ -79,6 +79,7 @@ def test_help_loads_no_command_and_a_list_no_server() -> None:
         (["run", "--port", "99999", "sh"], 2, "Invalid port 99999"),
         (["run", "--host", "0.0.0.0", "sh", "-c", "true"], 2, "--generate-token"),
         (["serve", "--host", "0.0.0.0"], 2, "--generate-token"),
+        (["serve", "--root-path", "x"], 2, "Invalid root_path 'x': it must look like /rayscope"),
         (["serve", "--archive", "nowhere"], 2, "cannot be used as an archive"),
         (["serve", "--warehouse", "nowhere"], 2, "is no warehouse"),
         (["attach", "http://x:8265"], 2, "web address"),

@@ -429,6 +429,7 @@ def test_two_names_of_one_place(first: str, second: str, same: bool) -> None:
 
 def test_places_have_no_secrets() -> None:
     assert place("http://u:p@host:1/api/ingest/KEY/ray-events") == "http://host:1"
+    assert place("https://host/rayscope/api/ingest/KEY/ray-events") == "https://host/rayscope"
     assert place("") == ""
 
 

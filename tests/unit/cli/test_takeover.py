@@ -89,10 +89,12 @@ def first_line(process: subprocess.Popen[str]) -> str:
 
 @pytest.mark.parametrize("how", [None, signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_run_serves_at_the_same_address_when_the_first_has_ended(
-    commands: Commands, how: signal.Signals | None
+    commands: Commands, monkeypatch: pytest.MonkeyPatch, how: signal.Signals | None
 ) -> None:
+    monkeypatch.setenv("RAYSCOPE_ROOT_PATH", "/rayscope")
     first = commands.run("a")
     before = commands.served_by(first)
+    monkeypatch.delenv("RAYSCOPE_ROOT_PATH")
     second = commands.run("b")
     assert first_line(second) == f"Rayscope: {before['url']}\n"
     if how is None:

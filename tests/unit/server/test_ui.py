@@ -25,7 +25,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FastAPI:
     (assets / "picture-AbCd-_12.png").write_bytes(b"png")
     monkeypatch.setattr(ui, "STATIC", tmp_path)
     app = FastAPI()
-    ui.add_ui(app)
+    ui.add_ui(app, "")
     return app
 
 

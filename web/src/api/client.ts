@@ -166,7 +166,7 @@ export async function send<T>(method: string, path: string, body?: unknown): Pro
 
 /** Exchanges the token for a cookie. Throws ApiError 401 if the token is wrong. */
 export async function login(token: string): Promise<void> {
-  await request('/api/v1/login', {
+  await request(apiPath('/login'), {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ token }),

@@ -1,3 +1,4 @@
+import { ROOT } from '../base/root';
 import type { Paths } from './schema';
 
 type Value = string | number | null | undefined | readonly string[];
@@ -22,7 +23,7 @@ export function apiPath(path: string, params: Params = {}): string {
       if (each !== null && each !== undefined && each !== '') query.append(name, String(each));
   }
   const search = query.toString();
-  return search ? `/api/v1${filled}?${search}` : `/api/v1${filled}`;
+  return `${ROOT}/api/v1${filled}${search && `?${search}`}`;
 }
 
 /** Maximum number of sessions per request. It is large enough to get all sessions in one answer. */

@@ -1,4 +1,5 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react';
+import { ROOT } from '../base/root';
 import type { LibraryView } from '../base/url';
 import { ApiError, get } from './client';
 import { connectionEvents, REFRESH, refreshInterval } from './connection';
@@ -90,7 +91,7 @@ class Push {
 
   private connect(): void {
     if (this.socket !== undefined || this.retry !== undefined) return;
-    const socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/ws/realtime`);
+    const socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}${ROOT}/ws/realtime`);
     this.socket = socket;
     let opened = false;
     socket.onopen = () => {

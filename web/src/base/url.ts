@@ -1,5 +1,7 @@
 /** The UI state that a link contains: parses it from a URL and formats it as one. */
 
+import { ROOT } from './root';
+
 interface ViewTraits {
   /**
    * The group in the navigation. Execution views share their filters and selection. Libraries are listed only
@@ -175,10 +177,11 @@ function decode(part: string): string {
 }
 
 export function parseUrl(pathname: string, search: string): Url {
-  const parts = pathname.split('/').filter((part) => part !== '');
+  const path = pathname.startsWith(ROOT) ? pathname.slice(ROOT.length) : pathname;
+  const parts = path.split('/').filter((part) => part !== '');
   const query = new URLSearchParams(search);
   const lang = query.get('lang') ?? undefined;
-  if (parts.length === 0 || pathname === '/sessions') return { page: 'sessions', lang };
+  if (parts.length === 0 || path === '/sessions') return { page: 'sessions', lang };
   const [head, session, view = 'tasks', item] = parts;
   const isKnown = item === undefined ? parts.length <= 3 : view === 'jobs' && parts.length === 4;
   if (head !== 's' || session === undefined || !isKnown || !isView(view)) return { page: 'unknown', lang };
@@ -238,7 +241,7 @@ export function formatUrl(url: Url): string {
   }
   if (url.lang) query.set('lang', url.lang);
   const search = query.toString();
-  return search ? `${path}?${search}` : path;
+  return `${ROOT}${path}${search && `?${search}`}`;
 }
 
 /**

@@ -17,6 +17,7 @@ import { type AlertsTopic, useTopic } from '../api/realtime';
 import { docsUrl } from '../base/docsUrl';
 import { count, wholeAge } from '../base/format';
 import { LANGUAGES, type Language } from '../base/i18n/language';
+import { ROOT } from '../base/root';
 import { type SessionUrl, toView } from '../base/url';
 import { worstTone } from '../ui/alerts/severity';
 import { CopyId } from '../ui/CopyId';
@@ -41,7 +42,7 @@ export function Header() {
   return (
     <header className={css.header}>
       <Link to={{ page: 'sessions', lang: url.lang }} className={css.logo} title={t('app.toSessions')}>
-        <img src="/assets/favicon.svg" width={22} height={22} alt="" />
+        <img src={`${ROOT}/assets/favicon.svg`} width={22} height={22} alt="" />
         <span>Rayscope</span>
       </Link>
       {url.page === 'session' && (

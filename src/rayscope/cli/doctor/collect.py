@@ -111,7 +111,7 @@ def collect(
 
 def sessions_of(settings: Settings, named: str | None) -> list[str]:
     """Return the sessions on record at the given server, or at the server of the data directory."""
-    url = place(named) if named else getattr(running_server(settings.folder), "url", None)
+    url = named or getattr(running_server(settings.folder), "url", None)
     if url is None:
         return []
     try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class NodeEnv:
     """The recording settings with which a node's processes were started, without the ingest key."""
 
-    export_to: str = ""  # scheme://host:port
+    export_to: str = ""  # scheme://host:port and the root path
     ours: bool = False  # whether the export goes to a Rayscope server
     key_fits: bool | None = None  # None if the key of the queried server is unknown here
     fast_lane: bool = False
@@ -153,14 +153,20 @@ def is_true(value: Any) -> bool:
 
 
 def place(url: str) -> str:
-    """Return ``scheme://host:port`` of a URL ('' without a host). The rest, possibly secret, is dropped."""
+    """Return ``scheme://host:port`` of a URL ('' without a host), and the root path of an ingest URL.
+
+    The rest, possibly secret, is dropped.
+    """
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
         return ""
     host = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{host}{f':{port}' if port else ''}" if host else ""
+    root_path, is_ours, _ = parts.path.partition("/api/ingest/")
+    return (
+        f"{parts.scheme}://{host}{f':{port}' if port else ''}{root_path if is_ours else ''}" if host else ""
+    )
 
 
 def same_place(url: str, other_url: str) -> bool:

@@ -1,6 +1,7 @@
 import { Anchor, Box } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { apiPath } from '../../api/path';
 import type { RuleInfo, RulesAnswer } from '../../api/schema';
 import { short, wholeAge } from '../../base/format';
 import { Severity } from '../../ui/alerts/Severity';
@@ -105,7 +106,7 @@ export function RulesTab({ rules, search }: { rules: RulesAnswer; search: string
         {t('alerts.rulesHint', { folder: rules.folder })}{' '}
         <Anchor
           inherit
-          href="/api/v1/alerts/export"
+          href={apiPath('/alerts/export')}
           download="rayscope-rules.yml"
           data-testid="alerts-export"
         >

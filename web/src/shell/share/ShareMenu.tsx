@@ -8,6 +8,7 @@ import {
   IconTerminal2,
 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { ROOT } from '../../base/root';
 import { formatUrl, isFlow } from '../../base/url';
 import { useTimeRange } from '../../ui/charts/useTimeRange';
 import { useSavePicture } from '../../ui/picture/useSavePicture';
@@ -25,8 +26,8 @@ export function ShareMenu() {
   const [copied, copy] = useCopied();
   const { savePng } = useSavePicture();
   const { origin, hostname } = window.location;
-  const command = asCommand(url, origin);
-  const python = asPython(url, origin);
+  const command = asCommand(url, origin + ROOT);
+  const python = asPython(url, origin + ROOT);
   const missing = command?.missing.join(', ');
   return (
     <Menu position="bottom-end" shadow="md" width={300}>
