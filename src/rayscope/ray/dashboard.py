@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator
 from typing import Any
 
@@ -18,8 +19,8 @@ _MAX_BYTES = 32 << 20
 #: Likewise of the response with all tasks. 100,000 attempts have about 70 MB.
 _MAX_TASKS_BYTES = 1 << 30
 _TASKS_PATH = "/api/task_events/query"
-#: Timeout for the response with all tasks, in s.
-_TASKS_TIMEOUT_S = 30.0
+#: Maximum duration of a response, in s. httpx limits only the time between two pieces.
+_RESPONSE_S = 30.0
 
 
 class DashboardError(RayscopeError):
@@ -106,7 +107,7 @@ class Dashboard:
 
         self.check()
         request = gcs_service_pb2.GetTaskEventsRequest(filters={"exclude_driver": False}).SerializeToString()
-        status, body = self._ask("POST", _TASKS_PATH, _TASKS_TIMEOUT_S, _MAX_TASKS_BYTES, request)
+        status, body = self._ask("POST", _TASKS_PATH, _RESPONSE_S, _MAX_TASKS_BYTES, request)
         if status in (404, 405):  # 405: the dashboard responds to any other path with its page
             return None
         try:
@@ -122,6 +123,7 @@ class Dashboard:
         """Send a request. Returns the status and body of the response. Raises DashboardError."""
         url = self.url + path
         timeout = timeout_s or self._http.timeout
+        deadline = time.monotonic() + _RESPONSE_S
         body = bytearray()
         try:
             with self._http.stream(method, url, content=content, timeout=timeout) as response:
@@ -129,6 +131,8 @@ class Dashboard:
                     body += piece
                     if len(body) > max_bytes:
                         raise self.unexpected(f"more than {max_bytes >> 20} MiB")
+                    if time.monotonic() > deadline:
+                        raise self.unexpected(f"{len(body)} bytes without an end within {_RESPONSE_S:g} s")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise DashboardError(
                 f"Could not reach Ray's dashboard at {url}: {type(error).__name__}: {error}.",

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from rayscope.model import Entity
 from rayscope.model.entity import merge_entities
+from rayscope.ray import dashboard as module
 from rayscope.ray.dashboard import DashboardError
 from rayscope.ray.jobs_api import JobApi, aliases, join_jobs, submission
 
@@ -185,6 +188,28 @@ def test_errors_are_named(
         JobApi(url).submissions()
     assert says in error.value.message
     assert error.value.remedy
+
+
+def test_a_response_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_RESPONSE_S", 0.3)
+
+    class Trickle(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                while True:
+                    self.wfile.write(b" ")
+                    time.sleep(0.02)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Trickle) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(DashboardError, match=r"bytes without an end within 0\.3 s"):
+            JobApi(f"http://127.0.0.1:{server.server_port}").submissions()
+        server.shutdown()
 
 
 def test_no_server_at_the_address() -> None:
