@@ -75,6 +75,14 @@ it('shows what Ray sent and this version does not recognize', async () => {
   );
 });
 
+it('first names what keeps all tasks away', async () => {
+  const cannot_see = ['between_snapshots', 'job_api_unreachable', 'no_task_table'];
+  await render(<Banners summary={summary({}, { recording: 'snapshot', cannot_see })} />);
+  expect(screen.getByTestId('banner-cannot-see').textContent).toMatch(
+    /^Not included: Tasks: neither the GCS nor the dashboard has any, although a driver is running\./,
+  );
+});
+
 it('warns of lost task reports, and shows their source and time on request', async () => {
   await render(<Banners summary={summary({ total: 1234, by: [LOST, LOST_SPANS] })} />);
   const banner = screen.getByTestId('banner-dropped');

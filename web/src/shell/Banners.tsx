@@ -34,9 +34,10 @@ export function Banners({ summary }: { summary: Summary }) {
   const translate = useServerMessage();
   const { dropped, ingest, lanes } = summary;
   const failure = ingest?.error && translate(ingest.error);
-  // Current problems come before permanent conditions.
-  const away = (code: string) => code.endsWith('_unreachable');
-  const codes = [...summary.cannot_see.filter(away), ...summary.cannot_see.filter((code) => !away(code))];
+  // Only the first is visible at first. Current problems come before permanent conditions.
+  const urgency = (code: string) => (code === 'no_task_table' ? 2 : code.endsWith('_unreachable') ? 1 : 0);
+  const codes = [...summary.cannot_see].sort((one, other) => urgency(other) - urgency(one));
+  const isUrgent = codes.some((code) => urgency(code) > 0);
   // Snapshots contain no events and have their own note.
   const mentionLanes =
     lanes !== null && summary.recording !== 'snapshot' && (lanes.json > 0 || lanes.none > 0);
@@ -153,7 +154,7 @@ export function Banners({ summary }: { summary: Summary }) {
       {codes.length > 0 && (
         <Banner
           testId="banner-cannot-see"
-          tone={codes.some(away) ? 'waiting' : 'busy'}
+          tone={isUrgent ? 'waiting' : 'busy'}
           icon={<IconCamera size={16} />}
           details={
             <ul className={shared.plainList}>
@@ -165,7 +166,7 @@ export function Banners({ summary }: { summary: Summary }) {
             </ul>
           }
         >
-          {summary.recording === 'snapshot' && !codes.some(away)
+          {summary.recording === 'snapshot' && !isUrgent
             ? t('banner.snapshot')
             : `${t('banner.cannotSee')}: ${explain(codes[0] ?? '')}`}
         </Banner>
