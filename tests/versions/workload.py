@@ -106,12 +106,13 @@ def main() -> None:
     counter, echo = Counter.remote(), Asynchronous.remote()
     ray.get([counter.add.remote(i) for i in range(50)])
     ray.get([echo.echo.remote(i) for i in range(20)])
-    # Workers and driver report each second.
+    # Workers and driver report each second, later on a busy machine.
     before: list[dict[str, Any]] = []
-    for _ in range(30):
+    for _ in range(60):
         time.sleep(2)
         now = task_table()
-        if now == before:
+        names = [row["name"] for row in now if row["state"] == "FINISHED"]
+        if now == before and (names.count("inner"), names.count("Counter.add")) == (20 * 3 + 500, 50):
             break
         before = now
     session = ray._private.worker.global_worker.node.session_name
