@@ -124,6 +124,8 @@ class KubernetesApi:
         self.events: list[dict[str, Any]] = []
         self.added = threading.Condition()
         self.is_over = False
+        #: Number of open watches of events.
+        self.watches = 0
         api = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -157,6 +159,7 @@ class KubernetesApi:
             yield empty | {"items": [{"metadata": {"name": pod}} for pod in pods]}
         elif path.endswith("/events"):
             kind = dict(part.split("=") for part in query["fieldSelector"].split(","))["involvedObject.kind"]
+            self.watches += 1
             seen = 0
             while not self.is_over:
                 with self.added:

@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from rayscope.model import AgentReport
 from rayscope.ray.events import batch as events_batch
@@ -47,7 +48,7 @@ class Decoder:
         """
         try:
             with self._checking:
-                batch = events_batch.check(body, form)
+                batch = self._with_session(events_batch.check(body, form))
             if len(batch.sessions) > _MAX_SESSIONS_OF_BATCH:
                 raise MalformedBatch(
                     f"A batch names {len(batch.sessions)} sessions, but a node has only one."
@@ -75,6 +76,20 @@ class Decoder:
         except Exception as error:  # the error would recur if the agent sent the body again
             log.exception("a batch cannot be read")
             raise self._reject(body, form, f"could not read it: {type(error).__name__}: {error}") from error
+
+    def _with_session(self, batch: Batch) -> Batch:
+        """A batch whose events without a session belong to the session of their node.
+
+        Ray names no session in platform events. They are sent by the agent of the head node.
+        """
+        if "" not in batch.sessions:
+            return batch
+        named = [session for session in batch.sessions if session]
+        if not named:
+            node_id = events_batch.node_id(batch.body, batch.format)
+            known = (name for name in self._catalog.names() if node_id in self._catalog.about(name).agents)
+            named = [next(known, "")]
+        return replace(batch, sessions=named)
 
     def _begin_sessions(self, sessions: Collection[str]) -> None:
         """Make sure that each session has a folder. Raises StoreError if that fails for all of them."""
@@ -117,7 +132,7 @@ class Decoder:
         try:
             body = self._spool.get(name)
             self._spool.verify(name, body)
-            return events_batch.check(body, form)
+            return self._with_session(events_batch.check(body, form))
         except FileNotFoundError as error:
             log.warning("spooled batch %s is gone: %s", name, error)
         except PASSING_ERRORS:

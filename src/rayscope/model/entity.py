@@ -31,6 +31,7 @@ Kind = Literal[
     "train_worker",
     "tune_experiment",
     "tune_trial",
+    "platform_event",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -55,6 +56,7 @@ FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "train_worker": frozenset({"DEAD"}),
     "tune_experiment": frozenset({"FINISHED", "ERRORED", "INTERRUPTED"}),
     "tune_trial": frozenset({"TERMINATED"}),
+    "platform_event": frozenset(),
 }
 
 #: The states of these kinds, in the order of a lifetime. All but ``CUT_OFF`` are Ray's.

@@ -18,9 +18,18 @@ _TIMEOUT_S = 5.0
 _MAX_BYTES = 32 << 20
 #: Likewise of the response with all tasks. 100,000 attempts have about 70 MB.
 _MAX_TASKS_BYTES = 1 << 30
+_PLATFORM_PATH = "/api/v0/platform_events"
 _TASKS_PATH = "/api/task_events/query"
 #: Maximum duration of a response, in s. httpx limits only the time between two pieces.
 _RESPONSE_S = 30.0
+
+
+class _Events(msgspec.Struct):
+    events: list[Any]
+
+
+class _PlatformEvents(msgspec.Struct):
+    data: _Events
 
 
 class DashboardError(RayscopeError):
@@ -95,6 +104,21 @@ class Dashboard:
         except msgspec.DecodeError:
             pass
         raise self.unexpected(f"status {status} and no JSON")
+
+    def platform_events(self) -> list[Any] | None:
+        """Kubernetes' events about the cluster, newest first, or None if the dashboard does not collect them.
+
+        Since Ray 2.56, ``RAY_DASHBOARD_INGEST_PLATFORM_EVENTS=1`` collects them. Raises DashboardError.
+        """
+        status, body = self._ask("GET", _PLATFORM_PATH, None, _MAX_BYTES)
+        if status in (404, 405):
+            return None
+        try:
+            if status == 200:
+                return msgspec.json.decode(body, type=_PlatformEvents).data.events
+        except msgspec.DecodeError:
+            pass
+        raise self.unexpected(f"status {status} and no platform events")
 
     def task_events(self) -> Any:
         """``GetTaskEventsReply`` with the attempts in the dashboard, or None if they are not kept there.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import duckdb
 
-from rayscope.model import CUT_OFF, KINDS
+from rayscope.model import CUT_OFF, Kind
 from rayscope.model.entity import FINAL_STATES
 from rayscope.storage.sql.execution import CREATED, END, START
 
@@ -27,8 +27,9 @@ _JOB_ENDED = ("Job finishes (", "Worker force exited because its job has finishe
 #: Ray's error types for tasks that died with their worker, actor, or owner. When a driver ends, Ray may
 #: report any of these for its unfinished tasks.
 _DEATHS = ("WORKER_DIED", "ACTOR_DIED", "OWNER_DIED")
-#: Entity kind -> state that entities get if they had not ended when their session ended.
-ENDED = {
+#: Entity kind -> state that entities get if they had not ended when their session ended. Platform events have
+#: no state.
+ENDED: dict[Kind, str] = {
     "actor": "DEAD",
     "node": "DEAD",
     "worker": "DEAD",
@@ -49,7 +50,7 @@ ENDED = {
 }
 #: Entity kind -> a state that stays when the session ends. It is not among the final states, because it could
 #: have changed again while the session was alive.
-NOT_RUNNING = {
+NOT_RUNNING: dict[Kind, str] = {
     "serve_application": "DELETED",
     "serve_deployment": "DELETED",
     "serve_proxy": "STOPPED",
@@ -119,7 +120,7 @@ def infer(connection: duckdb.DuckDBPyConnection, now_ns: int, session_end_ns: in
     ``session_end_ns``: when the session ended, or None while it is alive.
     """
     if session_end_ns is not None:
-        for kind in KINDS:
+        for kind in ENDED:
             over = {*FINAL_STATES[kind], ENDED[kind], NOT_RUNNING.get(kind, ENDED[kind])}
             ended = "" if kind == "placement_group" else f"end_ns = {int(session_end_ns)}, "
             connection.execute(

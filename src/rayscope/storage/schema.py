@@ -394,6 +394,19 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("end_ns", "BIGINT"),
         ("end_known_by", "VARCHAR"),
     ),
+    # What Kubernetes reports. It has no state, and does not end with its session.
+    "platform_event": (
+        ("severity", "VARCHAR"),
+        ("reason", "VARCHAR"),
+        ("message", "VARCHAR"),
+        ("object_kind", "VARCHAR"),
+        ("object_name", "VARCHAR"),
+        ("namespace", "VARCHAR"),
+        ("component", "VARCHAR"),
+        ("count", "BIGINT"),
+        ("start_ns", "BIGINT"),
+        ("last_ns", "BIGINT"),
+    ),
 }
 
 #: Entity kind -> (name of the documented view, its ID column).
@@ -415,6 +428,7 @@ ENTITY_VIEWS: dict[Kind, tuple[str, str]] = {
     "train_worker": ("train_workers", "train_worker_id"),
     "tune_experiment": ("tune_experiments", "experiment_id"),
     "tune_trial": ("tune_trials", "tune_trial_id"),
+    "platform_event": ("platform_events", "event_uid"),
 }
 
 

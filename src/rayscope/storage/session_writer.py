@@ -42,6 +42,8 @@ _COUNT_SHARE = 0.2
 _MAX_PARTS = 1_000_000
 #: Lower limit for the number of parts that one flush merges. The number is reduced when memory is short.
 _MIN_PARTS = 1000
+#: Maximum number of platform events per session. Later ones are ignored. A pod that starts has about ten.
+MAX_PLATFORM_EVENTS = 20_000
 
 
 class SessionWriter:
@@ -64,6 +66,7 @@ class SessionWriter:
         self._oldest: float | None = None
         self._sets_since: float | None = None
         self._entities: dict[tuple[str, str], Entity] = {}
+        self._platform_events = 0
         self._early_entities: list[Entity] = []
         self._dirty_entities: set[tuple[str, str]] = set()
         self._drops: dict[tuple[str, str, str], Drop] = {}
@@ -173,6 +176,10 @@ class SessionWriter:
                 continue
             key = (part.kind, part.id)
             entity = self._entities.get(key)
+            if entity is None and part.kind == "platform_event":
+                if self._platform_events >= MAX_PLATFORM_EVENTS:
+                    continue
+                self._platform_events += 1
             if entity is None:
                 self._entities[key] = part
                 self._dirty_entities.add(key)
@@ -203,6 +210,7 @@ class SessionWriter:
             for kind in KINDS:
                 for entity in file.load_entities(kind):
                     self._entities[(kind, entity.id)] = entity
+            self._platform_events = sum(kind == "platform_event" for kind, _ in self._entities)
             self._merge_entities(held.values())
             for drop in file.load_drops():
                 self._merge_drop(drop)

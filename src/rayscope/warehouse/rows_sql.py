@@ -187,8 +187,9 @@ def _observed(entity: Entity) -> tuple[Any, ...]:
 
 def of_entities(kind: Kind) -> str:
     """Query of a record for the entities of a kind. Pass its rows to :func:`read_entities`."""
-    time = "end_ns" if "end_ns" in dict(ENTITY_COLUMNS[kind]) else "NULL::BIGINT"
-    return f"SELECT id, doc, state, {time}, end_known_by FROM {kind}_rows ORDER BY id"
+    columns = dict(ENTITY_COLUMNS[kind])
+    end = [name if name in columns else "NULL" for name in ("state", "end_ns", "end_known_by")]
+    return f"SELECT id, doc, {', '.join(end)} FROM {kind}_rows ORDER BY id"
 
 
 def read_entities(kind: Kind, records: Iterable[Sequence[Any]]) -> list[tuple[Entity, InferredEnd | None]]:

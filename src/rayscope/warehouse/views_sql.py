@@ -247,7 +247,7 @@ def _entity_rows(kind: Kind) -> str:
     """Merged entities of a kind, with the columns of the record's table except ``doc``."""
     columns = ENTITY_COLUMNS[kind]
     merged = ", ".join(f"{_value(name, duck)} AS current_{name}" for name, duck in columns)
-    over = {*FINAL_STATES[kind], ENDED[kind], NOT_RUNNING.get(kind, ENDED[kind])}
+    over = {*FINAL_STATES[kind], ENDED.get(kind, ""), NOT_RUNNING.get(kind, "")}
     is_open = f"newest.known_by != '' AND ifNull(current_state NOT IN ({_texts(over)}), true)"
     inferred = {
         "state": "newest.state",

@@ -45,7 +45,8 @@ def split(batch: Batch) -> dict[str, bytes]:
     session = ""
     for event in split_events(batch.body, batch.format):
         with suppress(MalformedBatch):
-            session = next(iter(check(event, batch.format).sessions), session)
+            # Platform events name no session.
+            session = next(iter(check(event, batch.format).sessions), "") or session
         found.setdefault(session, []).append(event)
     if batch.format is Format.BINARY:
         return {session: b"".join(events) for session, events in found.items()}

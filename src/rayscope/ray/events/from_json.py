@@ -42,6 +42,7 @@ from rayscope.ray.events.json_types import (
     TaskLifecycle,
     TaskLogInfo,
 )
+from rayscope.ray.events.platform import platform_event
 from rayscope.ray.events.schema import enum_names
 from rayscope.ray.events.tasks import checked, count, function_name
 from rayscope.ray.timestamps import parse_ns
@@ -72,7 +73,10 @@ _STATES = {state: number for number, state in enum_names("TaskStatus").items()}
 _NUMBERS = frozenset(_STATES.values())
 #: Fields with arbitrary keys chosen by users.
 _MAPS = frozenset(
-    {"required_resources", "label_selector", "labels", "resources", "metadata", "unit_resources"}
+    {
+        *("required_resources", "label_selector", "labels", "resources", "metadata", "unit_resources"),
+        "custom_fields",
+    }
 )
 
 #: Exceptions that an invalid event can raise.
@@ -318,7 +322,10 @@ class Rows:
                 for key, number in unnamed(content):
                     count(records, f"enum {part}.{key} {number}")
                 return None
-        count(records, f"event type {event.event_type}")
+        if event.platform_event is not None:
+            records.entities.append(platform_event(event))
+        else:
+            count(records, f"event type {event.event_type}")
         return None
 
     def finish(self) -> None:

@@ -121,6 +121,8 @@ class Event(_Part):
     event_type: Enum
     session_name: str = ""
     timestamp: str = ""
+    event_id: Any = None  # read for platform events only, like ``severity``
+    severity: Any = None
     task_definition_event: TaskDefinition | None = None
     actor_task_definition_event: TaskDefinition | None = None
     task_lifecycle_event: TaskLifecycle | None = None
@@ -138,12 +140,13 @@ class Event(_Part):
     worker_lifecycle_event: dict[str, Any] | None = None
     placement_group_definition_event: dict[str, Any] | None = None
     placement_group_lifecycle_event: dict[str, Any] | None = None
+    platform_event: dict[str, Any] | None = None
 
 
 #: Keys in events of Ray 2.50 to 2.60 that we ignore on purpose, so they are not reported as unknown.
 IGNORED_KEYS = frozenset(
     (
-        *("eventId", "sourceType", "severity", "message", "nodeId", "platformEvent", "nodeIpAddress"),
+        *("sourceType", "message", "nodeId", "nodeIpAddress"),
         *("refIds", "fallbackStrategy", "isDetachedActor", "isDebuggerPaused"),
         *("actorDiedError", "runtimeEnvSetupFailedError", "actorUnavailableError", "signature", "caller"),
     )

@@ -29,9 +29,12 @@ enum EventType {
   SUBMISSION_JOB_LIFECYCLE_EVENT = 14; PLATFORM_EVENT = 15; WORKER_LIFECYCLE_EVENT = 16;
   WORKER_DEFINITION_EVENT = 17;
 }
+enum Severity {
+  EVENT_SEVERITY_UNSPECIFIED = 0; TRACE = 1; DEBUG = 2; INFO = 3; WARNING = 4; ERROR = 5; FATAL = 6;
+}
 message RayEvent {
   bytes event_id = 1; int32 source_type = 2; EventType event_type = 3; Timestamp timestamp = 4;
-  int32 severity = 5; string message = 6; string session_name = 7;
+  Severity severity = 5; string message = 6; string session_name = 7;
   TaskDefinitionEvent task_definition_event = 8;
   TaskLifecycleEvent task_lifecycle_event = 9;
   ActorTaskDefinitionEvent actor_task_definition_event = 10;
@@ -47,13 +50,20 @@ message RayEvent {
   PlacementGroupLifecycleEvent placement_group_lifecycle_event = 20;
   SubmissionJobDefinitionEvent submission_job_definition_event = 21;
   SubmissionJobLifecycleEvent submission_job_lifecycle_event = 22;
-  bytes platform_event = 23;
+  PlatformEvent platform_event = 23;
   WorkerLifecycleEvent worker_lifecycle_event = 24;
   WorkerDefinitionEvent worker_definition_event = 25;
 }
 message RayEventsData { repeated bytes events = 1; TaskEventsMetadata task_events_metadata = 2; }
 message TaskEventsMetadata { repeated TaskAttempt dropped_task_attempts = 2; }
 message TaskAttempt { bytes task_id = 1; int32 attempt_number = 2; }
+
+enum Platform { PLATFORM_UNSPECIFIED = 0; KUBERNETES = 1; }
+message Source { Platform platform = 1; string component = 2; map<string, string> metadata = 3; }
+message PlatformEvent {
+  Source source = 1; string object_kind = 2; string object_name = 3; string message = 4; string reason = 5;
+  map<string, string> custom_fields = 6;
+}
 
 enum TaskType { NORMAL_TASK = 0; ACTOR_CREATION_TASK = 1; ACTOR_TASK = 2; DRIVER_TASK = 3; }
 enum Language { PYTHON = 0; JAVA = 1; CPP = 2; }

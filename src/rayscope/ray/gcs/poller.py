@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from rayscope.model import Drop, Entity, RecordBatch
 from rayscope.periodic import PeriodicTask
@@ -108,6 +108,7 @@ class Poller:
         self._job_api: JobApi | None = None
         self._api_jobs: list[Entity] | None = None
         self._agents: list[tuple[str, int]] = []
+        self._has_platform_events = True
         self._due = {"entities": 0.0, "tasks": 0.0, "side": 0.0}
         self._failures = 0
         self._task = PeriodicTask("rayscope-poller", min_interval_s, self._turn, at_once=True)
@@ -220,6 +221,7 @@ class Poller:
                 self._info = self._client.cluster_info()
             self._changes = Changes(self._client, session)
             self._api_jobs, self._agents = None, []
+            self._has_platform_events = True
         return self._changes
 
     def _pass_on(self, batches: Iterator[RecordBatch]) -> float:
@@ -242,12 +244,14 @@ class Poller:
         return table
 
     def _read_side(self, changes: Changes) -> None:
-        """Read what the GCS lacks: the job API's jobs and the agents' loss counters.
+        """Read what the GCS lacks: the job API's jobs, platform events, and the agents' loss counters.
 
         No error is raised if the job API or an agent cannot be read.
         """
         self._api_jobs, problem = self._read_jobs()
         self._status = replace(self._status, job_api_error=problem)
+        if problem is None and self._has_platform_events:
+            self._pass_on(changes.platform_events(self._read_platform_events()))
         drops = changes.new_drops(self._read_drops())
         if drops:
             self._on_batch(RecordBatch(changes.session, drops=drops))
@@ -268,6 +272,15 @@ class Poller:
         except DashboardError as error:
             # Keep the last result: without it, jobs would lose their outcome for a while.
             return self._api_jobs, str(error)
+
+    def _read_platform_events(self) -> list[Any]:
+        """The dashboard's events of Kubernetes. A dashboard that does not collect any is asked once."""
+        try:
+            events = self._job_api.platform_events() if self._job_api is not None else None
+        except DashboardError:
+            return []  # if this lasts, the job API reports it
+        self._has_platform_events = events is not None
+        return events or []
 
     def _read_drops(self) -> list[Drop]:
         """Loss counters of the next 48 agents or fewer. Reading 1,000 agents takes less than four minutes."""

@@ -12,9 +12,15 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
+import msgspec
+
 from rayscope.model import Drop, Entity, RecordBatch
 from rayscope.ray.dashboard import Dashboard, DashboardError
 from rayscope.ray.events.entities import lost_drivers
+from rayscope.ray.events.from_json import ERRORS
+from rayscope.ray.events.json_types import Event
+from rayscope.ray.events.platform import platform_event
+from rayscope.ray.events.tasks import count, problem
 from rayscope.ray.gcs import entity_tables
 from rayscope.ray.gcs.change_filter import ChangeFilter, EntityChangeFilter, RowChangeFilter
 from rayscope.ray.gcs.client import GcsClient
@@ -141,6 +147,7 @@ class Changes:
             table: RowChangeFilter(_row_key(table), _content) for table in _TABLES if table != "jobs"
         }
         self._jobs = EntityChangeFilter()
+        self._platform_events = EntityChangeFilter()
         self._drops: dict[tuple[str, str], int] = {}
         #: When the oldest driver that is still running started. None if there is none.
         self.oldest_driver_ns: int | None = None
@@ -170,6 +177,19 @@ class Changes:
         if batch.entities:
             yield batch
         self._jobs.commit()
+
+    def platform_events(self, events: list[Any]) -> Iterator[RecordBatch]:
+        """Changed platform events. Events that cannot be read are counted."""
+        batch = RecordBatch(self.session)
+        for event in events:
+            try:
+                batch.entities.append(platform_event(msgspec.convert(event, Event)))
+            except ERRORS as error:
+                count(batch, problem(error))
+        batch.entities = self._platform_events.changed(batch.entities)
+        if batch.entities:
+            yield batch
+        self._platform_events.commit()
 
     def tasks(self, read: Callable[[], TaskTable]) -> Iterator[RecordBatch]:
         """Changed attempts, in batches of :data:`CHUNK`, and loss counters. Raises :class:`GcsError`.

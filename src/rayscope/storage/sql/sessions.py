@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from typing_extensions import TypedDict
 
-from rayscope.storage.schema import ENTITY_VIEWS, SPAN_LOSSES
+from rayscope.storage.schema import ENTITY_COLUMNS, ENTITY_VIEWS, SPAN_LOSSES
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import (
     COUNT_STATES,
@@ -43,6 +43,8 @@ def counts(file: SessionFile) -> dict[str, dict[str, int]]:
     with file.reader() as reader:
         result["tasks"] = dict(reader.execute(COUNT_STATES).fetchall())
         for kind, (view, _) in ENTITY_VIEWS.items():
+            if "state" not in dict(ENTITY_COLUMNS[kind]):
+                continue
             where = "WHERE NOT is_internal " if kind in IS_INTERNAL else ""
             result[view] = dict(
                 reader.execute(

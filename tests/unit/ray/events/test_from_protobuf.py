@@ -278,9 +278,9 @@ def test_additions_of_a_later_ray_are_counted_and_the_rest_kept() -> None:
     worker = envelope(16, 24, field(1, b"w") + field(3, field(1, 9) + moment))
     (batch,), _ = convert(worker)
     assert batch.unknown == {"enum worker_lifecycle_event.state 9": 1}
-    (batch,), _ = convert(envelope(15, 23, b"\x0a\0") + envelope(99, 99, b"", "session_a"))
+    (batch,), _ = convert(envelope(98, 98, b"\x0a\0") + envelope(99, 99, b"", "session_a"))
     assert {what: n for what, n in batch.unknown.items() if what.startswith("event")} == {
-        "event type PLATFORM_EVENT": 1,
+        "event type 98": 1,
         "event type 99": 1,
     }
 

@@ -59,6 +59,7 @@ export const en = {
       train_workers: 'Workers of training runs',
       tune_experiments: 'Experiments of Ray Tune',
       tune_trials: 'Trials of experiments',
+      platform_events: 'What Kubernetes reported about pods',
     },
     questionsOf: {
       whichFunctionsTookTheTime: 'Which functions took the time?',

@@ -62,6 +62,7 @@ export const zh: Translated<typeof en> = {
       train_workers: '训练的 Worker',
       tune_experiments: 'Ray Tune 的实验',
       tune_trials: '实验的各个 Trial',
+      platform_events: 'Kubernetes 报告的 Pod 事件',
     },
     questionsOf: {
       whichFunctionsTookTheTime: '哪些函数最耗时？',
