@@ -15,5 +15,6 @@ export const EVENT_KINDS = [
   'placement_group',
   'task',
   'dataset',
+  'platform',
   'loss',
 ] as const satisfies EventKind[];

@@ -890,7 +890,7 @@ export interface ErrorAnswer {
 export interface Event {
   time_ns: number;
   severity: 'ERROR' | 'WARNING' | 'INFO';
-  kind: 'node' | 'worker' | 'actor' | 'job' | 'placement_group' | 'task' | 'dataset' | 'loss';
+  kind: 'node' | 'worker' | 'actor' | 'job' | 'placement_group' | 'task' | 'dataset' | 'platform' | 'loss';
   event: string;
   id: string | null;
   title: string | null;

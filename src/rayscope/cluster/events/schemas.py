@@ -14,7 +14,7 @@ class Event(TypedDict):
 
     time_ns: int
     severity: Literal["ERROR", "WARNING", "INFO"]
-    kind: Literal["node", "worker", "actor", "job", "placement_group", "task", "dataset", "loss"]
+    kind: Literal["node", "worker", "actor", "job", "placement_group", "task", "dataset", "platform", "loss"]
     event: str
     id: str | None
     title: str | None

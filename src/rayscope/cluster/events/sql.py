@@ -1,6 +1,6 @@
 """Derives the events of a session from its record: nodes, workers, actors, jobs and placement groups that
 started, changed or ended, failed tasks (failures of a function with the same error within a minute are one
-event), warnings from Ray Data, and lost events.
+event), warnings from Ray Data, platform events, and lost events.
 
 Everything is derived from the recorded entities, so the list needs no table, and is complete even after the
 spool is replayed.
@@ -31,10 +31,11 @@ from rayscope.storage.sql.pages import (
     like,
     rows_of,
 )
+from rayscope.storage.sql.platform_events import NODE_ID, SEVERITY, WHAT
 from rayscope.storage.sql.restarts import restarts
 
 SEVERITIES = ("ERROR", "WARNING", "INFO")
-KINDS = ("node", "worker", "actor", "job", "placement_group", "task", "dataset", "loss")
+KINDS = ("node", "worker", "actor", "job", "placement_group", "task", "dataset", "platform", "loss")
 
 _MESSAGE_CHARS = 2000
 #: Later than any time, in ns.
@@ -115,6 +116,9 @@ _EVENTS = f"""
         concat_ws(' / ', regexp_replace(dataset_id, '^dataset_', ''), operator),
         concat_ws(': ', issue, message), NULL, job_id, 1, NULL
     FROM ({DATA_ISSUES})
+    UNION ALL SELECT coalesce(start_ns, last_ns), {SEVERITY}, 'platform', {WHAT}, id, object_name, message,
+        {NODE_ID}, NULL, count, last_ns
+    FROM platform_event_rows p
     UNION ALL SELECT coalesce(first_ns, observed_ns), 'WARNING', 'loss', 'EVENTS_LOST', source, reason,
         event_type, NULL, NULL, count, last_ns
     FROM drops WHERE count > 0

@@ -1,6 +1,6 @@
 export const en = {
   nav: { events: 'Events' },
-  intro: { events: 'What happened to nodes, workers, actors, jobs, and tasks, in order.' },
+  intro: { events: 'What happened to nodes, workers, actors, jobs, tasks, and pods, in order.' },
   events: {
     time: 'Time',
     what: 'Event',
@@ -26,6 +26,7 @@ export const en = {
       placement_group: 'Placement groups',
       task: 'Tasks',
       dataset: 'Datasets',
+      platform: 'Kubernetes',
       loss: 'Dropped events',
     },
     event: {
@@ -50,6 +51,17 @@ export const en = {
       TASK_RETRIED: 'Attempt failed, retried',
       DATA_ISSUE: 'Ray Data warning',
       EVENTS_LOST: 'Events dropped',
+      OOMKilled: 'Killed, out of memory',
+      Evicted: 'Pod evicted',
+      FailedScheduling: 'Pod cannot be scheduled',
+      CrashLoopBackOff: 'Container keeps crashing',
+      ErrImagePull: 'Image cannot be pulled',
+      ImagePullBackOff: 'Image still cannot be pulled',
+      Preempted: 'Pod preempted',
+      Unhealthy: 'Health check failed',
+      Killing: 'Container stopping',
+      Scheduled: 'Pod scheduled',
+      Started: 'Container started',
     },
   },
 };

@@ -3,7 +3,7 @@ import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
   nav: { events: '事件' },
-  intro: { events: '节点、Worker、Actor、作业和任务按时间发生了什么。' },
+  intro: { events: '节点、Worker、Actor、作业、任务和 Pod 按时间发生了什么。' },
   events: {
     time: '时间',
     what: '事件',
@@ -29,6 +29,7 @@ export const zh: Translated<typeof en> = {
       placement_group: '放置组',
       task: '任务',
       dataset: '数据集',
+      platform: 'Kubernetes',
       loss: '丢弃的事件',
     },
     event: {
@@ -53,6 +54,17 @@ export const zh: Translated<typeof en> = {
       TASK_RETRIED: '尝试失败，已重试',
       DATA_ISSUE: 'Ray Data 警告',
       EVENTS_LOST: '事件被丢弃',
+      OOMKilled: '内存不足，被终止',
+      Evicted: 'Pod 被驱逐',
+      FailedScheduling: 'Pod 无法调度',
+      CrashLoopBackOff: '容器反复崩溃',
+      ErrImagePull: '镜像拉取失败',
+      ImagePullBackOff: '镜像仍无法拉取',
+      Preempted: 'Pod 被抢占',
+      Unhealthy: '健康检查失败',
+      Killing: '容器正在停止',
+      Scheduled: 'Pod 已调度',
+      Started: '容器已启动',
     },
   },
 };
