@@ -6,7 +6,12 @@ from collections.abc import Iterable
 
 from rayscope.libraries.data import sql as data_sql
 from rayscope.metrics.collector import Cluster, CollectorError
-from rayscope.metrics.collectors.ends import class_restarts, function_ends, stopped_internals
+from rayscope.metrics.collectors.ends import (
+    class_restarts,
+    function_ends,
+    platform_events,
+    stopped_internals,
+)
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.storage.sql import sessions as sessions_sql
 
@@ -14,6 +19,10 @@ from rayscope.storage.sql import sessions as sessions_sql
 _FUNCTIONS = 50
 #: Maximum number of actor classes with series of their own.
 _CLASSES = 200
+#: Maximum number of platform events with series of their own.
+_PLATFORM_EVENTS = 50
+#: Platform events of the built-in rules. They start at zero, so that the first one is visible as an increase.
+_ALERTED_EVENTS = ("OOMKilled", "CrashLoopBackOff")
 #: Maximum number of datasets with series of their own.
 _DATASETS = 200
 
@@ -80,6 +89,12 @@ class Actors:
         restarts, others = cluster.record(lambda file: class_restarts(file, _CLASSES))
         for entry in restarts:
             yield sample(name, entry.restarts, class_name=entry.class_name)
+        cluster.left_out += others
+        name = "rayscope_platform_events_total"
+        yield Family(name, "counter", "Events that Kubernetes reported about pods.", "count")
+        events, others = cluster.record(lambda file: platform_events(file, _PLATFORM_EVENTS))
+        for event, number in (dict.fromkeys(_ALERTED_EVENTS, 0) | events).items():
+            yield sample(name, number, event=event)
         cluster.left_out += others
 
 

@@ -1,4 +1,4 @@
-"""Counters: ended attempts by function and outcome, and restarts of actors."""
+"""Counters: ended attempts by function and outcome, restarts of actors, and platform events."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import FUNCTION, NOT_DRIVER
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.library_stops import count_stopped
+from rayscope.storage.sql.platform_events import WHAT
 
 
 class FunctionEnds(NamedTuple):
@@ -58,3 +59,17 @@ def class_restarts(file: SessionFile, limit: int) -> tuple[list[ClassRestarts], 
         ).fetchall()
     others = found[0][2] - len(found) if found else 0
     return [ClassRestarts(name, restarts) for name, restarts, _ in found], others
+
+
+def platform_events(file: SessionFile, limit: int) -> tuple[dict[str, int], int]:
+    """The most frequent platform events with their number, and the number of events beyond ``limit``."""
+    with file.reader() as reader:
+        found = reader.execute(
+            f"""
+            SELECT {WHAT} AS event, sum(count)::BIGINT AS number, count(*) OVER ()
+            FROM platform_event_rows WHERE reason IS NOT NULL
+            GROUP BY event ORDER BY number DESC, event LIMIT {int(limit)}
+            """
+        ).fetchall()
+    others = found[0][2] - len(found) if found else 0
+    return {event: number for event, number, _ in found}, others

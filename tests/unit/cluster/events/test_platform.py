@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import SAMPLES, sql_rows
 from tests.kubernetes_api import EVENTS, HEAD, REPEATED, WORKER
 
+from rayscope.metrics.collectors.ends import platform_events
 from rayscope.storage import session_writer
 
 SESSION = "session_2026-07-01_08-00-00_000000_1"
@@ -81,3 +82,7 @@ def test_they_are_among_the_events(fresh: Any) -> None:
     assert [event["event"] for event in ask(fresh, q="oomk")["items"]] == ["OOMKilled"] * 2
     assert ask(fresh, severity="WARNING", q=WORKER)["total"] == 7
     assert ask(fresh, node_id=loop["node_id"])["total"] == 5
+    with fresh.server.services.catalog.reading(SESSION) as file:
+        counts, others = platform_events(file, 2)
+        assert (counts, others) == ({"CrashLoopBackOff": REPEATED[1], "FailedScheduling": 4}, 9)
+        assert platform_events(file, 50)[0]["OOMKilled"] == 2
