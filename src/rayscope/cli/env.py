@@ -24,6 +24,18 @@ from rayscope.cli.options import (
 from rayscope.cli.server_address import ingest_url_for
 from rayscope.ray.auth import AUTH_MODE, ray_token
 
+#: Ray's variable that makes the dashboard collect Kubernetes' events.
+PLATFORM_EVENTS = "RAY_DASHBOARD_INGEST_PLATFORM_EVENTS"
+#: What Ray's dashboard needs besides.
+_ROLE = """\
+# For Kubernetes' events (Ray 2.56 and later), the head's image also needs `pip install kubernetes`, and its
+# pod `serviceAccountName: ray-events` with this role:
+#   kubectl create serviceaccount ray-events
+#   kubectl create role ray-events --verb=get,list,watch --resource=events,pods,rayclusters.ray.io
+#   kubectl create rolebinding ray-events --role=ray-events --serviceaccount=NAMESPACE:ray-events
+# With autoscaling, add the permissions of KubeRay's own service account, which this one replaces.
+"""
+
 
 class Shell(str, Enum):
     """The format of the settings."""
@@ -94,7 +106,8 @@ def _kuberay(variables: dict[str, str], config: str) -> str:
 
     The inner quotes are needed because KubeRay puts rayStartParams into a shell command.
     """
-    pod = "\n".join(f"- name: {name}\n  value: {json.dumps(value)}" for name, value in variables.items())
+    pod = _env_list(variables)
+    head = _env_list({**variables, PLATFORM_EVENTS: "1"})
     quoted = json.dumps(f"'{config}'")
     return (
         "# Merge into your RayCluster: flags at the head, environment at every container that runs Ray.\n"
@@ -102,11 +115,16 @@ def _kuberay(variables: dict[str, str], config: str) -> str:
         "  headGroupSpec:\n"
         "    rayStartParams:\n"
         f"      system-config: {quoted}\n"
-        f"{_template('ray-head', pod, 4)}\n"
+        f"{_template('ray-head', head, 4)}\n"
         "  workerGroupSpecs:\n"
         "    - groupName: workers\n"
         f"{_template('ray-worker', pod, 6)}\n"
+        f"{_ROLE}"
     )
+
+
+def _env_list(variables: dict[str, str]) -> str:
+    return "\n".join(f"- name: {name}\n  value: {json.dumps(value)}" for name, value in variables.items())
 
 
 def _template(container: str, env_list: str, spaces: int) -> str:

@@ -182,6 +182,10 @@ def test_the_kuberay_snippet_is_yaml_with_a_config_that_the_shell_unquotes() -> 
         assert {one["name"]: one["value"] for one in container["env"]}[
             "RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR"
         ] == URL
+        is_head = group is spec["headGroupSpec"]
+        assert (
+            "RAY_DASHBOARD_INGEST_PLATFORM_EVENTS" in [one["name"] for one in container["env"]]
+        ) == is_head
 
 
 def test_env_keeps_one_key(tmp_path: Path) -> None:
