@@ -17,7 +17,7 @@ from rayscope.ray.gcs import poller
 from rayscope.server.runner import Server
 from rayscope.settings import Settings
 
-pytestmark = [pytest.mark.ray]
+pytestmark = [pytest.mark.ray, pytest.mark.long]
 
 
 def test_events_of_kubernetes_are_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

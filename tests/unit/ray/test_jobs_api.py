@@ -160,6 +160,19 @@ def test_a_package_is_sent_once(dashboard: tuple[str, Answers, list[str]]) -> No
     api.close()
 
 
+def test_platform_events_of_a_dashboard(dashboard: tuple[str, Answers, list[str]]) -> None:
+    url, answers, _ = dashboard
+    api = JobApi(url)
+    assert api.platform_events() is None
+    answers["/api/v0/platform_events"] = (200, json.dumps({"data": {"events": [{"eventId": "a"}]}}))
+    assert api.platform_events() == [{"eventId": "a"}]
+    for status, text in ((200, "<html>"), (200, '{"data": {}}'), (500, "{}")):
+        answers["/api/v0/platform_events"] = (status, text)
+        with pytest.raises(DashboardError):
+            api.platform_events()
+    api.close()
+
+
 def test_another_clusters_dashboard_is_not_believed(dashboard: tuple[str, Answers, list[str]]) -> None:
     url, answers, _ = dashboard
     answers["/api/jobs/"] = (200, json.dumps([ROW]))
