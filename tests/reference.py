@@ -11,7 +11,7 @@ def merge_attempts(into: Attempt, other: Attempt) -> Attempt:
     assert (into.task_id, into.attempt) == (other.task_id, other.attempt)
     for name in SCALARS:
         known = [v for v in (getattr(into, name), getattr(other, name)) if v is not None]
-        setattr(into, name, min(known, default=None))
+        setattr(into, name, (max if name == "peak_memory" else min)(known, default=None))
     for state, time_ns in other.states.items():
         into.states[state] = min(time_ns, into.states.get(state, time_ns))
     for phase, interval in other.phases.items():

@@ -242,6 +242,25 @@ def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
     }
 
 
+def test_the_peak_memory_of_attempts(lab: Lab) -> None:
+    known = printed_json(lab.run(WORKLOADS / "memory.py", str(lab.ray)), "EXPECTED")
+    rows = lab.sql(
+        "SELECT name, peak_memory, start_memory, memory_scope FROM tasks WHERE type != 'ACTOR_CREATION_TASK'"
+    )
+    measured = {name: values for name, *values in rows}
+    for name, (start, peak) in known["own"].items():
+        slack = max(10_000_000, 0.05 * peak)
+        print(name, peak, measured[name])
+        assert measured[name] == [pytest.approx(peak, abs=slack), pytest.approx(start, abs=slack), "own"]
+    assert len(known["own"]) == 6
+    for name, peak in known["shared"].items():
+        print(name, peak, measured[name])
+        assert measured[name][0] >= 0.95 * peak
+        assert measured[name][2] == "shared"
+    assert len(known["shared"]) == 4
+    assert measured["off"] == [None, None, "off"]
+
+
 ENDINGS = """
 import atexit, sys, threading, time
 import ray, rayscope

@@ -15,6 +15,7 @@ from rayscope.cli.console import warn
 from rayscope.cli.options import (
     DataDir,
     NoFastLane,
+    NoPeakMemory,
     NoProfile,
     NoServeEvents,
     NoTrace,
@@ -53,6 +54,7 @@ def env(
     no_profile: NoProfile = False,
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
+    no_peak_memory: NoPeakMemory = False,
     no_serve_events: NoServeEvents = False,
     no_train_state: NoTrainState = False,
 ) -> None:
@@ -68,7 +70,12 @@ def env(
             shell,
             url,
             recording.Parts(
-                not no_profile, not no_fast_lane, not no_trace, not no_serve_events, not no_train_state
+                not no_profile,
+                not no_fast_lane,
+                not no_trace,
+                not no_serve_events,
+                not no_train_state,
+                not no_peak_memory,
             ),
         ),
         nl=False,

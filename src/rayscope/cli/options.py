@@ -118,6 +118,13 @@ NoTrace = Annotated[
         help="Disable the tracer, which records objects, their sizes, and what waits for what.",
     ),
 ]
+NoPeakMemory = Annotated[
+    bool,
+    typer.Option(
+        "--no-peak-memory",
+        help="Do not measure the peak memory of attempts, which resets VmHWM of Ray's workers.",
+    ),
+]
 NoProfile = Annotated[
     bool, typer.Option("--no-profile", help="Do not record spans of ray.get, ray.put, and ray.wait.")
 ]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from rayscope.agent.settings import EVENT_TYPES, EXPORT_ADDR, EXPOSABLE_TYPES, FAST_LANE
-from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, RUNTIME_ENV_HOOK, TRACE
+from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, MEMORY, RUNTIME_ENV_HOOK, TRACE
 
 # Read by workers and drivers. Sends task events to the node's agent as well as to the GCS.
 WORKER_EVENTS = "enable_core_worker_ray_event_to_aggregator"
@@ -52,7 +52,7 @@ class Parts(NamedTuple):
     """The enabled parts of the recording.
 
     ``profile``: spans of ray.get and similar calls. ``trace``: the tracer. ``serve_events``: the tasks of Ray
-    Serve. ``train_state``: the state of Ray Train's runs.
+    Serve. ``train_state``: the state of Ray Train's runs. ``peak_memory``: that of attempts, by the tracer.
     """
 
     profile: bool = True
@@ -60,6 +60,7 @@ class Parts(NamedTuple):
     trace: bool = True
     serve_events: bool = True
     train_state: bool = True
+    peak_memory: bool = True
 
 
 ALL_PARTS = Parts()
@@ -78,6 +79,8 @@ def node_env(ingest_url: str, parts: Parts = ALL_PARTS) -> dict[str, str]:
     # Always set explicitly, because the inherited environment may enable it.
     env[FAST_LANE] = "1" if parts.fast_lane else "0"
     env[TRACE] = "1" if parts.trace and parts.profile else "0"
+    if not parts.peak_memory:
+        env[MEMORY] = "0"
     if parts.profile:
         env[PROFILING] = "1"
         env[f"{CONFIG_PREFIX}{MAX_SPANS}"] = str(MAX_SPANS_VALUE)

@@ -22,6 +22,7 @@ from rayscope.cli.options import (
     GenerateToken,
     Host,
     NoFastLane,
+    NoPeakMemory,
     NoProfile,
     NoServeEvents,
     NoTrace,
@@ -74,6 +75,7 @@ def run(
     no_profile: NoProfile = False,
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
+    no_peak_memory: NoPeakMemory = False,
     no_serve_events: NoServeEvents = False,
     no_train_state: NoTrainState = False,
     no_output: Annotated[
@@ -103,7 +105,12 @@ def run(
             takeover,
             api,
             recording.Parts(
-                not no_profile, not no_fast_lane, not no_trace, not no_serve_events, not no_train_state
+                not no_profile,
+                not no_fast_lane,
+                not no_trace,
+                not no_serve_events,
+                not no_train_state,
+                not no_peak_memory,
             ),
             Output() if not no_output else None,
         )

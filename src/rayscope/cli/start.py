@@ -18,6 +18,7 @@ from rayscope.cli.console import fail, say, warn
 from rayscope.cli.options import (
     DataDir,
     NoFastLane,
+    NoPeakMemory,
     NoProfile,
     NoServeEvents,
     NoTrace,
@@ -50,6 +51,7 @@ def start(
     no_profile: NoProfile = False,
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
+    no_peak_memory: NoPeakMemory = False,
     no_serve_events: NoServeEvents = False,
     no_train_state: NoTrainState = False,
 ) -> None:
@@ -77,7 +79,12 @@ def start(
     env = recording.node_env(
         url,
         recording.Parts(
-            not no_profile, not no_fast_lane, not no_trace, not no_serve_events, not no_train_state
+            not no_profile,
+            not no_fast_lane,
+            not no_trace,
+            not no_serve_events,
+            not no_train_state,
+            not no_peak_memory,
         ),
     )
     # Remove secrets, because all jobs inherit the environment of their node.

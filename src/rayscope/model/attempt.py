@@ -79,6 +79,9 @@ SCALARS: tuple[str, ...] = (
     "stderr_start",
     "stderr_end",
     "cpu_ns",
+    "peak_memory",
+    "start_memory",
+    "memory_scope",
 )
 
 
@@ -94,6 +97,9 @@ class Attempt(msgspec.Struct, gc=False):
         parent_task_id: the parent according to Ray.
         caller_task_id: the actual caller, if the tracer reported another one.
         cpu_ns: CPU time measured by the tracer.
+        peak_memory: largest size of its process (RSS) while it ran, in bytes, measured by the tracer.
+        start_memory: the size when it began.
+        memory_scope: one of :data:`rayscope.tracer.memory.SCOPES`.
 
     This is a msgspec struct, because hundreds of thousands exist at once: creating one takes a third of the
     time of a dataclass, and the garbage collector does not track it.
@@ -127,6 +133,9 @@ class Attempt(msgspec.Struct, gc=False):
     stderr_start: int | None = None
     stderr_end: int | None = None
     cpu_ns: int | None = None
+    peak_memory: int | None = None
+    start_memory: int | None = None
+    memory_scope: str | None = None
     states: dict[str, int] = {}
     phases: dict[str, tuple[int, int]] = {}
     error: TaskError | None = None

@@ -474,6 +474,9 @@ TABLES: tuple[str, ...] = (
     "ALTER TABLE dataset_operator_rows ADD COLUMN IF NOT EXISTS inputs VARCHAR",
     "ALTER TABLE paths ADD COLUMN IF NOT EXISTS full_name VARCHAR",
     "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS distinct_name VARCHAR",
+    "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS peak_memory BIGINT",
+    "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS start_memory BIGINT",
+    "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS memory_scope VARCHAR",
 )
 
 TABLE_NAMES = tuple(

@@ -24,6 +24,7 @@ from typing import Any
 
 from rayscope.tracer.awaits import Awaits, Stretch
 from rayscope.tracer.limits import MAX_OBJECTS, MAX_WAITED
+from rayscope.tracer.memory import OWN, SHARED, Meter
 from rayscope.tracer.settings import MAX_SPANS
 
 #: Maximum number of calls whose callers are reported in one event.
@@ -62,9 +63,22 @@ class Task:
         awaits: the suspensions of a call of an async actor, None for other tasks.
         clock: the CPU clock that measures the task.
         began_ns: the clock's value at the start of the task.
+        start_memory: size of the process at the start of the task, in bytes.
+        peak_memory: largest size of the process until the task ended, or another task last began, in bytes.
     """
 
-    __slots__ = ("attempt", "awaits", "began_ns", "clock", "fetched", "id", "shared", "thread")
+    __slots__ = (
+        "attempt",
+        "awaits",
+        "began_ns",
+        "clock",
+        "fetched",
+        "id",
+        "peak_memory",
+        "shared",
+        "start_memory",
+        "thread",
+    )
 
     def __init__(self, task_id: bytes, attempt: int, thread: int) -> None:
         self.id, self.attempt, self.thread = task_id, attempt, thread
@@ -72,17 +86,30 @@ class Task:
         self.awaits: Awaits | None = None
         self.shared = False
         self.clock, self.began_ns = time.process_time_ns, 0
+        self.start_memory = self.peak_memory = 0
 
     def begin(self) -> None:
         """Start measuring the task in the current thread."""
-        if state.tasks:
-            state.shares = self.shared = True
-            for other in list(state.tasks.values()):
-                other.shared = True
-        state.tasks[self.id] = self
+        with state.lock:  # a reset of the peak lets other threads run
+            meter = state.meter = state.meter or Meter()
+            if state.tasks:
+                state.shares = self.shared = True
+                peak = meter.peak()
+                for other in list(state.tasks.values()):
+                    other.shared = True
+                    other.peak_memory = max(other.peak_memory, peak)
+            state.tasks[self.id] = self
+            self.start_memory = meter.restart()
         if state.shares:
             self.clock = time.thread_time_ns
         self.began_ns = self.clock()
+
+    def end(self) -> None:
+        """Stop measuring the memory of the task."""
+        with state.lock:
+            state.tasks.pop(self.id, None)
+            if state.meter is not None:
+                self.peak_memory = max(self.peak_memory, state.meter.peak())
 
     def cpu_ns(self) -> int | None:
         """CPU time of the task so far, ns. None if it is unknown.
@@ -95,6 +122,14 @@ class Task:
         if not self.thread or (self.shared and self.clock is time.process_time_ns):
             return None
         return self.clock() - self.began_ns
+
+    def memory(self) -> list[int]:
+        """The number of the ended task's scope (:data:`rayscope.tracer.memory.SCOPES`). If it was measured,
+        also its peak and the size at the start.
+        """
+        if state.meter is None or state.meter.failure:
+            return [state.meter.failure] if state.meter else []
+        return [SHARED if self.shared else OWN, self.peak_memory, self.start_memory]
 
 
 class Fetched:
@@ -137,10 +172,11 @@ class Returns:
             if fetched is not None:
                 ids, sizes = b2a_base64(fetched.objects, newline=False), str(fetched.sizes).encode()
                 arguments = b',"o":"%b","f":%b,"h":%d' % (ids, sizes, fetched.at_ns)
-            text = b'{"s":[%d],"k":%d,"u":%d%b}' % (self.sum, self.begin_ns, cpu_ns, arguments)
+            measured = (self.sum, self.begin_ns, cpu_ns, str(task.memory()).encode(), arguments)
+            text = b'{"s":[%d],"k":%d,"u":%d,"m":%b%b}' % measured
             _send_encoded(b"rayscope.returned", text)
             return
-        payload: dict[str, Any] = {"s": self.sizes, "k": self.begin_ns}
+        payload: dict[str, Any] = {"s": self.sizes, "k": self.begin_ns, "m": task.memory()}
         if cpu_ns is not None:
             payload["u"] = cpu_ns
         if task.awaits is not None and (stretches := task.awaits.take()):
@@ -207,6 +243,7 @@ class _State:
         self.driver: Task | None = None
         self.tasks: dict[bytes, Task] = {}
         self.shares = False  # whether tasks have run concurrently
+        self.meter: Meter | None = None  # of this process, once it has begun a task
         self.open: dict[int, Call] = {}
         self.sums: dict[tuple[Task | None, str], list[int]] = {}
         self.calls: list[bytes] = []
@@ -294,6 +331,7 @@ def reset_after_fork() -> None:
     state.sums.clear()
     state.calls.clear()
     state.groups.clear()
+    state.meter = None  # its files are those of the parent
     close()
 
 

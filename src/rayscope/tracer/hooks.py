@@ -419,7 +419,7 @@ def _report_gpus(task: Task) -> None:
 @_safe
 def _end_task(task: Task, is_interrupted: bool) -> None:
     """Report the end of a task. Ray catches the task's errors itself, so only signals can interrupt it."""
-    state.tasks.pop(task.id, None)
+    task.end()
     returns, _thread.returns = _thread.returns, None
     if is_interrupted:
         returns = None  # the first values of a generator do not mean that it finished

@@ -18,5 +18,7 @@ HOOK = "rayscope.tracer.hook.runtime_env_hook"
 
 #: "1" enables tracing in drivers and workers. Otherwise ``rayscope.pth`` does nothing in them.
 TRACE = "RAYSCOPE_TRACE"
+#: "0" keeps the tracer from measuring the peak memory of attempts, which resets ``VmHWM`` of the workers.
+MEMORY = "RAYSCOPE_TRACE_MEMORY"
 #: Ray's variable: the maximum number of profile events that a worker sends per task and interval.
 MAX_SPANS = "RAY_task_events_max_num_profile_events_per_task"

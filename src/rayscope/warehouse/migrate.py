@@ -21,6 +21,7 @@ MIGRATIONS: Mapping[int, Callable[[Layout], list[str]]] = MappingProxyType(
         3: lambda layout: [],  # changes only views: the state of a task that was canceled while it ran
         4: lambda layout: [],  # changes only views: the end of a job whose driver was killed
         5: lambda layout: [],  # changes only views: the driver of Ray's dashboard is internal
+        6: lambda layout: [],  # adds columns and changes views: the peak memory of attempts
     }
 )
 

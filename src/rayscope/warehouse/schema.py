@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rayscope.storage.schema import ANNOTATION_COLUMNS, EDGE_COLUMNS, SPAN_COLUMNS
-from rayscope.storage.sql.merge import KEY, PART_COLUMNS, SCALAR_COLUMNS, TOGETHER
+from rayscope.storage.sql.merge import KEY, LARGEST, PART_COLUMNS, SCALAR_COLUMNS, TOGETHER
 
 #: Version of the tables and views. :mod:`rayscope.warehouse.migrate` migrates older warehouses to it.
-VERSION = 5
+VERSION = 6
 #: DuckDB's type -> ClickHouse's.
 TYPES = {
     "UBIGINT": "UInt64",
@@ -95,7 +95,7 @@ def group_name(known: str) -> str:
 
 def _scalar(name: str, duck: str) -> Column:
     type_ = "LowCardinality(Nullable(String))" if duck == "VARCHAR" else f"Nullable({TYPES[duck]})"
-    return Column(name, type_, "min")
+    return Column(name, type_, "max" if name in LARGEST else "min")
 
 
 def _group(known: str, columns: Sequence[str]) -> Column:

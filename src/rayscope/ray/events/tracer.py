@@ -13,7 +13,8 @@ The data of an event is JSON with short names, whose meaning depends on the even
   :func:`rayscope.tracer.functions.describe`.
 - ``sums``: checksums of arguments.
 - Return values: ``o``, ``f`` and ``h`` are the IDs, sizes and time (ns) of the task's arguments, ``u`` is the
-  CPU time (ns).
+  CPU time (ns), ``m`` the memory: the number of its scope (:data:`rayscope.tracer.memory.SCOPES`), then the
+  peak and the size at the start (bytes) if they were measured.
 - ``y``: suspensions of a call of an async method, four numbers each: begin (ns), length (ns), time awaited
   (ns), and number of suspensions.
 - Ray Train reports: ``n`` is the report's number, ``e`` is when the previous report ended, ``wait`` is the
@@ -43,6 +44,7 @@ from rayscope.ray.common import RETURNED, ProfileEntry
 from rayscope.ray.events import serve, tune
 from rayscope.ray.events.reported import metrics
 from rayscope.ray.libraries.data import dataset_name
+from rayscope.tracer.memory import SCOPES
 
 _ERRORS: tuple[type[Exception], ...] = (*DECODE_ERRORS, OverflowError)
 
@@ -127,13 +129,23 @@ class _Returned(msgspec.Struct, gc=False):
     f: _Sizes = []
     h: _Time = 0
     u: _Number | None = None
+    m: _Sizes = []
+
+    def outcome(self, returned: tuple[int, int, int] | None) -> Outcome:
+        """The outcome with these return values."""
+        scope = SCOPES[self.m[0]] if self.m and self.m[0] < len(SCOPES) else None
+        peak, start = self.m[1:3] if len(self.m) > 2 else (None, None)
+        return Outcome(returned, self.u, peak, start, scope)
 
 
 class Outcome(NamedTuple):
-    """``Attempt.returned`` and ``Attempt.cpu_ns``, or None if the events do not contain them."""
+    """Fields of an attempt of these names, None if the events do not contain them."""
 
     returned: tuple[int, int, int] | None = None
     cpu_ns: int | None = None
+    peak_memory: int | None = None
+    start_memory: int | None = None
+    memory_scope: str | None = None
 
 
 NO_OUTCOME = Outcome()
@@ -154,13 +166,12 @@ def add(
             if entry.event_name == RETURNED:
                 payload = _decode_returned(entry.extra_data)
                 if not payload.t:
-                    outcome = Outcome(_returned(payload, entry, task_id, attempt, batch), payload.u)
+                    outcome = payload.outcome(_returned(payload, entry, task_id, attempt, batch))
                 else:  # the event of a coroutine, which Ray attributes to another task
-                    theirs = Attempt(_task(payload.t), payload.a)
-                    theirs.cpu_ns = payload.u
-                    batch.spans += _awaited(payload.y, entry, theirs.task_id, theirs.attempt)
-                    theirs.returned = _returned(payload, entry, theirs.task_id, theirs.attempt, batch)
-                    batch.attempts.append(theirs)
+                    theirs, number = _task(payload.t), payload.a
+                    batch.spans += _awaited(payload.y, entry, theirs, number)
+                    returned = _returned(payload, entry, theirs, number, batch)
+                    batch.attempts.append(Attempt(theirs, number, **payload.outcome(returned)._asdict()))
             elif entry.event_name.startswith("rayscope.tune_"):
                 tune.add(entry, task_id, attempt, batch)
             elif entry.event_name == "rayscope.serve":

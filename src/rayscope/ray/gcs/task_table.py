@@ -97,9 +97,9 @@ def _profile(profile: Any, attempt: Attempt, batch: RecordBatch) -> None:
     attempt.phases = phases
     batch.spans.extend(others)
     if traced:
-        attempt.returned, attempt.cpu_ns = tracer.add(
-            traced, attempt.task_id, attempt.attempt, profile.component_id, batch
-        )
+        outcome = tracer.add(traced, attempt.task_id, attempt.attempt, profile.component_id, batch)
+        for name, value in outcome._asdict().items():
+            setattr(attempt, name, value)
     if attempt.worker_id is None and phases and profile.component_type == "worker":
         component = profile.component_id
         if len(component) == _WORKER_ID_BYTES and not is_nil(component.hex()):

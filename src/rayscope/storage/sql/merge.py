@@ -2,10 +2,10 @@
 
 A task's owner and executor report independently. An event may arrive several times, in any order, or not at
 all, and the GCS reports the same things again. So merging only ever adds to an attempt, and the *least* known
-value of each part wins. For the time of a state, this is the earliest. Other fields hardly ever conflict, so
-any choice that does not depend on the order of arrival will do. Hence merging is commutative, associative and
-idempotent. An interval, an error, and a return value each consist of several columns that are merged
-together.
+value of each part wins, except that the *largest* peak wins. For the time of a state, the least is the
+earliest. Other fields hardly ever conflict, so any choice that does not depend on the order of arrival will
+do. Hence merging is commutative, associative and idempotent. An interval, an error, and a return value each
+consist of several columns that are merged together.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from rayscope.model import PHASES, STATES
 from rayscope.model.attempt import SCALARS
 
 #: Scalar fields of an attempt that are integers, not strings.
-INTEGERS = {"worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end", "cpu_ns"}
+INTEGERS = {
+    *("worker_pid", "stdout_start", "stdout_end", "stderr_start", "stderr_end"),
+    *("cpu_ns", "peak_memory", "start_memory"),
+}
+#: Scalar fields whose largest value wins.
+LARGEST = frozenset({"peak_memory"})
 #: SQL for the caller: as reported by the tracer, otherwise the parent according to Ray.
 SUBMITTER = "coalesce(caller_task_id, parent_task_id)"
 KEY = ("task_hi", "task_lo", "attempt")
@@ -55,7 +60,8 @@ def merge(tables: Iterable[str]) -> str:
     key = ", ".join(KEY)
     nothing = ", ".join(f"NULL::{kind} AS {name}" for name, kind in (*PART_COLUMNS, (SINCE, "DOUBLE")))
     parts = " UNION ALL BY NAME ".join([f"SELECT {nothing} WHERE false", *(f"FROM {t}" for t in tables)])
-    least = [f"min({name}) AS {name}" for name in (*(n for n, _ in SCALAR_COLUMNS), SINCE)]
+    names = (*(n for n, _ in SCALAR_COLUMNS), SINCE)
+    least = [f"{'max' if name in LARGEST else 'min'}({name}) AS {name}" for name in names]
     unpacked = [name for name, _ in SCALAR_COLUMNS]
     for known, columns in TOGETHER.items():
         values = [FIRST.get(known, "0"), *columns]

@@ -342,6 +342,21 @@ def test_cpu_time_comes_with_the_returns() -> None:
     assert [span.name for span in wrong.spans] == ["rayscope.returned"]
 
 
+def test_memory_comes_with_the_returns() -> None:
+    def memory(*numbers: int) -> tuple[int | None, int | None, str | None]:
+        (attempt,) = records(entry_of("rayscope.returned", s=[15], m=numbers)).attempts
+        return attempt.peak_memory, attempt.start_memory, attempt.memory_scope
+
+    assert memory(0, 9_000, 7_000) == (9_000, 7_000, "own")
+    assert memory(1, 9_000, 7_000) == (9_000, 7_000, "shared")
+    assert memory(2) == (None, None, "off")
+    assert memory(3) == (None, None, "unavailable")
+    assert memory() == (None, None, None)  # from a tracer that does not measure it
+    assert memory(99) == (None, None, None)  # from a newer one
+    (coroutine,) = records(entry_of("rayscope.returned", s=[15], t=OTHER, a=1, m=[1, 9, 7])).attempts
+    assert (coroutine.task_id, coroutine.peak_memory, coroutine.memory_scope) == (OTHER, 9, "shared")
+
+
 def test_suspensions_of_a_coroutine() -> None:
     batch = records(
         entry_of(
