@@ -77,6 +77,7 @@ _TASKS = (
     state(),
     _DURATION,
     identity("task_id"),
+    Column("peak memory", lambda row: size(row.get("peak_memory")), right=True),
     when("created_ns", "created"),
     text("error_summary", "error", long=True),
     text("attempt"),
@@ -203,6 +204,7 @@ _FUNCTIONS = (
             *(("CPU", "cpu_ns"), ("waiting", "waiting_ns"), ("total", "total_ns")),
         )
     ),
+    Column("peak memory", lambda row: size(row.get("max_memory")), right=True),
     text("type"),
 )
 #: Fields of a function's row that come from its scheduling.

@@ -79,6 +79,12 @@ def _of_attempt(attempt: AttemptDetail, scheduling: list[SchedulingItem]) -> Ite
                     yield meaning, duration(int(str(spent)))
     if attempt["cpu_ns"] is not None:
         yield "CPU time", duration(attempt["cpu_ns"])
+    if attempt["peak_memory"] is not None:
+        shared = " (shared with other tasks)" if attempt["memory_scope"] == "shared" else ""
+        yield (
+            "peak memory",
+            f"{size(attempt['peak_memory'])}{shared}, {size(attempt['start_memory'])} at its start",
+        )
     yield "function", attempt["func_name"] or ""
     if attempt["required_resources"]:
         resources = json.loads(attempt["required_resources"])

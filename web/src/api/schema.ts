@@ -267,6 +267,9 @@ export interface AttemptDetail {
   start_ns: number | null;
   end_ns: number | null;
   cpu_ns: number | null;
+  peak_memory: number | null;
+  start_memory: number | null;
+  memory_scope: ('own' | 'shared' | 'off' | 'unavailable') | null;
   duration_ns: number | null;
   waiting_ns: number | null;
   total_ns: number | null;
@@ -1200,7 +1203,10 @@ export interface FunctionGain {
   predicted_ns: number;
   share: number;
 }
-/** A function's attempts, the quantiles of their ``duration_ns``, and the sums of their times (ns). */
+/**
+ * A function's attempts, the quantiles of their ``duration_ns`` and of their peak memory (bytes), and the
+ * sums of their times (ns).
+ */
 export interface FunctionItem {
   func_name: string | null;
   type: string | null;
@@ -1214,6 +1220,9 @@ export interface FunctionItem {
   p50_ns: number | null;
   p95_ns: number | null;
   max_ns: number | null;
+  p50_memory: number | null;
+  p95_memory: number | null;
+  max_memory: number | null;
   duration_ns: number;
   waiting_ns: number;
   total_ns: number;
@@ -3410,7 +3419,7 @@ export interface TaskDetail {
   scheduling: SchedulingItem[];
   waits_for: AwaitedTask[];
 }
-/** One attempt of a task. */
+/** One attempt of a task. ``peak_memory`` and ``start_memory`` (bytes) are those of its process. */
 export interface TaskItem {
   task_id: string;
   attempt: number;
@@ -3435,6 +3444,9 @@ export interface TaskItem {
   start_ns: number | null;
   end_ns: number | null;
   cpu_ns: number | null;
+  peak_memory: number | null;
+  start_memory: number | null;
+  memory_scope: ('own' | 'shared' | 'off' | 'unavailable') | null;
   duration_ns: number | null;
   waiting_ns: number | null;
   total_ns: number | null;

@@ -5,6 +5,7 @@ import { Dash } from './Dash';
 import { Duration } from './Duration';
 import { JobName } from './JobName';
 import { NodeLabel } from './NodeLabel';
+import { PeakMemory } from './PeakMemory';
 import { TaskState } from './TaskState';
 import { Time } from './Time';
 import type { Column } from './table/columns';
@@ -80,6 +81,15 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       align: 'right',
       optional: true,
       cell: (task) => <Duration ns={task.cpu_ns} />,
+    },
+    {
+      id: 'peak_memory',
+      header: t('column.peakMemory'),
+      hint: t('peakMemory.hint'),
+      width: 128,
+      align: 'right',
+      sort: 'peak_memory',
+      cell: (task) => <PeakMemory attempt={task} />,
     },
     {
       id: 'created',

@@ -81,7 +81,8 @@ class Ingest(TypedDict):
 
 
 class FunctionItem(TypedDict):
-    """A function's attempts, the quantiles of their ``duration_ns``, and the sums of their times (ns).
+    """A function's attempts, the quantiles of their ``duration_ns`` and of their peak memory (bytes), and the
+    sums of their times (ns).
 
     ``origin``: ``user``, a library's name, or null if unknown. ``operator``: the purpose for which a library
     runs it, such as "Data: MapBatches(parse)" or "Serve: internals". ``stopped_by_libraries``: the number of
@@ -100,6 +101,9 @@ class FunctionItem(TypedDict):
     p50_ns: int | None
     p95_ns: int | None
     max_ns: int | None
+    p50_memory: int | None
+    p95_memory: int | None
+    max_memory: int | None
     duration_ns: int
     waiting_ns: int
     total_ns: int

@@ -33,6 +33,8 @@ def functions(
                     count(*) FILTER (state LIKE 'RUNNING%') AS running,
                     quantile_cont(duration, 0.5)::BIGINT AS p50_ns,
                     quantile_cont(duration, 0.95)::BIGINT AS p95_ns, max(duration) AS max_ns,
+                    quantile_cont(peak_memory, 0.5)::BIGINT AS p50_memory,
+                    quantile_cont(peak_memory, 0.95)::BIGINT AS p95_memory, max(peak_memory) AS max_memory,
                     {total("duration")} AS duration_ns, {total("waiting")} AS waiting_ns,
                     {total("total")} AS total_ns
                 FROM ({with_times(last_ns)}{where.sql})

@@ -11,10 +11,12 @@ from rayscope.records.schemas import Dropped
 
 #: The outcome of a failed attempt's task: no attempt succeeded, a retry is under way, or a retry succeeded.
 Outcome = Literal["final", "retrying", "recovered"]
+#: Whether peak memory is of the attempt alone or shared with others in its process, or why it is unknown.
+MemoryScope = Literal["own", "shared", "off", "unavailable"]
 
 
 class TaskItem(TypedDict):
-    """One attempt of a task."""
+    """One attempt of a task. ``peak_memory`` and ``start_memory`` (bytes) are those of its process."""
 
     task_id: str
     attempt: int
@@ -39,6 +41,9 @@ class TaskItem(TypedDict):
     start_ns: int | None
     end_ns: int | None
     cpu_ns: int | None
+    peak_memory: int | None
+    start_memory: int | None
+    memory_scope: MemoryScope | None
     duration_ns: int | None
     waiting_ns: int | None
     total_ns: int | None

@@ -51,7 +51,7 @@ _ITEM = (
     "parent_hi, parent_lo, named_parent, node_id, worker_id, worker_pid, placement_group_id, error_type, "
     f"left(error_message, {MESSAGE_CHARS}) AS error_message, {ERROR_SUMMARY}, "
     f"{CREATED} AS created_ns, {START} AS start_ns, "
-    f"{END} AS end_ns, cpu_ns"
+    f"{END} AS end_ns, cpu_ns, peak_memory, start_memory, memory_scope"
 )
 _TIMES = ("duration", "waiting", "total")
 #: SQL for each sort key, which is never NULL. ``$last``: when the session was last heard from.
@@ -60,6 +60,7 @@ _SORTS: Mapping[str, str] = {
     "start_ns": f"coalesce({START}, 0)",
     "end_ns": f"coalesce({END}, 0)",
     **{f"{name}_ns": f"coalesce({times('$last')[name]}, -1)" for name in _TIMES},
+    "peak_memory": "coalesce(peak_memory, -1)",
     "name": f"coalesce({SHOWN_NAME}, '')",
     "state": "coalesce(state, '')",
 }

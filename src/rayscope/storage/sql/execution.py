@@ -727,9 +727,9 @@ LEFT JOIN job_rows j ON starts_with(l.parent_lo, 'ffffffffffffffffffffffff') AND
 
 
 def with_times(last_ns: int) -> str:
-    """SQL for the function, type, state and times of each row of ``attempts``."""
+    """SQL for the function, type, state, peak memory and times of each row of ``attempts``."""
     of_attempt = ", ".join(f"{sql} AS {name}" for name, sql in times(int(last_ns)).items())
     return (
         f"SELECT {function_name('attempts')} AS func_name, type, "
-        f"coalesce(state, 'NIL') AS state, {of_attempt} FROM attempts"
+        f"coalesce(state, 'NIL') AS state, peak_memory, {of_attempt} FROM attempts"
     )

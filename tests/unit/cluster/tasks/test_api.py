@@ -44,6 +44,28 @@ def test_every_sort_in_pages(running: Any, sort: str) -> None:
     assert known == sorted(known, reverse=sort.startswith("-"))
 
 
+def test_peak_memory_of_attempts_and_functions(fresh: Any) -> None:
+    story = Story()
+    for name, peak, scope in (("small", 50, "own"), ("large", 400, "shared"), ("untold", None, "off")):
+        story.task(name, 10, 20, 30)
+        attempt = story.batch.attempts[-1]
+        attempt.func_name = "f"
+        attempt.peak_memory, attempt.memory_scope = peak, scope
+        attempt.start_memory = None if peak is None else 40
+    fresh.record(story)
+    items = fresh.get("/api/v1/tasks", sort="-peak_memory")["items"]
+    fields = ("name", "peak_memory", "start_memory", "memory_scope")
+    assert [tuple(item[field] for field in fields) for item in items] == [
+        ("large", 400, 40, "shared"),
+        ("small", 50, 40, "own"),
+        ("untold", None, None, "off"),
+    ]
+    detail = fresh.get(f"/api/v1/tasks/{items[0]['task_id']}")["attempts"][0]
+    assert (detail["peak_memory"], detail["memory_scope"]) == (400, "shared")
+    (function,) = fresh.get("/api/v1/functions")["items"]
+    assert [function[f"{one}_memory"] for one in ("p50", "p95", "max")] == [225, 382, 400]
+
+
 def test_filters_come_before_limits_and_totals(running: Any) -> None:
     everything = running.get("/api/v1/tasks", limit=1000)["items"]
     assert {item["type"] for item in everything} == {"NORMAL_TASK", "ACTOR_TASK", "ACTOR_CREATION_TASK"}

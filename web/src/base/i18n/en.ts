@@ -300,6 +300,15 @@ export const shared = {
     storing: 'Storing the return value and notifying the owner',
     duration: 'From RUNNING to the end, as Ray counts it (until now if it is still running)',
   },
+  /** Peak memory of an attempt, by its `memory_scope`. */
+  peakMemory: {
+    hint: 'Largest resident size (RSS) of the worker process while the attempt ran',
+    own: '{{start}} at its start',
+    shared: '{{start}} at its start; shared with attempts that ran beside it in its process',
+    off: 'Not measured: switched off (--no-peak-memory)',
+    unavailable: 'Not measured: the kernel does not show it (not Linux, or /proc is restricted)',
+    unknown: 'Not measured: it has not ended, it was killed, or its process is not traced',
+  },
   column: {
     state: 'State',
     name: 'Name',
@@ -308,6 +317,7 @@ export const shared = {
     task_id: 'Task ID',
     attempt: 'Attempt',
     cpu: 'CPU time',
+    peakMemory: 'Peak memory',
     created: 'Created',
     start: 'Started',
     end: 'Ended',

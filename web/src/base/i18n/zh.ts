@@ -296,6 +296,14 @@ const shared: Translated<typeof english> = {
     storing: '存储返回值，并通知所有者',
     duration: '从 RUNNING 到结束，与 Ray 的算法一致；仍在运行的计到当前',
   },
+  peakMemory: {
+    hint: '该尝试运行期间 worker 进程的最大常驻内存 (RSS)',
+    own: '开始时为 {{start}}',
+    shared: '开始时为 {{start}}；与同一进程中同时运行的其他尝试共享',
+    off: '未测量：已关闭 (--no-peak-memory)',
+    unavailable: '未测量：内核不提供（不是 Linux，或 /proc 受限）',
+    unknown: '未测量：尚未结束、被终止，或其进程未被追踪',
+  },
   column: {
     state: '状态',
     name: '名称',
@@ -304,6 +312,7 @@ const shared: Translated<typeof english> = {
     task_id: '任务 ID',
     attempt: '尝试序号',
     cpu: 'CPU 时间',
+    peakMemory: '峰值内存',
     created: '创建',
     start: '开始',
     end: '结束',

@@ -1,11 +1,12 @@
 import { Group } from '@mantine/core';
 import { IconFunction } from '@tabler/icons-react';
+import type { TFunction } from 'i18next';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useCriticalPath } from '../../api/criticalPath';
 import { useFunctions, useScheduling } from '../../api/queries';
 import type { CriticalPathAnswer, FunctionItem, FunctionSchedulingItem, Summary } from '../../api/schema';
-import { count } from '../../base/format';
+import { bytes, count } from '../../base/format';
 import { TIME_PARTS, type TimePart } from '../../base/scheduling';
 import { onlyMineOf, slowestOf } from '../../base/url';
 import { Dash } from '../../ui/Dash';
@@ -174,6 +175,7 @@ export default function FunctionsView({ summary }: { summary: Summary | undefine
       quantile('p50'),
       quantile('p95'),
       quantile('max'),
+      ...(['p50', 'p95', 'max'] as const).map((id) => memoryColumn(t, id)),
       {
         id: 'local',
         header: t('column.local'),
@@ -241,6 +243,20 @@ export default function FunctionsView({ summary }: { summary: Summary | undefine
     </>
   );
 }
+
+const memoryColumn = (t: TFunction, id: 'p50' | 'p95' | 'max'): Column<Row> => ({
+  id: `${id}_memory`,
+  header: t(`functions.memory.${id}`),
+  hint: t('peakMemory.hint'),
+  width: 112,
+  align: 'right',
+  sort: `${id}_memory`,
+  optional: id !== 'max',
+  cell: (row) => {
+    const size = row[`${id}_memory`];
+    return size === null ? <Dash /> : <span className={words.num}>{bytes(size)}</span>;
+  },
+});
 
 /** `20%`, `9.6%`, `<0.1%`. */
 function percent(share: number): string {

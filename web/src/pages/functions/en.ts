@@ -16,6 +16,7 @@ export const en = {
     partsHint:
       'The parts of the total: waiting without setup, setup, executing, awaiting, blocked, and storing',
     ofDuration: "Durations of this function's attempts",
+    memory: { p50: 'Memory p50', p95: 'Memory p95', max: 'Peak memory' },
     all: '{{n}} function{{n, s}}. Click one to see its attempts, slowest first.',
     top: 'The {{n}} functions with the most time; there may be more. Click one to see its attempts, slowest first.',
     empty: 'No functions have run yet',

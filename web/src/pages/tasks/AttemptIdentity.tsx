@@ -8,6 +8,7 @@ import { Duration } from '../../ui/Duration';
 import { Gpus } from '../../ui/Gpus';
 import { ItemLink } from '../../ui/ItemLink';
 import { Link } from '../../ui/Link';
+import { PeakMemory } from '../../ui/PeakMemory';
 import { Time } from '../../ui/Time';
 import { useTypeName } from '../../ui/taskColumns';
 import words from '../../ui/theme/words.module.css';
@@ -60,6 +61,11 @@ export function AttemptIdentity({ task, attempt }: { task: TaskDetail; attempt: 
         {attempt.cpu_ns !== null && (
           <Field name={t('column.cpu')}>
             <Duration ns={attempt.cpu_ns} />
+          </Field>
+        )}
+        {attempt.end_ns !== null && (
+          <Field name={t('column.peakMemory')}>
+            <PeakMemory attempt={attempt} full />
           </Field>
         )}
         {attempt.actor_id && (
