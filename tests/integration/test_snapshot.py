@@ -425,7 +425,7 @@ def test_wrong_service_is_named(cluster: Cluster) -> None:
 
 def test_poller_hands_on_changes_once(cluster: Cluster) -> None:
     batches: list[RecordBatch] = []
-    poller = Poller(cluster.client(), batches.append, token=cluster.token)
+    poller = Poller(cluster.client(), batches.append)
     poller.poll_now()
     full = snapshot.read(cluster.client(), cluster.session)
     assert {(a.task_id, a.attempt) for b in batches for a in b.attempts} >= {
@@ -443,7 +443,7 @@ def test_poller_hands_on_changes_once(cluster: Cluster) -> None:
 def test_poller_thread_and_a_dying_node(cluster: Cluster) -> None:
     """Last: it ends the second node."""
     batches: list[RecordBatch] = []
-    poller = Poller(cluster.client(), batches.append, token=cluster.token, tasks=False).start()
+    poller = Poller(cluster.client(), batches.append, tasks=False).start()
     cluster.run_command("kill-node")
 
     def dead_nodes() -> list[Entity]:

@@ -563,9 +563,8 @@ export const shared = {
     dropped:
       '{{n}} task report{{n, s}} {{n, plural(one: was; other: were)}} dropped before reaching Rayscope.',
     notRepaired: 'The counts on this page do not include them.',
-    repaired: 'The tasks were read again from the GCS at {{at}}.',
-    repairedPartly:
-      'The tasks were read again from the GCS at {{at}}, but the GCS had already discarded some.',
+    repaired: 'The tasks were read again from Ray at {{at}}.',
+    repairedPartly: 'The tasks were read again from Ray at {{at}}, but Ray had already discarded some.',
     lanes:
       '{{n}} of {{all}} node{{all, s}} {{n, plural(one: sends; other: send)}} events as JSON, which uses several times the CPU of the fast lane.',
     untraced: 'Object transfers and waits are unknown for {{n}} of {{all}} worker{{all, s}} that ran tasks.',
@@ -595,9 +594,9 @@ export const shared = {
     reason: 'Why',
     count: 'Count',
     reasons: {
-      status_events_dropped: 'The GCS had no room for more task reports',
+      status_events_dropped: 'Ray had no room for more task reports',
       profile_events_dropped: 'The task had more spans than Ray keeps',
-      truncated: 'The GCS returned only part of its tasks',
+      truncated: 'Ray returned only part of its tasks',
       queue_dropped_events: "The queue of the node's agent was full",
       publish_failures: "The node's agent failed to send them",
       events_buffer_add_failures: "The node's agent failed to buffer them",
