@@ -114,6 +114,9 @@ def fill(db: duckdb.DuckDBPyConnection, rng: random.Random, tasks: int) -> None:
         )
         for _ in range(60)
     ]  # fmt: skip
+    # Whatever chance chose: a call that was blocked on an object.
+    spans.append(Span(ids[0], 0, "ray.get", 7, 9))
+    edges.append(Edge(ids[0], 0, "get", ids[1], 1, None, 7, 8))
     notes = [
         Annotation(text(ids), 0, "counter", text(HOSTILE), text(HOSTILE), text([None, 1.5, -0.0, 1e300]), 3)
         for _ in range(30)

@@ -89,6 +89,7 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       width: 128,
       align: 'right',
       sort: 'peak_memory',
+      optional: true,
       cell: (task) => <PeakMemory attempt={task} />,
     },
     {
