@@ -45,9 +45,11 @@ def test_workers_that_abort_are_shown_with_the_harm_that_they_did(cluster: Recor
     def crashes() -> dict[str, Any] | None:
         items = cluster.get("/api/v1/crashes", limit=100)["items"]
         found = {item["actor_class"] or item["function"]: item for item in items}
-        # The reports come with the logs, the ends with the events.
+        # The reports come with the logs, the ends with the events, and why the actor died with the GCS's table.
+        actors = cluster.get("/api/v1/actors", class_name="AbortsAtExit")["items"]
         wanted = [found.get("AbortsAtExit"), found.get("aborts_in_task")]
-        return found if all(item and item["signal"] and item["exit_type"] for item in wanted) else None
+        is_known = all(item and item["signal"] and item["exit_type"] for item in wanted)
+        return found if is_known and actors and actors[0]["death_cause"] else None
 
     found = wait_until(crashes, "both crashes")
     at_exit, in_task = found["AbortsAtExit"], found["aborts_in_task"]
