@@ -35,6 +35,14 @@ def free_port() -> int:
 RAY_ENV = {"RAY_worker_niceness": "0", "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0"}
 
 
+#: Ray's flags that make agents send task events to the dashboard too (Ray 2.58 and later).
+TO_DASHBOARD = {"RAY_enable_task_events_to_dashboard_head": "1"}
+#: Only there: the GCS has no tasks.
+ONLY_TO_DASHBOARD = {**TO_DASHBOARD, "RAY_enable_core_worker_task_event_to_gcs": "0"}
+#: Only there, by the recorder that is to replace the workers' buffer.
+WITH_RECORDER = {**ONLY_TO_DASHBOARD, "RAY_enable_ray_task_event_recorder": "1"}
+
+
 def env_without_ray() -> dict[str, str]:
     """This environment without settings for Ray, Rayscope or Python."""
     said = ("RAY", "PYTHON", "VIRTUAL")

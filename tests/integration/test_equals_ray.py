@@ -24,7 +24,7 @@ from typing import Any
 import httpx
 import pytest
 from ray.core.generated.common_pb2 import TaskStatus
-from tests.cluster import RayCluster
+from tests.cluster import TO_DASHBOARD, WITH_RECORDER, RayCluster
 from tests.conftest import sql_rows
 from tests.reference import merge_attempts
 from tests.state_api import sane_ms, state_ms
@@ -45,18 +45,12 @@ FINISHED, FAILED = TaskStatus.Value("FINISHED"), TaskStatus.Value("FAILED")
 TOKEN = "token-of-this-tests-cluster-00000000"
 #: More than Ray's lists return (10,000).
 SHORT_TASKS = 11_000
-TO_HEAD = {"RAY_enable_task_events_to_dashboard_head": "1"}
-WITH_RECORDER = {
-    **TO_HEAD,
-    "RAY_enable_core_worker_task_event_to_gcs": "0",
-    "RAY_enable_ray_task_event_recorder": "1",
-}
 #: Variant -> the lane, and Ray's flags. Those of ``WITH_RECORDER`` are the end of the way on which Ray moves
 #: task events out of the GCS since 2.58. ``two_tables``: halfway, the GCS and the dashboard keep one each.
 VARIANTS: dict[str, tuple[str, dict[str, str]]] = {
     "fast": ("fast", {}),
     "json": ("json", {}),
-    "two_tables": ("fast", TO_HEAD),
+    "two_tables": ("fast", TO_DASHBOARD),
     "recorder": ("fast", WITH_RECORDER),
     "recorder_json": ("json", WITH_RECORDER),
 }
@@ -277,7 +271,7 @@ def test_every_attempt_equals_what_ray_says(recorded: Recorded) -> None:
 
 def test_both_task_tables_hold_the_same(recorded: Recorded) -> None:
     """The GCS's own table, and the dashboard's, which Ray makes from events."""
-    if recorded.cluster.flags != TO_HEAD:
+    if recorded.cluster.flags != TO_DASHBOARD:
         pytest.skip("there is one table")
     settle(recorded)
     dashboard = Dashboard(f"http://{recorded.cluster.dashboard}", TOKEN, session=recorded.cluster.session)

@@ -24,7 +24,7 @@ from rayscope.agent.settings import EXPOSABLE_TYPES
 from rayscope.cli.recording import Parts, child_env, node_env
 from rayscope.server.runner import Server
 from tests import dataflow
-from tests.cluster import env_without_ray
+from tests.cluster import ONLY_TO_DASHBOARD, WITH_RECORDER, env_without_ray
 from tests.conftest import sql_rows
 from tests.versions.environments import (
     ENVIRONMENTS,
@@ -38,8 +38,6 @@ from tests.versions.environments import (
 from tests.waiting import TIMEOUT_S, wait_until
 
 VERSIONS = ray_versions(os.environ.get("RAYSCOPE_TEST_RAYS", ""))
-#: Task events go to the dashboard instead of to the GCS.
-MOVED = {"RAY_enable_task_events_to_dashboard_head": "1", "RAY_enable_core_worker_task_event_to_gcs": "0"}
 WORKLOAD = Path(__file__).parent / "workload.py"
 Row = dict[str, Any]
 
@@ -71,7 +69,7 @@ def ran(python: Path, server: Server, fast_lane: bool) -> Iterator[Row]:
             env[EXPOSABLE_TYPES] = "ALL"
         if python.parts[-3] >= "2.58":
             # Off in the other tests. The JSON comes from Ray's new recorder, the fast lane's events do not.
-            env |= MOVED if fast_lane else {**MOVED, "RAY_enable_ray_task_event_recorder": "1"}
+            env |= ONLY_TO_DASHBOARD if fast_lane else WITH_RECORDER
         process = subprocess.Popen(
             [python, str(WORKLOAD), f"{home}/r", str(out)],
             env=env,

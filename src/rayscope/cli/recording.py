@@ -62,6 +62,11 @@ class Parts(NamedTuple):
     train_state: bool = True
     peak_memory: bool = True
 
+    @classmethod
+    def without(cls, *left_out: bool) -> Parts:
+        """The parts of which ``left_out``, in the order of the fields, is false."""
+        return cls(*(not each for each in left_out))
+
 
 ALL_PARTS = Parts()
 

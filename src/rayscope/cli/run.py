@@ -104,13 +104,8 @@ def run(
             serving,
             takeover,
             api,
-            recording.Parts(
-                not no_profile,
-                not no_fast_lane,
-                not no_trace,
-                not no_serve_events,
-                not no_train_state,
-                not no_peak_memory,
+            recording.Parts.without(
+                no_profile, no_fast_lane, no_trace, no_serve_events, no_train_state, no_peak_memory
             ),
             Output() if not no_output else None,
         )

@@ -78,13 +78,8 @@ def start(
     known = _addresses() if head and server_url else {}
     env = recording.node_env(
         url,
-        recording.Parts(
-            not no_profile,
-            not no_fast_lane,
-            not no_trace,
-            not no_serve_events,
-            not no_train_state,
-            not no_peak_memory,
+        recording.Parts.without(
+            no_profile, no_fast_lane, no_trace, no_serve_events, no_train_state, no_peak_memory
         ),
     )
     # Remove secrets, because all jobs inherit the environment of their node.

@@ -45,6 +45,11 @@ class RayToken:
         self._read = read
         self.value = read()
 
+    @classmethod
+    def of(cls, token: RayToken | str | None) -> RayToken:
+        """``token`` itself, or a text that cannot be read again."""
+        return token if isinstance(token, RayToken) else cls(lambda: token)
+
     def renew(self, refused: str | None) -> bool:
         """Read the token again because a service refused ``refused``. Returns whether it is another one."""
         if self.value == refused:

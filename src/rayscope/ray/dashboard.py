@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import httpx
 import msgspec
+from google.protobuf.message import DecodeError
 
 from rayscope.errors import RayscopeError
 from rayscope.ray.auth import RayToken, bearer
@@ -19,6 +21,8 @@ _MAX_BYTES = 32 << 20
 #: Likewise of the response with all tasks. 100,000 attempts have about 70 MB.
 _MAX_TASKS_BYTES = 1 << 30
 _PLATFORM_PATH = "/api/v0/platform_events"
+#: Statuses for a path that this dashboard does not have. It responds to other paths with its page, hence 405.
+_ABSENT = (404, 405)
 _TASKS_PATH = "/api/task_events/query"
 #: Maximum duration of a response, in s. httpx limits only the time between two pieces.
 _RESPONSE_S = 30.0
@@ -30,6 +34,9 @@ class _Events(msgspec.Struct):
 
 class _PlatformEvents(msgspec.Struct):
     data: _Events
+
+
+_decode_platform_events = msgspec.json.Decoder(_PlatformEvents).decode
 
 
 class DashboardError(RayscopeError):
@@ -72,7 +79,7 @@ class Dashboard:
         self.url = url.rstrip("/")
         self.session = session
         # trust_env=False: a configured proxy cannot reach into the cluster.
-        self._token = token if isinstance(token, RayToken) else RayToken(lambda: token)
+        self._token = RayToken.of(token)
         self._http = httpx.Client(timeout=timeout_s, auth=_TokenAuth(self._token), trust_env=False)
 
     def close(self) -> None:
@@ -98,12 +105,7 @@ class Dashboard:
     def get(self, path: str, timeout_s: float | None = None) -> Any:
         """The JSON response for a path. Raises DashboardError."""
         status, body = self._ask("GET", path, timeout_s, _MAX_BYTES)
-        try:
-            if status == 200:
-                return msgspec.json.decode(body)
-        except msgspec.DecodeError:
-            pass
-        raise self.unexpected(f"status {status} and no JSON")
+        return self._decode(status, body, msgspec.json.decode, "JSON")
 
     def platform_events(self) -> list[Any] | None:
         """Kubernetes' events about the cluster, newest first, or None if the dashboard does not collect them.
@@ -111,14 +113,11 @@ class Dashboard:
         Since Ray 2.56, ``RAY_DASHBOARD_INGEST_PLATFORM_EVENTS=1`` collects them. Raises DashboardError.
         """
         status, body = self._ask("GET", _PLATFORM_PATH, None, _MAX_BYTES)
-        if status in (404, 405):
+        if status in _ABSENT:
             return None
-        try:
-            if status == 200:
-                return msgspec.json.decode(body, type=_PlatformEvents).data.events
-        except msgspec.DecodeError:
-            pass
-        raise self.unexpected(f"status {status} and no platform events")
+        found = self._decode(status, body, _decode_platform_events, "platform events")
+        events: list[Any] = found.data.events
+        return events
 
     def task_events(self) -> Any:
         """``GetTaskEventsReply`` with the attempts in the dashboard, or None if they are not kept there.
@@ -126,20 +125,21 @@ class Dashboard:
         Since Ray 2.58, ``RAY_enable_task_events_to_dashboard_head=1`` keeps them there instead of in the GCS.
         Raises DashboardError.
         """
-        from google.protobuf.message import DecodeError
         from ray.core.generated import gcs_service_pb2
 
         self.check()
         request = gcs_service_pb2.GetTaskEventsRequest(filters={"exclude_driver": False}).SerializeToString()
         status, body = self._ask("POST", _TASKS_PATH, _RESPONSE_S, _MAX_TASKS_BYTES, request)
-        if status in (404, 405):  # 405: the dashboard responds to any other path with its page
+        if status in _ABSENT:
             return None
-        try:
+        return self._decode(status, body, gcs_service_pb2.GetTaskEventsReply.FromString, "task table")
+
+    def _decode(self, status: int, body: bytes, decode: Callable[[bytes], Any], what: str) -> Any:
+        """A response of the status 200, decoded. ``what`` it should be. Raises DashboardError."""
+        with contextlib.suppress(msgspec.DecodeError, DecodeError):
             if status == 200:
-                return gcs_service_pb2.GetTaskEventsReply.FromString(body)
-        except DecodeError:
-            pass
-        raise self.unexpected(f"status {status} and no task table")
+                return decode(body)
+        raise self.unexpected(f"status {status} and no {what}")
 
     def _ask(
         self, method: str, path: str, timeout_s: float | None, max_bytes: int, content: bytes | None = None

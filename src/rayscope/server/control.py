@@ -67,8 +67,7 @@ def login(settings: CurrentSettings, credentials: Login) -> Response:
 )
 def attach(clusters: CurrentClusters, cluster: Cluster) -> Json[schemas.Attached]:
     """Start recording snapshots of a running cluster."""
-    given = cluster.ray_token
-    token = None if given is None else RayToken(lambda: given)
+    token = None if cluster.ray_token is None else RayToken.of(cluster.ray_token)
     return answer({"session": clusters.attach(cluster.address, token)})
 
 

@@ -12,7 +12,7 @@ it.each([
   ['off', null, '– · Not measured: switched off (--no-peak-memory)'],
   [null, null, '– · Not measured: it has not ended, it was killed, or its process is not traced'],
 ] as const)('shows peak memory that is %s', async (memory_scope, peak, text) => {
-  const known = { peak_memory: peak && peak * MIB, start_memory: peak && 100 * MIB, memory_scope };
-  await render(<PeakMemory attempt={known as TaskItem} full />);
+  const attempt = { peak_memory: peak && peak * MIB, start_memory: peak && 100 * MIB, memory_scope };
+  await render(<PeakMemory attempt={attempt as TaskItem} full />);
   expect(screen.getByTitle(/./).textContent).toBe(text);
 });

@@ -361,14 +361,13 @@ def _snapshot(facts: Facts) -> Finding:
         )
     attempts, rows = counted(reading.attempts, "task attempt"), counted(reading.entities, "row")
     rows += " about nodes, actors, and so on."
-    if reading.tasks_from == "gcs":
-        says = f"The GCS can be read: {attempts} and {rows}"
-    else:
-        says = f"The GCS can be read: {rows} "
-        moved = reading.tasks_from == "dashboard"
-        says += f"The dashboard keeps the tasks: {attempts}." if moved else "It has no tasks."
+    keeper = "dashboard" if reading.tasks_from == "dashboard" else "GCS"
+    says = {
+        "gcs": f"The GCS can be read: {attempts} and {rows}",
+        "dashboard": f"The GCS can be read: {rows} The dashboard keeps the tasks: {attempts}.",
+        None: f"The GCS can be read: {rows} It has no tasks.",
+    }[reading.tasks_from]
     if reading.dropped:
-        keeper = "dashboard" if reading.tasks_from == "dashboard" else "GCS"
         lost = counted(reading.dropped, "attempt")
         says += f" The {keeper} itself has dropped {lost}, which no snapshot can recover."
     cost = f"{_seconds(reading.seconds)} per full read (Ray's response and Rayscope's conversion)"

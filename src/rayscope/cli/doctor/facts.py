@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -15,6 +15,7 @@ from rayscope.tracer.settings import TRACE
 
 if TYPE_CHECKING:
     from rayscope.client.types import CrashesAnswer
+    from rayscope.ray.gcs.snapshot import TaskSource
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Reading:
     attempts: int = 0
     entities: int = 0
     dropped: int = 0
-    tasks_from: Literal["gcs", "dashboard"] | None = None
+    tasks_from: TaskSource | None = None
     error: str = ""
     remedy: str = ""
 

@@ -62,7 +62,7 @@ def class_restarts(file: SessionFile, limit: int) -> tuple[list[ClassRestarts], 
 
 
 def platform_events(file: SessionFile, limit: int) -> tuple[dict[str, int], int]:
-    """The most frequent platform events with their number, and the number of events beyond ``limit``."""
+    """The most frequent platform events with their number, and the number of others."""
     with file.reader() as reader:
         found = reader.execute(
             f"""

@@ -105,7 +105,7 @@ class GcsClient:
             raise GcsError(error.message, error.remedy, "bad_address") from None
         self.timeout_s = timeout_s
         self._grpc: Any = grpc
-        self.token = token if isinstance(token, RayToken) else RayToken(lambda: token)
+        self.token = RayToken.of(token)
         self._channel: Any = grpc.insecure_channel(self.address, options=_OPTIONS)
         self._methods: dict[tuple[str, str], Any] = {}
 

@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from rayscope.model import Drop, Entity, RecordBatch
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.agents.drops import read_agent_drops
 from rayscope.ray.dashboard import DashboardError
 from rayscope.ray.gcs.client import ClusterInfo, GcsClient, GcsError
-from rayscope.ray.gcs.snapshot import Changes, TaskTable, read_tasks
+from rayscope.ray.gcs.snapshot import Changes, TaskSource, TaskTable, read_tasks
 from rayscope.ray.jobs_api import JobApi
 
 _LOG = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class PollStatus:
     cost_s: float = 0.0
     mode: str = "tasks"
     job_api_error: str | None = None
-    tasks_from: Literal["gcs", "dashboard"] | None = None
+    tasks_from: TaskSource | None = None
     tasks_missing: bool = False
     session: str | None = None
     last_tasks_ns: int = 0

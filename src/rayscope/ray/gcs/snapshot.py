@@ -42,6 +42,10 @@ _TABLES = {
 CHUNK = 10_000
 
 
+#: The service that keeps the task table.
+TaskSource = Literal["gcs", "dashboard"]
+
+
 class TaskTable(NamedTuple):
     """Ray's task table: ``GetTaskEventsReply``, and the service that keeps it.
 
@@ -49,7 +53,7 @@ class TaskTable(NamedTuple):
     """
 
     reply: Any
-    source: Literal["gcs", "dashboard"] | None
+    source: TaskSource | None
 
 
 def read_tasks(client: GcsClient, dashboard: Dashboard | None) -> TaskTable:
