@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import signal
 import socket
 import sys
 import threading
@@ -24,6 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from rayscope.cli.serving import stop_signals, wait_for_stop
 from simulated import (
     CLASSES,
     CPUS,
@@ -390,10 +390,9 @@ def main() -> None:
         await asyncio.Event().wait()
 
     threading.Thread(target=loop.run_until_complete, args=(http(),), daemon=True).start()
-    stopped = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
-    print(json.dumps({"address": f"127.0.0.1:{port}", "session": plan.session}), flush=True)
-    stopped.wait()
+    with stop_signals() as stops:
+        print(json.dumps({"address": f"127.0.0.1:{port}", "session": plan.session}), flush=True)
+        wait_for_stop(stops)
     server.stop(0)
 
 

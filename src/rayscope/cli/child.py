@@ -6,6 +6,7 @@ import contextlib
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 #: The program is killed at this many signals, because the earlier ones did not end it.
 _KILL_AT = 3
+#: A signal that arrives just before the main thread begins to wait is handled after this time, in seconds.
+SIGNAL_DELAY_S = 1.0
 
 
 def exit_status(returncode: int) -> int:
@@ -77,8 +80,12 @@ class Child:
 
     def wait(self) -> int:
         """Wait until the program ends, and return its exit status as a shell would report it."""
+        ending = threading.Thread(target=self._process.wait, name="rayscope-child", daemon=True)
+        ending.start()
         try:
-            status = exit_status(self._process.wait())
+            while ending.is_alive():
+                ending.join(SIGNAL_DELAY_S)
+            status = exit_status(self._process.returncode)
             if self._output is not None:
                 self._output.finish()
             return status

@@ -56,12 +56,12 @@ def serve(
             "Use it, or choose another --data-dir.",
         )
     with (
-        stop_signals() as stopped,
+        stop_signals() as stops,
         started_server(settings) as serving,
         Api(serving.url, settings.token, folder=settings.folder) as api,
     ):
         say(serving.url)
         warn_of_problem(api)
         say("`rayscope env` prints the settings that make Ray record here; press Ctrl-C to stop")
-        wait_for_stop(stopped)
+        wait_for_stop(stops)
         end_within(_GRACE_S)

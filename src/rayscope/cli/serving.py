@@ -13,9 +13,11 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from rayscope.cli.api import Api, RayscopeError
+from rayscope.cli.child import SIGNAL_DELAY_S
 from rayscope.cli.console import USAGE_ERROR, fail, say, warn
 from rayscope.cli.options import recorded_folder
 from rayscope.client.calls import Call
@@ -214,26 +216,36 @@ def warn_of_problem(api: Api) -> None:
 
 def serve_until_stopped(message: str) -> None:
     """Print ``message``, and return on Ctrl-C or SIGTERM."""
-    with stop_signals() as stopped:
+    with stop_signals() as stops:
         say(message)
-        wait_for_stop(stopped)
+        wait_for_stop(stops)
 
 
-def wait_for_stop(stopped: threading.Event) -> None:
-    """Wait in the main thread, waking up now and then so that Python can handle signals."""
-    while not stopped.wait(3600):
-        pass
+def wait_for_stop(stops: SimpleQueue[int]) -> None:
+    """Wait in the main thread until a stop signal arrives.
+
+    Python calls signal handlers only between bytecodes of the main thread. A signal that arrives just before
+    the thread begins to wait does not end the wait, so it must end by itself.
+    """
+    while True:
+        with contextlib.suppress(Empty):
+            stops.get(timeout=SIGNAL_DELAY_S)
+            return
 
 
 @contextlib.contextmanager
-def stop_signals() -> Iterator[threading.Event]:
-    """Provide an event. During the block, Ctrl-C and SIGTERM set it instead of ending the process."""
-    stopped = threading.Event()
+def stop_signals() -> Iterator[SimpleQueue[int]]:
+    """Provide a queue. During the block, Ctrl-C and SIGTERM are put into it instead of ending the process.
+
+    (A handler must not set an Event: it may have interrupted the wait for that Event, which holds its lock.)
+    """
+    stops: SimpleQueue[int] = SimpleQueue()
     before = {
-        number: signal.signal(number, lambda *_: stopped.set()) for number in (signal.SIGINT, signal.SIGTERM)
+        number: signal.signal(number, lambda number, _: stops.put(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        yield stopped
+        yield stops
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -37,6 +37,20 @@ def test_sigterm_is_passed_on_and_handlers_come_back() -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_a_signal_that_does_not_interrupt_the_wait_is_passed_on(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    code = f"import sys, time; open(sys.argv[1], 'w'); time.sleep({TIMEOUT_S})"
+    child = Child([sys.executable, "-c", code, str(ready)], os.environ)
+
+    def send() -> None:
+        wait_until(ready.exists, "the program")
+        # In this thread the signal does not wake the main thread, like one that came just before the wait.
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+    threading.Thread(target=send).start()
+    assert child.wait() == 128 + signal.SIGTERM
+
+
 def test_processes_that_outlive_two_signals_are_killed(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     ignore = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
