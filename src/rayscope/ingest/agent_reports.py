@@ -1,4 +1,6 @@
-"""Keeps the reports that the nodes' agents send about their recording, and records what they lost."""
+"""Keeps the reports that the nodes' agents send about their recording, and records what they lost and which
+processes ended.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,10 @@ import threading
 
 from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.writer import Writer
-from rayscope.model import AgentReport, RecordBatch
+from rayscope.model import AgentReport, Entity, RecordBatch
 from rayscope.storage.about import MAX_AGENTS
 from rayscope.storage.catalog import Catalog
-from rayscope.storage.errors import StoreError
+from rayscope.storage.errors import SpoolFull, StoreError
 
 
 class AgentReports:
@@ -26,8 +28,11 @@ class AgentReports:
         self._losses: dict[tuple[str, str], dict[tuple[str, str, str], int]] = {}
 
     def take(self, report: AgentReport) -> None:
-        """Store an agent's report. Raises StoreError if its session is invalid."""
+        """Store an agent's report. Raises StoreError if its session is invalid, or SpoolFull if ends of
+        processes cannot be stored now, so that the agent sends them again.
+        """
         agents = self._catalog.add(report.session).agents
+        ends = report.take_ends()
         known = agents.get(report.node_id)
         if known is None and len(agents) >= MAX_AGENTS:
             with self._lock:
@@ -36,6 +41,13 @@ class AgentReports:
         if known is None or (known.lane, known.reason) != (report.lane, report.reason):
             self._changed.add(report.session)
         self._take_losses(report)
+        if ends:
+            self._take_ends(report.session, ends)
+
+    def _take_ends(self, session: str, ends: list[Entity]) -> None:
+        if (error := self._writer.error) is not None:
+            raise SpoolFull(error.message, error.remedy)
+        self._writer.submit_records(RecordBatch(session, entities=ends), "events")
 
     def _take_losses(self, report: AgentReport) -> None:
         """Record an agent's losses if their counts have changed.

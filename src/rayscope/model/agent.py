@@ -6,10 +6,13 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from rayscope.model.entity import Entity
 from rayscope.model.records import Drop
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+#: Text without control characters.
+_ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
 _Id = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{56}$")]
 
 #: How a node's events are sent: in our binary form, or by Ray's JSON exporter.
@@ -25,6 +28,30 @@ class Lost(msgspec.Struct, frozen=True):
     last_ns: _Count
 
 
+class ProcessEnd(msgspec.Struct, frozen=True):
+    """The end of a process of a node, as its operating system reported it (agent/exits.py makes them).
+
+    The columns of ``process_end`` (docs/reference/sql.md). All but the first four are None if unknown.
+    """
+
+    pid: _Count
+    start_ns: _Count
+    end_ns: _Count
+    source: Literal["pidfd", "procfs", "none"]
+    name: Annotated[str, msgspec.Meta(max_length=60, pattern=_ONE_LINE)] | None = None
+    exit_code: Annotated[int, msgspec.Meta(ge=0, le=255)] | None = None
+    signal: Annotated[str, msgspec.Meta(max_length=20, pattern="^SIG[A-Z0-9+]+$")] | None = None
+    rss_bytes: _Count | None = None
+    memory_available: _Count | None = None
+    memory_total: _Count | None = None
+    cgroup_limit: _Count | None = None
+    cgroup_used: _Count | None = None
+    oom_kills: _Count | None = None
+    kernel_record: Annotated[str, msgspec.Meta(max_length=200, pattern=_ONE_LINE)] | None = None
+    disk_free: _Count | None = None
+    fds: _Count | None = None
+
+
 class AgentReport(msgspec.Struct):
     """One agent's report. Counts are totals since the agent's process began.
 
@@ -32,6 +59,8 @@ class AgentReport(msgspec.Struct):
         pid: process ID of the agent, 0 if it never reported itself.
         busy_s: CPU time of our code in the agent.
         cpu_s: CPU time of the whole process, including Ray's code.
+        ended: ends of processes that no accepted report had.
+        ends_dropped: number of ends that were dropped before they were sent.
     """
 
     session: Annotated[str, msgspec.Meta(max_length=200)]
@@ -55,6 +84,8 @@ class AgentReport(msgspec.Struct):
     cpu_s: _Seconds = 0.0
     dropped_attempts: _Count = 0
     lost: Annotated[list[Lost], msgspec.Meta(max_length=100)] = []
+    ended: Annotated[list[ProcessEnd], msgspec.Meta(max_length=50)] = []
+    ends_dropped: _Count = 0
 
     def drops(self) -> list[Drop]:
         """The losses on this node as counters of the record."""
@@ -75,3 +106,13 @@ class AgentReport(msgspec.Struct):
         if self.dropped_attempts:
             found.append(Drop(source, "worker_buffer_full", self.dropped_attempts, self.time_ns))
         return found
+
+    def take_ends(self) -> list[Entity]:
+        """Remove the ends of processes from the report. Returns them as entities of the record."""
+        ended, self.ended = self.ended, []
+        entities = []
+        for end in ended:
+            known = {name: value for name, value in msgspec.structs.asdict(end).items() if value is not None}
+            entity_id = f"{self.node_id}:{end.pid}:{end.start_ns}"
+            entities.append(Entity("process_end", entity_id, {"node_id": self.node_id, **known}))
+        return entities

@@ -32,6 +32,7 @@ Kind = Literal[
     "tune_experiment",
     "tune_trial",
     "platform_event",
+    "process_end",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -57,6 +58,7 @@ FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "tune_experiment": frozenset({"FINISHED", "ERRORED", "INTERRUPTED"}),
     "tune_trial": frozenset({"TERMINATED"}),
     "platform_event": frozenset(),
+    "process_end": frozenset(),
 }
 
 #: The states of these kinds, in the order of a lifetime. All but ``CUT_OFF`` are Ray's.

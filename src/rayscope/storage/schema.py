@@ -407,6 +407,26 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("start_ns", "BIGINT"),
         ("last_ns", "BIGINT"),
     ),
+    # What a node's operating system knows of the end of a process (see agent/exits.py). It has no state.
+    "process_end": (
+        ("node_id", "VARCHAR"),
+        ("pid", "BIGINT"),
+        ("name", "VARCHAR"),
+        ("start_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+        ("exit_code", "BIGINT"),
+        ("signal", "VARCHAR"),
+        ("source", "VARCHAR"),
+        ("rss_bytes", "BIGINT"),
+        ("memory_available", "BIGINT"),
+        ("memory_total", "BIGINT"),
+        ("cgroup_limit", "BIGINT"),
+        ("cgroup_used", "BIGINT"),
+        ("oom_kills", "BIGINT"),
+        ("kernel_record", "VARCHAR"),
+        ("disk_free", "BIGINT"),
+        ("fds", "BIGINT"),
+    ),
 }
 
 #: Entity kind -> (name of the documented view, its ID column).
@@ -429,6 +449,7 @@ ENTITY_VIEWS: dict[Kind, tuple[str, str]] = {
     "tune_experiment": ("tune_experiments", "experiment_id"),
     "tune_trial": ("tune_trials", "tune_trial_id"),
     "platform_event": ("platform_events", "event_uid"),
+    "process_end": ("process_ends", "process_end_id"),
 }
 
 

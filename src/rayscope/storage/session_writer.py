@@ -9,6 +9,7 @@ A part that arrives later is merged with the stored row by the same merge rule.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
@@ -42,8 +43,9 @@ _COUNT_SHARE = 0.2
 _MAX_PARTS = 1_000_000
 #: Lower limit for the number of parts that one flush merges. The number is reduced when memory is short.
 _MIN_PARTS = 1000
-#: Maximum number of platform events per session. Later ones are ignored. A pod that starts has about ten.
-MAX_PLATFORM_EVENTS = 20_000
+#: Maximum number of entities of some kinds per session. Later ones are ignored. A pod that starts has about
+#: ten platform events.
+MAX_ENTITIES: dict[str, int] = {"platform_event": 20_000, "process_end": 100_000}
 
 
 class SessionWriter:
@@ -66,7 +68,7 @@ class SessionWriter:
         self._oldest: float | None = None
         self._sets_since: float | None = None
         self._entities: dict[tuple[str, str], Entity] = {}
-        self._platform_events = 0
+        self._counts: Counter[str] = Counter()  # of the kinds in MAX_ENTITIES
         self._early_entities: list[Entity] = []
         self._dirty_entities: set[tuple[str, str]] = set()
         self._drops: dict[tuple[str, str, str], Drop] = {}
@@ -176,10 +178,10 @@ class SessionWriter:
                 continue
             key = (part.kind, part.id)
             entity = self._entities.get(key)
-            if entity is None and part.kind == "platform_event":
-                if self._platform_events >= MAX_PLATFORM_EVENTS:
+            if entity is None and part.kind in MAX_ENTITIES:
+                if self._counts[part.kind] >= MAX_ENTITIES[part.kind]:
                     continue
-                self._platform_events += 1
+                self._counts[part.kind] += 1
             if entity is None:
                 self._entities[key] = part
                 self._dirty_entities.add(key)
@@ -210,7 +212,7 @@ class SessionWriter:
             for kind in KINDS:
                 for entity in file.load_entities(kind):
                     self._entities[(kind, entity.id)] = entity
-            self._platform_events = sum(kind == "platform_event" for kind, _ in self._entities)
+            self._counts = Counter(kind for kind, _ in self._entities if kind in MAX_ENTITIES)
             self._merge_entities(held.values())
             for drop in file.load_drops():
                 self._merge_drop(drop)

@@ -256,7 +256,7 @@ def _entity_rows(kind: Kind) -> str:
     }
     shown = ", ".join(
         f"if({is_open}, {inferred[name]}, current_{name}) AS {name}"
-        if name in inferred
+        if kind in ENDED and name in inferred
         else f"current_{name} AS {name}"
         for name, _ in columns
     )

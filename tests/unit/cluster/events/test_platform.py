@@ -52,7 +52,7 @@ def test_events_of_an_unknown_node_are_rejected(fresh: Any) -> None:
 
 
 def test_a_session_keeps_a_limited_number(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_writer, "MAX_PLATFORM_EVENTS", 5)
+    monkeypatch.setitem(session_writer.MAX_ENTITIES, "platform_event", 5)
     start(fresh)
     for batch in BATCHES:
         fresh.ingest(json.dumps(batch).encode())

@@ -10,11 +10,15 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.conftest import sql_rows
 
+from rayscope.ingest.writer import Writer
 from rayscope.model import RecordBatch
 from rayscope.server.runner import Server
+from rayscope.storage.errors import StoreError
 from rayscope.version import __version__
 
+SESSION = "session_2026-07-01_08-00-00_000000_1"
 BINARY = {"Content-Type": "application/x-protobuf"}
 
 
@@ -99,6 +103,38 @@ def report(session: str, node_id: str, **changes: Any) -> dict[str, Any]:
         "lost": [],
         **changes,
     }
+
+
+#: The end of a process, with all values that an agent can report.
+END = {
+    "pid": 7,
+    "start_ns": 5 * 10**18,
+    "end_ns": 6 * 10**18,
+    "source": "pidfd",
+    "name": "ray::f",
+    "exit_code": None,
+    "signal": "SIGKILL",
+    **dict.fromkeys(("rss_bytes", "memory_available", "memory_total", "cgroup_limit"), 2**63 - 1),
+    **dict.fromkeys(("cgroup_used", "oom_kills", "disk_free", "fds"), 0),
+    "kernel_record": "Out of memory: Killed process 7 (ray::f)",
+}
+HOSTILE_ENDS: list[dict[str, Any]] = [
+    {"pid": "7"},
+    {"pid": -1},
+    {"pid": 2**63},
+    {"start_ns": None},
+    {"source": "guess"},
+    {"name": "x" * 61},
+    {"name": "two\nlines"},
+    {"exit_code": 256},
+    {"exit_code": 0.5},
+    {"signal": "<script>"},
+    {"signal": 9},
+    {"kernel_record": "x" * 201},
+    {"kernel_record": ["x"]},
+    {"rss_bytes": 2**63},
+    {"fds": True},
+]
 
 
 def send_report(running: Any, said: dict[str, Any]) -> None:
@@ -236,6 +272,34 @@ def test_reports_of_agents_outlive_the_server(serve: Callable[..., Server], bodi
     assert httpx.get(f"{again.url}/api/v1/recording").json()["lanes"]["fast"] == 1
 
 
+def test_ends_of_processes_are_rows(fresh: Any) -> None:
+    node_id = "ab" * 28
+    short = {"pid": 8, "start_ns": 1, "end_ns": 2, "source": "none"}
+    for ended in ([END, short], [END], []):  # one whose answer was lost is sent again
+        send_report(fresh, report(SESSION, node_id, ended=ended, ends_dropped=3))
+    rows = sql_rows(fresh.server.url, "SELECT * FROM process_ends ORDER BY pid", SESSION)
+    unknown = dict.fromkeys(END) | {"node_id": node_id}
+    assert rows == [
+        {"process_end_id": f"{node_id}:7:{END['start_ns']}"} | unknown | END,
+        {"process_end_id": f"{node_id}:8:1"} | unknown | short,
+    ]
+    assert all(row["node_id"] == node_id for row in rows)
+    assert fresh.server.services.catalog.about(SESSION).agents[node_id].ended == []
+
+
+def test_ends_of_processes_are_sent_again_if_they_cannot_be_stored(
+    fresh: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = fresh.server.ingest_url.replace("/ray-events", "/agent")
+    send_report(fresh, report(SESSION, "ab" * 28))
+    error = StoreError("The disk is full.")
+    monkeypatch.setattr(Writer, "error", property(lambda _: error, lambda *_: None), raising=False)
+    answer = fresh.client.post(url, json=report(SESSION, "ab" * 28, ended=[END]))
+    assert answer.status_code == 503
+    assert int(answer.headers["Retry-After"])
+    send_report(fresh, report(SESSION, "ab" * 28))  # without ends, there is nothing to store
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -250,6 +314,9 @@ def test_reports_of_agents_outlive_the_server(serve: Callable[..., Server], bodi
         {"lost": [{"event_type": "<script>", "count": 1, "first_ns": 0, "last_ns": 0}]},
         {"lost": [{"event_type": "A", "count": 1, "first_ns": 0, "last_ns": 0}] * 101},
         {"reason": "x" * 501},
+        *({"ended": [END | end]} for end in HOSTILE_ENDS),
+        {"ended": [END] * 51},
+        {"ended": END},
     ],
 )
 def test_a_hostile_report_is_refused(running: Any, changes: dict[str, Any]) -> None:

@@ -60,6 +60,7 @@ export const en = {
       tune_experiments: 'Experiments of Ray Tune',
       tune_trials: 'Trials of experiments',
       platform_events: 'What Kubernetes reported about pods',
+      process_ends: 'How processes of Ray ended',
     },
     questionsOf: {
       whichFunctionsTookTheTime: 'Which functions took the time?',
