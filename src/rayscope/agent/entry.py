@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from rayscope.agent.settings import EXPORT_ADDR, FAST_LANE
+from rayscope.agent.settings import EXPORT_ADDR, FAST_LANE, WATCH_EXITS
 from rayscope.importing import after_import
 
 TYPE_CHECKING = False  # avoids an import when Python starts, as in rayscope.importing
@@ -50,5 +50,20 @@ def enter(module: Any) -> None:
             log.warning("Ray's JSON exporter is used, not Rayscope's fast lane: %s", reason)
             reporter.leave(reason)
         reporter.start()
+        watch_exits(reporter)
     except Exception:
         log.exception("Rayscope's fast lane cannot be taken; Ray's JSON exporter is used")
+
+
+def watch_exits(reporter: Any) -> None:
+    """Watch the ends of the node's processes, unless that is switched off or not possible."""
+    if os.environ.get(WATCH_EXITS) == "0":
+        return
+    try:
+        from rayscope.agent import exits
+
+        exits.start(reporter)
+    except (ImportError, OSError) as error:  # not Linux, or it does not permit it
+        import logging
+
+        logging.getLogger("rayscope.agent").warning("the ends of processes cannot be watched: %r", error)

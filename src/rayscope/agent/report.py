@@ -1,13 +1,16 @@
-"""An agent's reports about its own recording: its lane and the reason for it, and counts of events, including
-lost ones.
+"""An agent's reports: its lane and the reason for it, counts of events, including lost ones, and the ends of
+processes of its node.
 
 It runs in its own thread, because it must work when the lane does not. Counts are totals since the agent
-started, so duplicate or missing reports do no harm.
+started, so duplicate or missing reports do no harm. Ends of processes are repeated until a report with them
+was accepted.
 """
 
 from __future__ import annotations
 
+import collections
 import importlib.metadata
+import itertools
 import json
 import logging
 import os
@@ -29,6 +32,11 @@ EVERY_S = 5.0
 #: Minimum interval between reports if there is news, in seconds.
 AT_MOST_EVERY_S = 0.5
 _TIMEOUT_S = 5.0
+#: Maximum number of ends of processes that wait to be sent, and that one report has.
+MAX_ENDS = 1000
+_ENDS_PER_REPORT = 50
+#: HTTP statuses of a report that will never be accepted.
+_REFUSED = frozenset({400, 413})
 
 
 class Reporter:
@@ -45,9 +53,13 @@ class Reporter:
         self._refused = self._dropped_attempts = 0
         self._trouble = ""
         self._lost: dict[str, list[int]] = {}
+        self._ended: collections.deque[dict[str, Any]] = collections.deque(maxlen=MAX_ENDS)
+        self._ends_dropped = 0
+        #: CPU time for watching the ends of processes, in ns.
+        self.watch_ns = 0
         self._about = {
-            "session": _argument("--session-name"),
-            "node_id": os.environ.get(NODE_ID) or _argument("--node-id"),
+            "session": argument("--session-name"),
+            "node_id": os.environ.get(NODE_ID) or argument("--node-id"),
             "pid": os.getpid(),
             "ray_version": _version("ray"),
             "rayscope_version": __version__,
@@ -112,6 +124,23 @@ class Reporter:
                 known[2] = max(known[2], time_ns)
         self._news.set()
 
+    def process_ended(self, end: dict[str, Any]) -> None:
+        """Note the end of a process: values of ``process_ends``. Drops the oldest if too many wait."""
+        with self._lock:
+            self._ends_dropped += len(self._ended) == MAX_ENDS
+            self._ended.append(end)
+        self._news.set()
+
+    def forget(self, ends: list[dict[str, Any]], *, is_lost: bool = False) -> None:
+        """Remove the oldest ends, because the server accepted them, or never will (``is_lost``)."""
+        with self._lock:
+            for end in ends:
+                if self._ended and self._ended[0] is end:
+                    self._ended.popleft()
+                    self._ends_dropped += is_lost
+            if self._ended:
+                self._news.set()
+
     def report(self) -> dict[str, Any]:
         """Return the report to post (docs/reference/api.md describes it)."""
         with self._lock:
@@ -120,6 +149,7 @@ class Reporter:
                 for kind, (count, first, last) in sorted(self._lost.items())
             ]
             lane, reason, since_ns = self._lane, self._reason, self._since_ns
+            ended, ends_dropped = list(itertools.islice(self._ended, _ENDS_PER_REPORT)), self._ends_dropped
         return {
             **self._about,
             "lane": lane,
@@ -134,10 +164,12 @@ class Reporter:
             "bodies": self._bodies,
             "refused": self._refused,
             "trouble": self._trouble,
-            "busy_s": self._busy_ns / 1e9,
+            "busy_s": (self._busy_ns + self.watch_ns) / 1e9,
             "cpu_s": time.process_time(),
             "dropped_attempts": self._dropped_attempts,
             "lost": lost,
+            "ended": ended,
+            "ends_dropped": ends_dropped,
         }
 
     def _run(self) -> None:
@@ -148,7 +180,14 @@ class Reporter:
             self._news.clear()
             try:
                 if self._lane != "starting":
-                    _post(opener, url, self.report())
+                    report = self.report()
+                    try:
+                        _post(opener, url, report)
+                    except urllib.error.HTTPError as error:
+                        if error.code in _REFUSED:
+                            self.forget(report["ended"], is_lost=True)
+                        raise
+                    self.forget(report["ended"])
             except (OSError, urllib.error.URLError, ValueError) as error:
                 log.debug("the server cannot be told about this agent: %r", error)
                 time.sleep(EVERY_S - AT_MOST_EVERY_S)
@@ -182,7 +221,7 @@ def report_url(ingest_url: str) -> str:
     return f"{base}/agent" if found and "/api/ingest/" in base and ingest_url.startswith("http") else ""
 
 
-def _argument(name: str) -> str:
+def argument(name: str) -> str:
     """Return the value of an argument of this process. Ray starts its agent with the session's name."""
     for argument in sys.argv:
         key, equals, value = argument.partition("=")

@@ -5,6 +5,8 @@ FAST_LANE = "RAYSCOPE_FAST_LANE"
 #: Maximum size of events waiting in an agent while the server does not accept them, in bytes.
 BUFFER_BYTES = "RAYSCOPE_AGENT_BUFFER_BYTES"
 DEFAULT_BUFFER_BYTES = 128 << 20
+#: "0" keeps the agent from watching how the processes of its node end.
+WATCH_EXITS = "RAYSCOPE_WATCH_EXITS"
 #: Ray's variable for the address to which the agent posts events.
 EXPORT_ADDR = "RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR"
 #: Ray's variable for the kinds of events that the agent may send.

@@ -14,6 +14,7 @@ from rayscope.cli import recording
 from rayscope.cli.console import warn
 from rayscope.cli.options import (
     DataDir,
+    NoExitWatch,
     NoFastLane,
     NoPeakMemory,
     NoProfile,
@@ -55,6 +56,7 @@ def env(
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
     no_peak_memory: NoPeakMemory = False,
+    no_exit_watch: NoExitWatch = False,
     no_serve_events: NoServeEvents = False,
     no_train_state: NoTrainState = False,
 ) -> None:
@@ -70,7 +72,13 @@ def env(
             shell,
             url,
             recording.Parts.without(
-                no_profile, no_fast_lane, no_trace, no_serve_events, no_train_state, no_peak_memory
+                no_profile,
+                no_fast_lane,
+                no_trace,
+                no_serve_events,
+                no_train_state,
+                no_peak_memory,
+                no_exit_watch,
             ),
         ),
         nl=False,

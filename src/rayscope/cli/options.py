@@ -125,6 +125,10 @@ NoPeakMemory = Annotated[
         help="Do not measure the peak memory of attempts, which resets VmHWM of Ray's workers.",
     ),
 ]
+NoExitWatch = Annotated[
+    bool,
+    typer.Option("--no-exit-watch", help="Do not watch how the processes of Ray's nodes end."),
+]
 NoProfile = Annotated[
     bool, typer.Option("--no-profile", help="Do not record spans of ray.get, ray.put, and ray.wait.")
 ]

@@ -21,6 +21,7 @@ from rayscope.cli.options import (
     DataDir,
     GenerateToken,
     Host,
+    NoExitWatch,
     NoFastLane,
     NoPeakMemory,
     NoProfile,
@@ -76,6 +77,7 @@ def run(
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
     no_peak_memory: NoPeakMemory = False,
+    no_exit_watch: NoExitWatch = False,
     no_serve_events: NoServeEvents = False,
     no_train_state: NoTrainState = False,
     no_output: Annotated[
@@ -105,7 +107,13 @@ def run(
             takeover,
             api,
             recording.Parts.without(
-                no_profile, no_fast_lane, no_trace, no_serve_events, no_train_state, no_peak_memory
+                no_profile,
+                no_fast_lane,
+                no_trace,
+                no_serve_events,
+                no_train_state,
+                no_peak_memory,
+                no_exit_watch,
             ),
             Output() if not no_output else None,
         )

@@ -17,6 +17,7 @@ from rayscope.cli.child import Child
 from rayscope.cli.console import fail, say, warn
 from rayscope.cli.options import (
     DataDir,
+    NoExitWatch,
     NoFastLane,
     NoPeakMemory,
     NoProfile,
@@ -52,6 +53,7 @@ def start(
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
     no_peak_memory: NoPeakMemory = False,
+    no_exit_watch: NoExitWatch = False,
     no_serve_events: NoServeEvents = False,
     no_train_state: NoTrainState = False,
 ) -> None:
@@ -79,7 +81,7 @@ def start(
     env = recording.node_env(
         url,
         recording.Parts.without(
-            no_profile, no_fast_lane, no_trace, no_serve_events, no_train_state, no_peak_memory
+            no_profile, no_fast_lane, no_trace, no_serve_events, no_train_state, no_peak_memory, no_exit_watch
         ),
     )
     # Remove secrets, because all jobs inherit the environment of their node.
