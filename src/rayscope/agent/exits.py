@@ -25,8 +25,8 @@ log = logging.getLogger("rayscope.agent")
 
 #: Interval between looks, in seconds.
 EVERY_S = 1.0
-#: Interval between counts of a process's open file descriptors, in looks.
-_FDS_EVERY = 5
+#: Interval between looks at a process's open file descriptors and its cgroup, in looks.
+_MORE_EVERY = 5
 #: How long the parent of an ended process may take to fetch its status, and the interval of our tries, in s.
 #: The kernel hands the status to others only afterwards.
 _REAP_S = 2.0
@@ -57,13 +57,13 @@ def start(reporter: Reporter) -> None:
 
 
 class Memory(NamedTuple):
-    """The memory of a cgroup: its smallest limit, what is used of that, and the processes that the kernel has
-    killed for lack of memory. In bytes, None if unknown.
+    """The memory of a cgroup: its smallest limit and what is used of that, in bytes, and the number of
+    processes that the kernel has killed for lack of memory, after the file that counts them. None if unknown.
     """
 
     limit: int | None
     used: int | None
-    oom_kills: int | None
+    oom_kills: tuple[str, int] | None
 
 
 _UNKNOWN = Memory(None, None, None)
@@ -107,24 +107,27 @@ class Process:
         #: its cgroup the kernel had killed before.
         self.ended = 0, 0.0
         self.node: dict[str, int | None] = {}
-        self.kills: int | None = None
+        self.kills: tuple[str, int] | None = None
 
-    def look(self, *, count_fds: bool) -> None:
-        """Note its title, memory and, if asked, open file descriptors."""
+    def look(self, *, more: bool) -> None:
+        """Note its title and memory, and if asked for ``more``, its cgroup and open file descriptors."""
         try:
             title = _read(f"/proc/{self.pid}/cmdline", 200).partition(b"\0")[0].decode(errors="replace")
-            if title:
-                title = title if title.startswith("ray::") else os.path.basename(title)
-                self.name = _printable(title)[:60]
-                self.rss = int(_read(f"/proc/{self.pid}/statm", 100).split()[1]) * _PAGE
-            if count_fds:
+            if not title:  # it just ended
+                return
+            title = title if title.startswith("ray::") else os.path.basename(title)
+            self.name = _printable(title)[:60]
+            self.rss = int(_read(f"/proc/{self.pid}/statm", 100).split()[1]) * _PAGE
+            if more:
+                self.cgroups = cgroups(_text(f"/proc/{self.pid}/cgroup"))
                 path = f"/proc/{self.pid}/fd"
                 self.fds = os.stat(path).st_size or len(os.listdir(path))  # Linux 6.2 counts them
-        except (OSError, ValueError, IndexError):  # it just ended
+        except (OSError, ValueError, IndexError):
             pass
 
     def exit_status(self) -> tuple[int | None, str, bool]:
         """Its exit status as of ``waitpid``, the source of that, and whether a later try may know more."""
+        stat = read_stat(self.pid)  # first: once there is none, the pidfd knows the status, if ever
         info = bytearray(_INFO_SIZE)
         struct.pack_into("Q", info, 0, _INFO_EXIT)
         try:
@@ -133,7 +136,6 @@ class Process:
                 return struct.unpack_from("i", info, _STATUS_AT)[0], "pidfd", False
         except OSError:  # an older Linux
             pass
-        stat = read_stat(self.pid)
         if stat is None or stat.start_ticks != self.stat.start_ticks:
             return self.status, "none" if self.status is None else "procfs", False
         if self.stat.start_code > 1 and stat.state == "Z":
@@ -151,7 +153,8 @@ class Watcher:
         self._boot_ns = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         self._poll = select.poll()
         os.close(os.pidfd_open(os.getpid()))  # raises OSError if that is not permitted
-        self._most = min(_MAX_WATCHED, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self._limit = _MAX_WATCHED if files < 0 else min(_MAX_WATCHED, files // 2)
         self._watched: dict[int, Process] = {}  # by file descriptor
         self._ended: list[Process] = []
         self._seen: set[int] = {os.getpid()}
@@ -160,7 +163,7 @@ class Watcher:
         self._node: dict[str, int | None] = {}
         #: The memory of each cgroup at the last look, and its counts of kills at the look before.
         self._memory: dict[tuple[str, ...], Memory] = {}
-        self._kills_before: dict[tuple[str, ...], int | None] = {}
+        self._kills_before: dict[tuple[str, ...], tuple[str, int] | None] = {}
         self._kernel_log = KernelLog()
 
     def run(self) -> None:
@@ -174,11 +177,7 @@ class Watcher:
 
     def step(self) -> None:
         """Wait for an end or the next look, and handle it."""
-        now = time.monotonic()
-        if now >= self._next_look:
-            self._next_look = now + EVERY_S
-            self._look()
-        wait_s = _RETRY_S if self._ended else self._next_look - now
+        wait_s = _RETRY_S if self._ended else self._next_look - time.monotonic()
         for fd, _ in self._poll.poll(max(0, wait_s) * 1000):
             self._poll.unregister(fd)
             process = self._watched.pop(fd)
@@ -195,19 +194,22 @@ class Watcher:
                 if is_done:
                     self._ended.remove(process)
                     os.close(process.fd)
+        if (now := time.monotonic()) >= self._next_look:
+            self._next_look = now + EVERY_S
+            self._look()
         self._reporter.watch_ns = time.thread_time_ns()
 
     def _look(self) -> None:
         """Find new processes, and note how all of them and the node are."""
         pids = {int(name) for name in os.listdir("/proc") if name.isdigit()}
-        for pid in pids - self._seen:
+        unseen, self._seen = pids - self._seen, pids | {os.getpid()}
+        for pid in unseen:
             stat = read_stat(pid)
             if stat is not None and self._raylet in (pid, stat.parent):
                 self._watch(pid, stat)
-        self._seen = pids | {os.getpid()}
         self._looks += 1
         for process in self._watched.values():
-            process.look(count_fds=process.fds is None or self._looks % _FDS_EVERY == 0)
+            process.look(more=not process.cgroups or self._looks % _MORE_EVERY == 0)
         self._kills_before = {groups: memory.oom_kills for groups, memory in self._memory.items()}
         self._memory = {
             groups: read_memory(groups) for groups in {process.cgroups for process in self._watched.values()}
@@ -223,15 +225,14 @@ class Watcher:
         self._kernel_log.read()
 
     def _watch(self, pid: int, stat: Stat) -> None:
-        if len(self._watched) >= self._most:
+        if len(self._watched) >= self._limit:
             return
         try:
             fd = os.pidfd_open(pid)
         except OSError:  # it just ended, or there are too many files
             return
-        process = Process(pid, fd, stat)
-        process.cgroups = cgroups(_text(f"/proc/{pid}/cgroup"))
-        self._watched[fd] = process
+        self._watched[fd] = Process(pid, fd, stat)
+        self._kernel_log.killed.pop(pid, None)  # it was another process's
         self._poll.register(fd, select.POLLIN)
 
     def _is_reported(self, process: Process) -> bool:
@@ -241,7 +242,6 @@ class Watcher:
         is_killed = status is not None and status & 0x7F == signal.SIGKILL
         if (may_know_more and waited_s < _REAP_S) or (is_killed and waited_s < _KERNEL_LOG_S):
             return False
-        kills = read_memory(process.cgroups).oom_kills
         if is_killed:
             self._kernel_log.read()
         self._reporter.process_ended(
@@ -255,9 +255,7 @@ class Watcher:
                 "rss_bytes": process.rss,
                 "fds": process.fds,
                 **process.node,
-                "oom_kills": None
-                if kills is None or process.kills is None
-                else max(0, kills - process.kills),
+                "oom_kills": increase(process.kills, count_kills(process.cgroups)),
                 "kernel_record": self._kernel_log.killed.get(process.pid) if is_killed else None,
             }
         )
@@ -340,13 +338,23 @@ def read_memory(folders: tuple[str, ...], machine: str = "/proc/vmstat") -> Memo
             here = _text(f"{folder}/{limits}").strip()
             if here.isdigit() and int(here) < (_NO_LIMIT if limit is None else limit):
                 limit, used = int(here), _number(_text(f"{folder}/{uses}"))
-    sources = (
-        *(f"{folder}/memory.{name}" for folder in folders[:1] for name in ("events", "oom_control")),
-        machine,
-    )
-    counts = (re.search(r"^oom_kill (\d+)$", _text(path), re.MULTILINE) for path in sources)
-    kills = next((int(count[1]) for count in counts if count), None)
-    return Memory(limit, used, kills)
+    return Memory(limit, used, count_kills(folders, machine))
+
+
+def count_kills(folders: tuple[str, ...], machine: str = "/proc/vmstat") -> tuple[str, int] | None:
+    """``oom_kills`` of :func:`read_memory`."""
+    files = [f"{folder}/memory.{name}" for folder in folders[:1] for name in ("events", "oom_control")]
+    for file in (*files, machine):
+        if count := re.search(r"^oom_kill (\d+)$", _text(file), re.MULTILINE):
+            return file, int(count[1])
+    return None
+
+
+def increase(before: tuple[str, int] | None, after: tuple[str, int] | None) -> int | None:
+    """How much a count increased, None if both are not of the same file."""
+    if before is None or after is None or before[0] != after[0]:
+        return None
+    return max(0, after[1] - before[1])
 
 
 def _number(text: str) -> int | None:

@@ -15,12 +15,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from tests.waiting import wait_until
 
 from rayscope.agent import entry, exits, report
 from rayscope.agent.exits import KernelLog, Memory, Watcher
 from rayscope.agent.settings import EXPORT_ADDR, WATCH_EXITS
+from rayscope.model.agent import ProcessEnd
+from rayscope.storage.schema import ENTITY_COLUMNS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="pidfds are Linux's")
 
@@ -149,6 +152,9 @@ def test_what_is_known_of_an_end(node: Callable[..., Node], tmp_path: Path) -> N
     assert end["disk_free"] > 0
     assert end["oom_kills"] in (0, None)
     assert end["kernel_record"] is None
+    said = msgspec.convert(end, ProcessEnd)  # the server accepts it
+    assert {name for name, _ in ENTITY_COLUMNS["process_end"]} == {"node_id", *said.__struct_fields__}
+    assert end.keys() | {"exit_code", "signal"} == set(said.__struct_fields__)
 
 
 def rss(pid: int) -> int:
@@ -270,11 +276,13 @@ def test_memory_of_a_cgroup_v2(tmp_path: Path) -> None:
     folders = exits.cgroups("0::/pod/worker\n", str(tmp_path))
     assert folders == tuple(str(tmp_path / part) for part in ("pod/worker", "pod", ""))
     vmstat = str(tmp_path / "vmstat")
-    assert exits.read_memory(folders, vmstat) == Memory(500 * MIB, 400 * MIB, 2)
+    assert exits.read_memory(folders, vmstat) == Memory(
+        500 * MIB, 400 * MIB, (f"{folders[0]}/memory.events", 2)
+    )
     # A container sees its own cgroup as the root, and may see a path that does not exist there.
     for text in ("0::/\n", "0::/../../elsewhere\n", "0::/kubepods/x\n", ""):
         assert exits.cgroups(text, str(tmp_path)) == (str(tmp_path),)
-    assert exits.read_memory((str(tmp_path),), vmstat) == Memory(None, None, 9)
+    assert exits.read_memory((str(tmp_path),), vmstat) == Memory(None, None, (vmstat, 9))
     assert exits.read_memory((), "") == Memory(None, None, None)
 
 
@@ -289,10 +297,18 @@ def test_memory_of_a_cgroup_v1(tmp_path: Path) -> None:
     text = "12:cpu,cpuacct:/docker/c0ffee\n4:memory:/docker/c0ffee\n1:name=systemd:/x:y\n0::/\n"
     folders = exits.cgroups(text, str(tmp_path))
     assert folders[0] == str(tmp_path / "memory" / "docker" / "c0ffee")
-    assert exits.read_memory(folders, "") == Memory(64 * MIB, 63 * MIB, 4)
+    assert exits.read_memory(folders, "") == Memory(
+        64 * MIB, 63 * MIB, (f"{folders[0]}/memory.oom_control", 4)
+    )
     other = exits.cgroups(text.replace("c0ffee", "decaf"), str(tmp_path))
     assert other == (str(tmp_path / "memory"),)
     assert exits.read_memory(other, "") == Memory(None, None, None)
+
+
+def test_only_kills_that_the_same_file_counts_are_compared() -> None:
+    assert exits.increase(("a", 3), ("a", 5)) == 2
+    assert exits.increase(("a", 3), ("a", 0)) == 0  # a new cgroup of the same name
+    assert exits.increase(("a", 3), ("b", 5)) is exits.increase(None, ("a", 1)) is None
 
 
 def test_records_of_the_kernel(tmp_path: Path) -> None:

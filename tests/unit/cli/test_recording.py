@@ -67,6 +67,12 @@ def test_train_keeps_the_state_of_its_runs_unless_that_is_left_out() -> None:
     assert "RAY_TRAIN_ENABLE_STATE_TRACKING" not in left_out
 
 
+def test_ends_of_processes_are_watched_unless_that_is_left_out() -> None:
+    assert "RAYSCOPE_WATCH_EXITS" not in recording.child_env(INGEST, environ={})
+    left_out = recording.child_env(INGEST, recording.Parts(exit_watch=False), environ={})
+    assert left_out["RAYSCOPE_WATCH_EXITS"] == "0"
+
+
 def test_a_hook_of_the_user_is_chained_once() -> None:
     env = recording.child_env(INGEST, environ={RUNTIME_ENV_HOOK: "mine.hook"})
     assert (env[RUNTIME_ENV_HOOK], env[CHAINED_HOOK]) == (HOOK, "mine.hook")
