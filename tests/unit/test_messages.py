@@ -48,6 +48,7 @@ _NOT_SHOWN = {
     "views/physical/api.py": {"bad_query"},
     # Answers to Ray's agents and to programs.
     "api/security.py": {"bad_key"},
+    "ingest/agent_reports.py": {"store_error"},
     "ingest/api.py": {"malformed", "unknown_form"},
     "ingest/bodies.py": {"cut_off"},
     "storage/catalog.py": {"bad_session", "too_many_sessions"},
