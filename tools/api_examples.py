@@ -43,6 +43,7 @@ REQUESTS = (
     "/api/v1/tasks/{task}",
     "/api/v1/failures",
     "/api/v1/crashes",
+    "/api/v1/deaths?kind=actor&limit=1",
     "/api/v1/scheduling",
     "/api/v1/actors?limit=1",
     "/api/v1/actors/{actor}",

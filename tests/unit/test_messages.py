@@ -17,6 +17,7 @@ import pytest
 
 from rayscope.api.responses import error
 from rayscope.api.security import BodyRefused
+from rayscope.cluster.deaths import causes
 from rayscope.errors import RayscopeError
 
 ROOT = Path(__file__).parents[2]
@@ -168,6 +169,18 @@ def test_the_exceptions_are_needed() -> None:
     chinese = _chinese()
     untranslated = {(message.place, message.key) for message in _all_messages() if message.key not in chinese}
     assert {(place, key) for place, keys in _NOT_SHOWN.items() for key in keys} == untranslated
+
+
+def test_causes_of_death_have_a_chinese_text_with_their_values() -> None:
+    chinese = _chinese()
+    texts = {
+        **{f"death_{code}": cause.text for code, cause in causes.CAUSES.items()},
+        **{f"death_maybe_{code}": text for code, text in causes.CANDIDATES.items()},
+        **{f"death_missing_{code}": text for code, text in causes.MISSING.items()},
+    }
+    assert {key for key in chinese if key.startswith("death_")} == texts.keys()
+    for key, text in texts.items():
+        assert chinese[key] == set(re.findall(r"\{(\w+)\}", text)), key
 
 
 @pytest.mark.parametrize(

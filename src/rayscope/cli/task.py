@@ -17,7 +17,7 @@ from rayscope.cli.printing import PHASES, Format, clock, counted, print_rows, sh
 from rayscope.units import duration, size
 
 if TYPE_CHECKING:
-    from rayscope.client.types import AttemptDetail, EdgeItem, SchedulingItem, TaskDetail
+    from rayscope.client.types import AttemptDetail, Death, EdgeItem, SchedulingItem, TaskDetail
 
 #: States in which no worker has received the attempt yet.
 _UNSCHEDULED = ("PENDING_ARGS_AVAIL", "PENDING_NODE_ASSIGNMENT")
@@ -44,6 +44,11 @@ def task(
     """Show one task: its attempts, where their time went, its error, caller, and data."""
     with open_client(server, data_dir, token, session) as client:
         detail = client.task(task_id)
+        deaths = {
+            attempt["attempt"]: client.deaths(lost["kind"], lost["id"])["items"]
+            for attempt in detail["attempts"]
+            if (lost := attempt["lost_with"]) is not None
+        }
     if form is Format.json:
         print_json(detail, indent=2)
         return
@@ -55,6 +60,8 @@ def task(
         console.print(_attempt(attempt, len(detail["attempts"]) > 1, detail["scheduling"]))
         if attempt["error"] is not None:
             console.print(Text(visible(attempt["error"]["message"] or attempt["error"]["type"]), style="red"))
+        for death in deaths.get(attempt["attempt"], ()):
+            console.print(_table("Why it was lost", _steps(death)))
         console.print()
     console.print(_table("Around it", _surroundings(detail)))
     console.print(Text(f"Its log: rayscope logs --task {detail['task_id']}", style="dim"))
@@ -95,6 +102,17 @@ def _of_attempt(attempt: AttemptDetail, scheduling: list[SchedulingItem]) -> Ite
     yield "job", attempt["job_id"] or ""
     yield "actor", attempt["actor_id"] or ""
     yield "call site", attempt["call_site"] or ""
+
+
+def _steps(death: Death) -> Iterator[tuple[str, str | Text]]:
+    for link in death["chain"]:
+        yield clock(link["time_ns"]), link["message"]
+    if death["cause"] == "unknown":
+        yield (
+            "unknown",
+            "The cause is one of these: " + " ".join(one["message"] for one in death["candidates"]),
+        )
+        yield "to know", death["missing"]["message"] if death["missing"] else ""
 
 
 def _started(attempt: AttemptDetail) -> str:

@@ -208,6 +208,23 @@ class Api(LogsApi):
         return Call("GET", "/api/v1/crashes", params(limit=limit, session=self._of(session)))
 
     @request
+    def deaths(
+        self,
+        kind: t.Subject,
+        entity_id: str | None = None,
+        *,
+        session: str | None = None,
+        limit: int | None = None,
+    ) -> Call[t.DeathsAnswer]:
+        """Return why workers, actors, nodes or jobs ended, the newest first.
+
+        ``kind``: ``worker``, ``actor``, ``node`` or ``job``. ``entity_id``: only this one.
+        """
+        return Call(
+            "GET", "/api/v1/deaths", params(kind=kind, id=entity_id, limit=limit, session=self._of(session))
+        )
+
+    @request
     def functions(
         self, *, session: str | None = None, limit: int | None = None, **filters: Unpack[TaskFilters]
     ) -> Call[t.FunctionsAnswer]:

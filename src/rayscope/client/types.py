@@ -9,6 +9,7 @@ are Ray's, in hex. None means unknown. A newer server may return more fields.
 from rayscope.alerts.schemas import *
 from rayscope.api.schemas import *
 from rayscope.cluster.crashes.schemas import *
+from rayscope.cluster.deaths.schemas import *
 from rayscope.cluster.entities.schemas import *
 from rayscope.cluster.events.schemas import *
 from rayscope.cluster.find.schemas import *

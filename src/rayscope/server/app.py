@@ -15,6 +15,7 @@ from rayscope.api import write_access as operator_api
 from rayscope.api.responses import answer, error
 from rayscope.api.security import BodyRefused, Guard
 from rayscope.cluster.crashes import api as crashes_api
+from rayscope.cluster.deaths import api as deaths_api
 from rayscope.cluster.entities import api as entities_api
 from rayscope.cluster.events import api as events_api
 from rayscope.cluster.find import api as find_api
@@ -80,6 +81,7 @@ _APIS = (
     frames_api,
     jobs_api,
     crashes_api,
+    deaths_api,
     memory_api,
     nodes_api,
     entities_api,

@@ -274,6 +274,7 @@ export interface AttemptDetail {
   waiting_ns: number | null;
   total_ns: number | null;
   start_is_lost: boolean;
+  lost_with: LostWith | null;
   states: StateTime[];
   phases: Phase[];
   error: TaskFailure | null;
@@ -290,6 +291,11 @@ export interface AttemptDetail {
   stdout_end: number | null;
   stderr_start: number | null;
   stderr_end: number | null;
+}
+/** The worker, actor or node whose death ended an attempt. ``GET /api/v1/deaths`` explains it. */
+export interface LostWith {
+  kind: 'worker' | 'actor' | 'node';
+  id: string;
 }
 /** When a state was entered. */
 export interface StateTime {
@@ -845,6 +851,59 @@ export interface DatasetPage {
   total: number;
   problem: ErrorDetail | null;
   items: DatasetItem[];
+}
+/** Why a worker, actor, node or job ended. */
+export interface Death {
+  kind: 'worker' | 'actor' | 'node' | 'job';
+  id: string;
+  end_ns: number | null;
+  cause: string;
+  is_expected: boolean;
+  chain: DeathLink[];
+  candidates: DeathText[];
+  missing: DeathText | null;
+  process: ProcessEnd | null;
+  ray: string | null;
+}
+/** A step from a death to its cause. ``kind``, ``id``: what ``message`` is about. */
+export interface DeathLink {
+  code: string;
+  kind: 'worker' | 'actor' | 'node' | 'job';
+  id: string;
+  params: {
+    [k: string]: string | number;
+  };
+  message: string;
+  source: 'ray' | 'kernel' | 'kernel_log' | 'oom_counter' | 'log' | 'program' | 'platform';
+  time_ns: number | null;
+}
+/** A cause that the record does not rule out, or what would tell such causes apart. */
+export interface DeathText {
+  code: string;
+  message: string;
+}
+/** The end of a process, and the last measurements before it, in bytes. */
+export interface ProcessEnd {
+  exit_code: number | null;
+  signal: string | null;
+  source: string | null;
+  end_ns: number | null;
+  rss_bytes: number | null;
+  memory_available: number | null;
+  memory_total: number | null;
+  cgroup_limit: number | null;
+  cgroup_used: number | null;
+  oom_kills: number | null;
+  kernel_record: string | null;
+  disk_free: number | null;
+  fds: number | null;
+}
+/** Deaths, the newest first. ``left_out``: how many of the kind are not listed. */
+export interface DeathsAnswer {
+  session: string;
+  total: number;
+  left_out: number;
+  items: Death[];
 }
 /** Whether Ray has deleted the job. Rayscope's record is kept. */
 export interface Deleted {
@@ -3891,6 +3950,7 @@ export interface Paths {
   '/dashboards/{name}': { answer: Dashboard; params: 'name' };
   '/data': { answer: DatasetPage; params: 'limit' | 'session' };
   '/data/{dataset_id}': { answer: DatasetAnswer; params: 'dataset_id' | 'session' };
+  '/deaths': { answer: DeathsAnswer; params: 'id' | 'kind' | 'limit' | 'session' };
   '/events': {
     answer: EventsAnswer;
     params:

@@ -81,13 +81,22 @@ class TaskFailure(TypedDict):
     is_cut: bool
 
 
+class LostWith(TypedDict):
+    """The worker, actor or node whose death ended an attempt. ``GET /api/v1/deaths`` explains it."""
+
+    kind: Literal["worker", "actor", "node"]
+    id: str
+
+
 class AttemptDetail(TaskItem):
     """All fields of an attempt. ``start_is_lost``: the start of its function was not reported.
 
-    ``gpus``: the GPUs that Ray assigned to it or, for a method, to its actor.
+    ``gpus``: the GPUs that Ray assigned to it or, for a method, to its actor. ``lost_with``: None unless the
+    attempt failed because its worker, actor or node died.
     """
 
     start_is_lost: bool
+    lost_with: LostWith | None
     states: list[StateTime]
     phases: list[Phase]
     error: TaskFailure | None

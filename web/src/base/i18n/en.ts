@@ -300,6 +300,28 @@ export const shared = {
     storing: 'Storing the return value and notifying the owner',
     duration: 'From RUNNING to the end, as Ray counts it (until now if it is still running)',
   },
+  /** Why a worker, actor, node or job ended. */
+  death: {
+    title: 'Why it ended',
+    expected: 'As intended',
+    unknown: 'The cause is not known. It may be one of these:',
+    ray: 'In the words of Ray',
+    lastSeen: 'Last seen:',
+    rss: '{{used}} resident',
+    cgroup: 'its cgroup used {{used}} of {{limit}}',
+    memory: 'the node had {{free}} of {{total}} available',
+    disk: '{{free}} of disk free',
+    fds: '{{n}} open files',
+    sources: {
+      ray: 'reported by Ray',
+      kernel: 'exit status of the process',
+      kernel_log: 'kernel log',
+      oom_counter: 'OOM counter of the cgroup',
+      log: 'crash report in its log',
+      program: 'exit status of the driver',
+      platform: 'reported by Kubernetes',
+    },
+  },
   /** Peak memory of an attempt, by its `memory_scope`. */
   peakMemory: {
     hint: 'Largest resident size (RSS) of the worker process while the attempt ran',

@@ -296,6 +296,28 @@ const shared: Translated<typeof english> = {
     storing: '存储返回值，并通知所有者',
     duration: '从 RUNNING 到结束，与 Ray 的算法一致；仍在运行的计到当前',
   },
+  /** worker、actor、节点或作业为何结束。 */
+  death: {
+    title: '终止原因',
+    expected: '正常终止',
+    unknown: '原因未知，可能是以下之一：',
+    ray: 'Ray 的原文',
+    lastSeen: '最后观测：',
+    rss: '常驻内存 {{used}}',
+    cgroup: '其 cgroup 已用 {{used}}，上限 {{limit}}',
+    memory: '节点可用内存 {{free}}，共 {{total}}',
+    disk: '磁盘剩余 {{free}}',
+    fds: '打开文件 {{n}} 个',
+    sources: {
+      ray: '由 Ray 报告',
+      kernel: '进程退出状态',
+      kernel_log: '内核日志',
+      oom_counter: 'cgroup 的 OOM 计数',
+      log: '其日志中的崩溃报告',
+      program: '驱动进程的退出状态',
+      platform: '由 Kubernetes 报告',
+    },
+  },
   peakMemory: {
     hint: '该尝试运行期间 worker 进程的最大常驻内存 (RSS)',
     own: '开始时为 {{start}}',

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { useAnswer } from '../../api/queries';
 import type { Item, Ns } from '../../api/types';
 import { headline } from '../../base/format';
+import { DeathCause } from '../../ui/DeathCause';
 import { Section } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemLink } from '../../ui/ItemLink';
@@ -108,6 +109,7 @@ export function ActorDetail({ actor }: { actor: Item }) {
           }
         />
       )}
+      <DeathCause kind="actor" id={id} />
       <ActorProgress id={id} />
       <History id={id} />
     </>

@@ -10,6 +10,7 @@ import { FLOW_VIEWS, toView } from '../../base/url';
 import { ActivityTrack } from '../../ui/activity/ActivityTrack';
 import { useActivity } from '../../ui/activity/useActivity';
 import { CopyId } from '../../ui/CopyId';
+import { DeathSteps, useDeath } from '../../ui/DeathCause';
 import { Duration } from '../../ui/Duration';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
@@ -76,6 +77,7 @@ function Job({ job }: { job: JobDetail }) {
         </section>
       )}
       <div className={css.panels}>
+        <JobDeath id={id} />
         {hasDriver && <InsightsPanel job={id} />}
         {hasDriver && <WhyPanel job={id} />}
         {hasDriver && <FailuresPanel filters={filters} />}
@@ -86,6 +88,20 @@ function Job({ job }: { job: JobDetail }) {
         <Environment job={job} />
       </div>
     </div>
+  );
+}
+
+/** Why a job ended, if not because its program finished. */
+function JobDeath({ id }: { id: string }) {
+  const { t } = useTranslation();
+  const death = useDeath('job', id);
+  if (death === undefined || death.cause === 'finished') return null;
+  return (
+    <Panel title={t('death.title')} testId="death-cause" wide>
+      <div className={css.cause}>
+        <DeathSteps death={death} />
+      </div>
+    </Panel>
   );
 }
 

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Worker } from '../../api/schema';
 import type { Item } from '../../api/types';
 import { workerName } from '../../base/workerName';
+import { DeathCause } from '../../ui/DeathCause';
 import { Section } from '../../ui/Drawer';
 import { Running, RunningList } from '../../ui/Running';
 import type { Column } from '../../ui/table/columns';
@@ -62,7 +63,7 @@ const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['running']);
 /** The oldest running attempts of a live worker. */
 function RunningNow({ worker }: { worker: Worker }) {
   const { t } = useTranslation();
-  if (worker.state === 'DEAD') return null;
+  if (worker.state === 'DEAD') return <DeathCause kind="worker" id={worker.worker_id} />;
   return (
     <Section title={t('field.running')} testId="worker-running">
       <RunningList worker={worker} none={t('running.idle')} />

@@ -9,6 +9,7 @@ import { alertTone } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { Badge } from '../../ui/Badge';
 import { CopyId } from '../../ui/CopyId';
+import { DeathCause } from '../../ui/DeathCause';
 import { Drawer } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
@@ -136,6 +137,7 @@ function Top({ node }: { node: NodeDetail }) {
           {node.death_message !== null && <span className={words.breaks}> {node.death_message}</span>}
         </p>
       )}
+      {node.state === 'DEAD' && <DeathCause kind="node" id={node.node_id} />}
       {usage === null ? (
         <p className={words.dim}>
           {missing.message} {missing.remedy}

@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { AttemptDetail, PendingItem, TaskDetail } from '../../api/schema';
 import { count } from '../../base/format';
+import { DeathCause } from '../../ui/DeathCause';
 import { Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { LogPanel } from '../../ui/logs/LogPanel';
@@ -41,6 +42,7 @@ export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: Atte
       {attempt.state !== 'CUT_OFF' && (attempt.error !== null || attempt.state === 'FAILED') && (
         <AttemptError attempt={attempt} />
       )}
+      {attempt.lost_with !== null && <DeathCause {...attempt.lost_with} />}
       {attempt.start_is_lost && (
         <p className={css.note} data-testid="task-start-lost">
           {t('task.startLost')}

@@ -1,0 +1,47 @@
+"""The route for the causes of deaths."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+
+from rayscope.api.parameters import CurrentRecords, Limit, Session
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
+from rayscope.cluster.crashes.reports import last_lines, logged_crashes
+from rayscope.cluster.deaths import schemas, sql
+from rayscope.cluster.deaths.compute import death_of
+from rayscope.cluster.logs.files import CurrentLogs
+
+router = Router()
+
+_MAX_ITEMS = 1_000
+
+
+@router.get("/api/v1/deaths")
+def deaths(
+    records: CurrentRecords,
+    logs: CurrentLogs,
+    kind: schemas.Subject,
+    entity_id: Annotated[str | None, Query(alias="id", max_length=200, description="Only this one.")] = None,
+    session: Session = None,
+    limit: Limit = 20,
+) -> Json[schemas.DeathsAnswer]:
+    """Why workers, actors, nodes or jobs ended, the newest first."""
+    chosen = records.resolve(session)
+    ids, total = (
+        ([entity_id], 1)
+        if entity_id is not None
+        else records.read(chosen, lambda file: sql.ended(file, kind, min(limit, _MAX_ITEMS)))
+    )
+    facts = records.read(chosen, lambda file: sql.facts_about(file, kind, ids))
+    facts.crashes = {worker: crash.report for worker, crash in logged_crashes(logs, chosen).items()}
+    for job in facts.jobs.values() if kind == "job" else ():
+        if job["exit_code"]:
+            driver = {"worker_type": "DRIVER", "job_id": job["id"], "node_id": job["driver_node_id"]}
+            facts.last_lines[job["id"]] = last_lines(logs, chosen, driver, None)
+    items = [death for one in ids if (death := death_of(facts, kind, one)) is not None]
+    if entity_id is not None:
+        total = len(items)
+    return answer({"session": chosen, "total": total, "left_out": total - len(items), "items": items})

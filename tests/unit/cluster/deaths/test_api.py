@@ -1,0 +1,60 @@
+"""The causes of deaths in a record."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.running import Running
+from tests.story import JOB, Story, at
+
+from rayscope.model import Entity
+
+NODE = "a" * 56
+WORKER = "b" * 56
+ACTOR = "1" * 32
+UNEXPECTED = {
+    "exit_type": "SYSTEM_ERROR",
+    "exit_detail": "Worker unexpectedly exits with a connection error code 2. End of file.",
+}
+
+
+def lost_actor(story: Story) -> None:
+    story.entity("node", NODE, 0)
+    story.entity(
+        "worker", WORKER, 0, 20, **{"node_id": NODE, "pid": 100, "worker_type": "WORKER", **UNEXPECTED}
+    )
+    cause = {"actor_died_error_context": {"reason": "WORKER_DIED"}}
+    story.entity(
+        "actor", ACTOR, 1, 21, worker_id=WORKER, node_id=NODE, job_id=JOB, death_cause=json.dumps(cause)
+    )
+
+
+def process_end(story: Story, end_ms: float, **fields: Any) -> None:
+    known = {"node_id": NODE, "pid": 100, "source": "pidfd", "end_ns": at(end_ms)}
+    story.batch.entities.append(Entity("process_end", f"{NODE}:100:{at(end_ms)}", {**known, **fields}))
+
+
+def test_an_actors_death_is_followed_to_the_exit_status_of_its_worker(fresh: Running) -> None:
+    story = Story()
+    lost_actor(story)
+    process_end(story, 20.2, signal="SIGKILL", oom_kills=1, rss_bytes=8_000_000_000)
+    process_end(story, 900_000, exit_code=0)  # of a later process with the same process ID
+    fresh.record(story)
+    (found,) = fresh.get("/api/v1/deaths", kind="actor", id=ACTOR)["items"]
+    assert [link["code"] for link in found["chain"]] == ["worker_died", "kernel_oom"]
+    assert found["process"]["rss_bytes"] == 8_000_000_000
+    answer = fresh.get("/api/v1/deaths", kind="worker")
+    assert (answer["total"], answer["left_out"]) == (1, 0)
+    assert answer["items"][0]["cause"] == "kernel_oom"
+
+
+def test_what_is_not_known_is_not_guessed(fresh: Running) -> None:
+    story = Story()
+    lost_actor(story)
+    fresh.record(story)
+    (found,) = fresh.get("/api/v1/deaths", kind="worker", id=WORKER)["items"]
+    assert (found["cause"], len(found["candidates"]), found["process"]) == ("unknown", 4, None)
+    assert found["ray"].startswith("SYSTEM_ERROR: Worker unexpectedly")
+    assert fresh.get("/api/v1/deaths", kind="node", id=NODE)["items"] == []
+    assert fresh.get("/api/v1/deaths", kind="job", id="no such")["items"] == []
