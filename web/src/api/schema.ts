@@ -623,6 +623,53 @@ export interface CrashedWorker {
   file: string | null;
   offset: number | null;
   lines: string[];
+  death: Death | null;
+}
+/** Why a worker, actor, node or job ended. */
+export interface Death {
+  kind: 'worker' | 'actor' | 'node' | 'job';
+  id: string;
+  end_ns: number | null;
+  cause: string;
+  is_expected: boolean;
+  chain: DeathLink[];
+  candidates: DeathText[];
+  missing: DeathText | null;
+  process: ProcessEnd | null;
+  ray: string | null;
+}
+/** A step from a death to its cause. ``kind``, ``id``: what ``message`` is about. */
+export interface DeathLink {
+  code: string;
+  kind: 'worker' | 'actor' | 'node' | 'job';
+  id: string;
+  params: {
+    [k: string]: string | number;
+  };
+  message: string;
+  source: 'ray' | 'kernel' | 'kernel_log' | 'oom_counter' | 'log' | 'program' | 'platform';
+  time_ns: number | null;
+}
+/** A cause that the record does not rule out, or what would tell such causes apart. */
+export interface DeathText {
+  code: string;
+  message: string;
+}
+/** The end of a process, and the last measurements before it, in bytes. */
+export interface ProcessEnd {
+  exit_code: number | null;
+  signal: string | null;
+  source: string | null;
+  end_ns: number | null;
+  rss_bytes: number | null;
+  memory_available: number | null;
+  memory_total: number | null;
+  cgroup_limit: number | null;
+  cgroup_used: number | null;
+  oom_kills: number | null;
+  kernel_record: string | null;
+  disk_free: number | null;
+  fds: number | null;
 }
 /**
  * Crashed workers, newest first. ``workers``: how many workers the session had. ``left_out``: how many
@@ -851,52 +898,6 @@ export interface DatasetPage {
   total: number;
   problem: ErrorDetail | null;
   items: DatasetItem[];
-}
-/** Why a worker, actor, node or job ended. */
-export interface Death {
-  kind: 'worker' | 'actor' | 'node' | 'job';
-  id: string;
-  end_ns: number | null;
-  cause: string;
-  is_expected: boolean;
-  chain: DeathLink[];
-  candidates: DeathText[];
-  missing: DeathText | null;
-  process: ProcessEnd | null;
-  ray: string | null;
-}
-/** A step from a death to its cause. ``kind``, ``id``: what ``message`` is about. */
-export interface DeathLink {
-  code: string;
-  kind: 'worker' | 'actor' | 'node' | 'job';
-  id: string;
-  params: {
-    [k: string]: string | number;
-  };
-  message: string;
-  source: 'ray' | 'kernel' | 'kernel_log' | 'oom_counter' | 'log' | 'program' | 'platform';
-  time_ns: number | null;
-}
-/** A cause that the record does not rule out, or what would tell such causes apart. */
-export interface DeathText {
-  code: string;
-  message: string;
-}
-/** The end of a process, and the last measurements before it, in bytes. */
-export interface ProcessEnd {
-  exit_code: number | null;
-  signal: string | null;
-  source: string | null;
-  end_ns: number | null;
-  rss_bytes: number | null;
-  memory_available: number | null;
-  memory_total: number | null;
-  cgroup_limit: number | null;
-  cgroup_used: number | null;
-  oom_kills: number | null;
-  kernel_record: string | null;
-  disk_free: number | null;
-  fds: number | null;
 }
 /** Deaths, the newest first. ``left_out``: how many of the kind are not listed. */
 export interface DeathsAnswer {

@@ -38,6 +38,17 @@ export function useDeath(kind: Kind, id: string): Death | undefined {
   return useAnswer('/deaths', { kind, id, session: url.session }).data?.items[0];
 }
 
+/** The last step to the cause, in one sentence. */
+export function useCauseText(): (death: Death) => string {
+  const { t } = useTranslation();
+  const translate = useServerMessage();
+  return (death) => {
+    const link = death.chain.at(-1);
+    if (link === undefined) return t('death.unknownShort');
+    return translate({ code: `death_${link.code}`, message: link.message, params: link.params }).message;
+  };
+}
+
 /** The steps to the fact that explains a death, or the possible causes. */
 export function DeathSteps({ death }: { death: Death }) {
   const { t } = useTranslation();

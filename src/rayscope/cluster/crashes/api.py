@@ -9,7 +9,9 @@ from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
 from rayscope.cluster.crashes import schemas, sql
 from rayscope.cluster.crashes.compute import Facts, Harm, harm_of
-from rayscope.cluster.crashes.reports import LoggedCrash, last_lines, logged_crashes
+from rayscope.cluster.deaths.compute import death_of
+from rayscope.cluster.deaths.sql import facts_about
+from rayscope.cluster.logs.crash_reports import LoggedCrash, last_lines, logged_crashes
 from rayscope.cluster.logs.files import CurrentLogs, Logs
 from rayscope.model.program import script_name
 from rayscope.storage.sql.pages import Row, fields_of
@@ -39,6 +41,10 @@ def crashes(
     )
     harms = [harm_of(_facts(row)) for row in rows]
     shown = rows[: min(limit, _MAX_ITEMS)]
+    facts = records.read(
+        chosen, lambda file: facts_about(file, "worker", [row["worker_id"] for row in shown])
+    )
+    facts.crashes = {worker: crash.report for worker, crash in logged.items()}
     total = rows[0]["crashes"] if rows else 0
     return answer(
         {
@@ -52,7 +58,10 @@ def crashes(
             ),
             "left_out": total - len(shown),
             "items": [
-                _item(logs, chosen, row, harm, logged.get(row["worker_id"]))
+                {
+                    **_item(logs, chosen, row, harm, logged.get(row["worker_id"])),
+                    "death": death_of(facts, "worker", row["worker_id"]),
+                }
                 for row, harm in zip(shown, harms, strict=False)
             ],
         }

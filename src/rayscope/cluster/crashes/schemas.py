@@ -6,6 +6,8 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+from rayscope.cluster.deaths.schemas import Death
+
 
 class CrashHarm(TypedDict):
     """Whether a crash did harm. ``code``: explained in docs/reference/faults.md. ``number``: the count that
@@ -24,7 +26,7 @@ class CrashedWorker(TypedDict):
     ``function``: the last function that it ran. ``script``: its job's script. ``signal``, ``reason``,
     ``file``, ``offset``: from the crash report in its log, None if there is no report. ``is_race``: the crash
     is a known race condition in Ray's processes when they end. ``lines``: the last lines of its log, or those
-    around the report.
+    around the report. ``death``: why it ended, None until Ray has reported its end.
     """
 
     worker_id: str
@@ -47,6 +49,7 @@ class CrashedWorker(TypedDict):
     file: str | None
     offset: int | None
     lines: list[str]
+    death: Death | None
 
 
 class CrashesAnswer(TypedDict):

@@ -9,9 +9,9 @@ from fastapi import Query
 from rayscope.api.parameters import CurrentRecords, Limit, Session
 from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
-from rayscope.cluster.crashes.reports import last_lines, logged_crashes
 from rayscope.cluster.deaths import schemas, sql
 from rayscope.cluster.deaths.compute import death_of
+from rayscope.cluster.logs.crash_reports import last_lines, logged_crashes
 from rayscope.cluster.logs.files import CurrentLogs
 
 router = Router()

@@ -36,6 +36,10 @@ CAUSES: dict[str, Cause] = {
     "node_stopped": Cause("The node was stopped.", True),
     "node_drained": Cause("The autoscaler removed the node because it was idle.", True),
     "node_preempted": Cause("The node was drained because it was about to be preempted."),
+    # A library of Ray ended an actor of its own.
+    "tune_stopped": Cause("Ray Tune ended the trial's actor: the trial was over ({detail}).", True),
+    "train_restarted": Cause("Ray Train ended the worker group because one of its workers failed."),
+    "health_check_failed": Cause("Ray Serve ended the replica because its health check failed: {detail}"),
     # Something went wrong, and the record says what.
     "node_lost": Cause("The node stopped responding to Ray's health checks."),
     "node_failed": Cause("The node ended unexpectedly."),

@@ -68,7 +68,7 @@ _MAX_DEPTH = 6
 
 @dataclass
 class Facts:
-    """The rows that deaths refer to, by ID.
+    """The rows that deaths refer to, by ID. ``libraries``: why a library ended its actor (code and detail).
 
     ``ends``: ends of processes by worker ID. ``events``: Kubernetes' events by node ID. ``crashes``: crash
     reports in logs by worker ID. ``drivers``: worker IDs of drivers by job ID. ``owners``: worker IDs of dead
@@ -84,6 +84,7 @@ class Facts:
     crashes: Mapping[str, CrashReport] = field(default_factory=dict)
     drivers: dict[str, str] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
+    libraries: dict[str, Row] = field(default_factory=dict)
     last_lines: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -217,6 +218,16 @@ def _death_with_node(facts: Facts, row: Row) -> Row | None:
 
 
 def _actor(facts: Facts, row: Row, depth: int) -> _Chain:
+    """The cause of an actor's death, and why a library of Ray wanted it if it did."""
+    chain = _actor_itself(facts, row, depth)
+    library = facts.libraries.get(row["id"])
+    if library is not None and chain.links and CAUSES[chain.links[-1]["code"]].is_expected:
+        why = link(library["code"], "actor", row["id"], "ray", row["end_ns"], detail=library["detail"])
+        chain.links.append(why)
+    return chain
+
+
+def _actor_itself(facts: Facts, row: Row, depth: int) -> _Chain:
     def known(code: str, **params: str | None) -> _Chain:
         return _Chain([link(code, "actor", row["id"], "ray", row["end_ns"], **params)])
 

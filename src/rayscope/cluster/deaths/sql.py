@@ -10,6 +10,7 @@ from rayscope.cluster.deaths.compute import Facts, owner_of
 from rayscope.cluster.deaths.schemas import Subject
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.error_text import error_parts
+from rayscope.storage.sql.execution import END
 from rayscope.storage.sql.pages import Row, rows_of
 from rayscope.storage.sql.platform_events import NODE_ID, WHAT
 
@@ -48,6 +49,20 @@ JOIN worker_rows o ON o.id = p.worker_id AND o.id != w.id
 WHERE list_contains($ids, w.id) AND contains(w.exit_detail, 'SIGTERM')
     AND o.end_ns BETWEEN w.end_ns - {_OWNER_NS} AND w.end_ns + 1_000_000_000
 QUALIFY row_number() OVER (PARTITION BY w.id ORDER BY o.end_ns DESC) = 1
+"""
+#: Why Ray's libraries ended actors of their own.
+_LIBRARIES = f"""
+SELECT actor_id, 'health_check_failed' AS code,
+    max_by({error_parts("error_message")}['headline'], {END}) AS detail
+FROM attempts
+WHERE list_contains($ids, actor_id) AND state = 'FAILED' AND starts_with(module_name, 'ray.serve')
+    AND ends_with(func_name, '.check_health')
+GROUP BY actor_id
+UNION ALL SELECT actor_id, 'tune_stopped', coalesce(end_reason, state)
+FROM tune_trial_rows WHERE list_contains($ids, actor_id) AND state = 'TERMINATED'
+UNION ALL SELECT w.actor_id, 'train_restarted', NULL
+FROM train_worker_rows w JOIN train_attempt_rows t ON t.id = w.attempt_id
+WHERE list_contains($ids, w.actor_id) AND t.state = 'ERRORED'
 """
 _EVENTS = f"""
 SELECT n.id AS node_id, e.what, e.last_ns AS time_ns
@@ -94,6 +109,7 @@ def facts_about(file: SessionFile, kind: Subject, ids: Iterable[str]) -> Facts:
             wanted["job"].update(filter(None, [row["job_id"]]))
         facts.jobs = _rows(reader, "job", wanted["job"])
         facts.nodes = _rows(reader, "node", wanted["node"])
+        facts.libraries = _by(reader, _LIBRARIES, "actor_id", facts.actors)
         facts.ends = _by(reader, _ENDS, "worker_id", facts.workers)
         facts.events = _by(reader, _EVENTS, "node_id", facts.nodes)
     return facts

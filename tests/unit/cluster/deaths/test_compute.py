@@ -239,6 +239,18 @@ def test_rays_own_account_of_an_actor(cause: dict[str, Any], code: str) -> None:
     assert codes(found) == [code]
 
 
+def test_a_library_says_why_it_ended_an_actor() -> None:
+    library = {"actor_id": ACTOR, "code": "health_check_failed", "detail": "RuntimeError: ill"}
+    found = death(Facts(actors=actor(died("RAY_KILL")), libraries={ACTOR: library}), "actor", ACTOR)
+    assert (codes(found), found["is_expected"]) == (["ray_kill", "health_check_failed"], False)
+    facts = Facts(
+        actors=actor(died("WORKER_DIED")),
+        workers=worker("SYSTEM_ERROR", "Worker exits with an exit code 3."),
+        libraries={ACTOR: library},
+    )
+    assert codes(death(facts, "actor", ACTOR)) == ["worker_died", "exited"]
+
+
 def test_an_owners_death_is_followed_to_its_cause() -> None:
     facts = Facts(
         actors=actor(died("OWNER_DIED")),

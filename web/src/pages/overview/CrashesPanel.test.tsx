@@ -19,8 +19,14 @@ const crash = (pid: number, harm: object, more: object = {}) => ({
   file: null,
   offset: null,
   lines: [],
+  death: null,
   ...more,
 });
+const EXITED = {
+  code: 'exited',
+  params: { pid: 2222, status: 3 },
+  message: 'The process (pid 2222) exited by itself with status 3.',
+};
 const CRASHES = {
   workers: 28,
   total: 9,
@@ -37,7 +43,11 @@ const CRASHES = {
         offset: 40,
       },
     ),
-    crash(2222, { harm: 'harmed', code: 'attempts', number: 3 }, { function: 'train' }),
+    crash(
+      2222,
+      { harm: 'harmed', code: 'attempts', number: 3 },
+      { function: 'train', death: { chain: [EXITED] } },
+    ),
     crash(3333, { harm: 'unknown', code: 'new_code' }),
     crash(4444, { harm: 'harmed', code: 'driver', number: 1 }, { worker_type: 'DRIVER' }),
   ],
@@ -49,7 +59,8 @@ it('shows what crashed, whether it did harm, and the last lines of its log', asy
   const texts = items.map(({ textContent }) => textContent ?? '');
   expect(texts[0]).toContain('Scorer SIGABRT · pid 1111 · aaaaaaaa');
   expect(texts[0]).toContain('No harm: Ray had already ended this worker.');
-  expect(texts[1]).toContain('train SYSTEM_ERROR · pid 2222');
+  expect(texts[1]).toContain('train pid 2222');
+  expect(texts[1]).toContain(EXITED.message);
   expect(texts[1]).toContain('3 task attempts lost.');
   expect(texts[2]).toContain('Ran nothing');
   expect(texts[2]).toContain('As the server says it.');

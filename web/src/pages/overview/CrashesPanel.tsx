@@ -4,6 +4,7 @@ import { docsUrl } from '../../base/docsUrl';
 import { count } from '../../base/format';
 import type { Tone } from '../../base/tokens';
 import { toItem, toView, withSettings } from '../../base/url';
+import { useCauseText } from '../../ui/DeathCause';
 import { Dot } from '../../ui/Dot';
 import { Link } from '../../ui/Link';
 import { useNodeTitle } from '../../ui/NodeLabel';
@@ -68,6 +69,7 @@ function Crash({ crash }: { crash: CrashedWorker }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const harm = useHarmText();
+  const causeText = useCauseText();
   const nodeTitle = useNodeTitle();
   const name = crash.actor_name ?? crash.actor_class ?? crash.function;
   return (
@@ -85,13 +87,14 @@ function Crash({ crash }: { crash: CrashedWorker }) {
           </Link>{' '}
           <span className={words.dim}>
             {[
-              crash.signal ?? crash.exit_type,
+              crash.signal,
               t('gantt.pid', { pid: crash.pid ?? '–' }),
               crash.node_id && nodeTitle(crash.node_id),
             ]
               .filter(Boolean)
               .join(' · ')}
           </span>{' '}
+          {crash.death !== null && `${causeText(crash.death)} `}
           {harm(crash.harm)}
         </span>
       </div>
