@@ -962,6 +962,7 @@ export interface Event {
   job_id: string | null;
   count: number;
   last_ns: number | null;
+  cause: DeathLink | null;
 }
 /** A page of events, newest first. */
 export interface EventsAnswer {

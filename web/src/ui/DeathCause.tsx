@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { ClusterEvent } from '../api/jobs';
 import { useAnswer } from '../api/queries';
 import type { Death, DeathLink, ProcessEnd } from '../api/schema';
 import { bytes, count } from '../base/format';
@@ -6,6 +7,7 @@ import type { View } from '../base/url';
 import { Badge } from './Badge';
 import css from './DeathCause.module.css';
 import { Section } from './Drawer';
+import { oneLineMessage } from './eventPlace';
 import { ItemLink } from './ItemLink';
 import { Time } from './Time';
 import words from './theme/words.module.css';
@@ -38,29 +40,40 @@ export function useDeath(kind: Kind, id: string): Death | undefined {
   return useAnswer('/deaths', { kind, id, session: url.session }).data?.items[0];
 }
 
-/** The last step to the cause, in one sentence. */
-export function useCauseText(): (death: Death) => string {
-  const { t } = useTranslation();
+/** A step to the cause, in one sentence. */
+export function useCauseText(): (link: DeathLink) => string {
   const translate = useServerMessage();
-  return (death) => {
-    const link = death.chain.at(-1);
-    if (link === undefined) return t('death.unknownShort');
-    return translate({ code: `death_${link.code}`, message: link.message, params: link.params }).message;
-  };
+  return ({ code, message, params }) => translate({ code: `death_${code}`, message, params }).message;
 }
+
+/** What happened in an event, in one line. If the cause of an end is known, that is more than Ray's message. */
+export function useEventText(): (event: ClusterEvent) => string {
+  const causeText = useCauseText();
+  return (event) => (event.cause === null ? oneLineMessage(event) : causeText(event.cause));
+}
+
+/** Why the worker, actor, node or job of an event ended. Hidden for other events. */
+export function EventCause({ event }: { event: ClusterEvent }) {
+  const isEnd = event.event.endsWith('_DEAD') || (event.kind === 'job' && event.event !== 'JOB_STARTED');
+  if (!isEnd || event.id === null || !isMortal(event.kind)) return null;
+  return <DeathCause kind={event.kind} id={event.id} />;
+}
+
+const isMortal = (kind: string): kind is Kind => kind in VIEWS;
 
 /** The steps to the fact that explains a death, or the possible causes. */
 export function DeathSteps({ death }: { death: Death }) {
   const { t } = useTranslation();
   const translate = useServerMessage();
-  const text = (prefix: string, one: { code: string; message: string; params?: DeathLink['params'] }) =>
-    translate({ code: `${prefix}_${one.code}`, message: one.message, params: one.params }).message;
+  const causeText = useCauseText();
+  const text = (prefix: string, { code, message }: { code: string; message: string }) =>
+    translate({ code: `${prefix}_${code}`, message }).message;
   return (
     <>
       <ol className={css.chain}>
         {death.chain.map((link) => (
           <li key={`${link.kind} ${link.id} ${link.code}`} data-code={link.code}>
-            <span>{text('death', link)}</span>{' '}
+            <span>{causeText(link)}</span>{' '}
             <span className={words.dim}>
               {link.time_ns !== null && (
                 <>

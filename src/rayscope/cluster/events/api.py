@@ -9,15 +9,25 @@ from fastapi import Query, Request
 from rayscope.api.parameters import CurrentRecords, Cursor, Limit, Nanoseconds, Session, Text, node_ids
 from rayscope.api.responses import Json, answer_from_record
 from rayscope.api.routes import Router
+from rayscope.cluster.deaths.compute import death_of
+from rayscope.cluster.deaths.schemas import Subject
+from rayscope.cluster.deaths.sql import facts_about
 from rayscope.cluster.events import schemas, sql
+from rayscope.cluster.logs.crash_reports import logged_crashes
+from rayscope.cluster.logs.files import CurrentLogs, Logs
 from rayscope.storage.session_file import SessionFile
 
 router = Router()
+
+#: The kinds whose ends have causes.
+_MORTALS: tuple[Subject, ...] = ("worker", "actor", "node", "job")
+_ENDS = ("WORKER_DEAD", "ACTOR_DEAD", "NODE_DEAD", "JOB_FAILED", "JOB_FINISHED", "JOB_STOPPED")
 
 
 @router.get("/api/v1/events")
 def events(
     records: CurrentRecords,
+    logs: CurrentLogs,
     request: Request,
     session: Session = None,
     severity: Annotated[str | None, Query(max_length=60, description="ERROR,WARNING,INFO")] = None,
@@ -44,6 +54,7 @@ def events(
 
     def look(file: SessionFile) -> schemas.EventsAnswer:
         page, by_severity = sql.list_events(file, filters, limit=limit, cursor=cursor)
+        _add_causes(file, logs, chosen, page.items)
         return {
             "items": page.items,
             "next": page.next,
@@ -53,3 +64,19 @@ def events(
         }
 
     return answer_from_record(records, chosen, request, look)
+
+
+def _add_causes(file: SessionFile, logs: Logs, session: str, events: list[schemas.Event]) -> None:
+    """Add to each end of a worker, actor, node or job the last link of its cause."""
+    for event in events:
+        event["cause"] = None
+    for kind in _MORTALS:
+        ends = {str(one["id"]): one for one in events if one["kind"] == kind and one["event"] in _ENDS}
+        if not ends:
+            continue
+        facts = facts_about(file, kind, ends)
+        facts.crashes = {worker: crash.report for worker, crash in logged_crashes(logs, session).items()}
+        for identity, event in ends.items():
+            death = death_of(facts, kind, identity)
+            if death is not None and death["cause"] != "unknown":
+                event["cause"] = death["chain"][-1]

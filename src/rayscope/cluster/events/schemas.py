@@ -6,11 +6,15 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+from rayscope.cluster.deaths.schemas import DeathLink
 from rayscope.records.schemas import Dropped
 
 
 class Event(TypedDict):
-    """An event, or ``count`` similar events, the last of them at ``last_ns``. Times are in ns."""
+    """An event, or ``count`` similar events, the last of them at ``last_ns``. Times are in ns.
+
+    ``cause``: why a worker, actor, node or job ended: the last link of its chain, None if it is not known.
+    """
 
     time_ns: int
     severity: Literal["ERROR", "WARNING", "INFO"]
@@ -23,6 +27,7 @@ class Event(TypedDict):
     job_id: str | None
     count: int
     last_ns: int | None
+    cause: DeathLink | None
 
 
 class EventsBySeverity(TypedDict):

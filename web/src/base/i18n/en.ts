@@ -305,7 +305,6 @@ export const shared = {
     title: 'Why it ended',
     expected: 'As intended',
     unknown: 'The cause is not known. It may be one of these:',
-    unknownShort: 'The cause is not known.',
     ray: 'In the words of Ray',
     lastSeen: 'Last seen:',
     rss: '{{used}} resident',

@@ -301,7 +301,6 @@ const shared: Translated<typeof english> = {
     title: '终止原因',
     expected: '正常终止',
     unknown: '原因未知，可能是以下之一：',
-    unknownShort: '原因未知。',
     ray: 'Ray 的原文',
     lastSeen: '最后观测：',
     rss: '常驻内存 {{used}}',

@@ -8,9 +8,10 @@ import { useLiveList } from '../../api/useLiveList';
 import { count, time } from '../../base/format';
 import { toggleState, withFilter } from '../../base/url';
 import { Dash } from '../../ui/Dash';
+import { EventCause, useEventText } from '../../ui/DeathCause';
 import { Drawer, Field, Fields, Section } from '../../ui/Drawer';
 import { EmptyState } from '../../ui/EmptyState';
-import { oneLineMessage, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
+import { placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
 import { ItemLink } from '../../ui/ItemLink';
 import { JobName } from '../../ui/JobName';
 import { Link } from '../../ui/Link';
@@ -36,6 +37,7 @@ export default function EventsPage() {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const eventName = useEventName();
+  const eventText = useEventText();
   const interval = useSessionInterval(url.session);
   const { severity, kind, node_id, job_id, q, since_ns, until_ns } = url.filters;
   const params = { session: url.session, severity, kind, node_id, job_id, q, since_ns, until_ns };
@@ -84,14 +86,14 @@ export default function EventsPage() {
         grow: true,
         cell: (event) => (
           <span className={words.ellipsis} title={event.message ?? undefined}>
-            {oneLineMessage(event)}
+            {eventText(event)}
           </span>
         ),
       },
       { id: 'node', header: t('events.node'), width: 132, cell: (event) => <NodeLabel id={event.node_id} /> },
       { id: 'job', header: t('events.job'), width: 140, cell: (event) => <JobName id={event.job_id} /> },
     ],
-    [t, eventName],
+    [t, eventName, eventText],
   );
   const choice = useColumnChoice('events', columns);
   const item = useOpenItem(keyOf);
@@ -181,6 +183,7 @@ function EventDrawer({ event, onClose }: { event: ClusterEvent; onClose: () => v
           </Link>
         )}
       </Box>
+      <EventCause event={event} />
       <Section title={t('entity.fields')}>
         <Fields>
           <Field name={t('events.time')} hint="time_ns">

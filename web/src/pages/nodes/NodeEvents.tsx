@@ -3,10 +3,11 @@ import { useAnswer } from '../../api/queries';
 import type { NodeDetail } from '../../api/schema';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
+import { useEventText } from '../../ui/DeathCause';
 import { Dot } from '../../ui/Dot';
 import { Section } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
-import { oneLineMessage, SEVERITY_TONES } from '../../ui/eventPlace';
+import { SEVERITY_TONES } from '../../ui/eventPlace';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
@@ -22,6 +23,7 @@ export function NodeEvents({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const query = useAnswer('/events', { session: url.session, node_id: node.node_id, limit: SHOWN });
   const name = useEventName();
+  const eventText = useEventText();
   if (query.error !== null && query.data === undefined) return <ErrorPanel error={query.error} />;
   return (
     <Section
@@ -38,7 +40,7 @@ export function NodeEvents({ node }: { node: NodeDetail }) {
             <span className={words.breaks}>
               {name(event.event)} <b>{event.title}</b>
               {event.count > 1 && <span className={words.num}> × {count(event.count)}</span>}
-              {event.message && <span className={words.dim}> {oneLineMessage(event)}</span>}
+              <span className={words.dim}> {eventText(event)}</span>
             </span>
           </li>
         ))}

@@ -70,6 +70,7 @@ function Crash({ crash }: { crash: CrashedWorker }) {
   const [url] = useSessionUrl();
   const harm = useHarmText();
   const causeText = useCauseText();
+  const cause = crash.death?.chain.at(-1);
   const nodeTitle = useNodeTitle();
   const name = crash.actor_name ?? crash.actor_class ?? crash.function;
   return (
@@ -94,7 +95,7 @@ function Crash({ crash }: { crash: CrashedWorker }) {
               .filter(Boolean)
               .join(' · ')}
           </span>{' '}
-          {crash.death !== null && `${causeText(crash.death)} `}
+          {cause !== undefined && `${causeText(cause)} `}
           {harm(crash.harm)}
         </span>
       </div>

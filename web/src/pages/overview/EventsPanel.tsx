@@ -1,7 +1,8 @@
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import { toView } from '../../base/url';
-import { oneLineMessage, placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
+import { useEventText } from '../../ui/DeathCause';
+import { placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
 import { Panel, PanelBody, PanelText } from '../../ui/panels/Panel';
 import { MAX_LINES, PanelLine } from '../../ui/panels/PanelLine';
 import { useEventName } from '../../ui/useStateName';
@@ -12,6 +13,7 @@ import { useEvents } from './useOverview';
 export function EventsPanel({ live }: { live: boolean }) {
   const { t } = useTranslation();
   const eventName = useEventName();
+  const eventText = useEventText();
   const [url] = useSessionUrl();
   const events = useEvents(url.session, live);
   return (
@@ -35,7 +37,7 @@ export function EventsPanel({ live }: { live: boolean }) {
                   ns={event.time_ns}
                   to={placeOf(url, event)}
                   name={eventName(event.event)}
-                  text={[event.title, oneLineMessage(event)].filter(Boolean).join(' · ')}
+                  text={[event.title, eventText(event)].filter(Boolean).join(' · ')}
                   times={event.count}
                 />
               ))}
