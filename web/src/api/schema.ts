@@ -998,6 +998,7 @@ export interface FailedAttempt {
   end_ns: number | null;
   node_id: string | null;
   message: string | null;
+  lost_with: LostWith | null;
 }
 /**
  * Failed attempts with one signature: function, error type, message (``#``: variable parts), file, line.
@@ -1021,6 +1022,7 @@ export interface FailureGroup {
   first_ns: number | null;
   last_ns: number | null;
   latest: FailedAttempt[];
+  cause: DeathLink | null;
 }
 /** A failed attempt. */
 export interface FailureItem {

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { ClusterEvent } from '../api/jobs';
 import { useAnswer } from '../api/queries';
-import type { Death, DeathLink, ProcessEnd } from '../api/schema';
+import type { Death, DeathLink, FailureGroup, ProcessEnd } from '../api/schema';
 import { bytes, count } from '../base/format';
 import type { View } from '../base/url';
 import { Badge } from './Badge';
@@ -50,6 +50,13 @@ export function useCauseText(): (link: DeathLink) => string {
 export function useEventText(): (event: ClusterEvent) => string {
   const causeText = useCauseText();
   return (event) => (event.cause === null ? oneLineMessage(event) : causeText(event.cause));
+}
+
+/** The error of a group of failures in one line. If it was lost with a worker, this is why the worker died. */
+export function useFailureText(): (group: FailureGroup) => string {
+  const causeText = useCauseText();
+  return ({ cause, message, error_type }) =>
+    cause === null ? (message ?? error_type ?? '') : causeText(cause);
 }
 
 /** Why the worker, actor, node or job of an event ended. Hidden for other events. */

@@ -9,8 +9,8 @@ from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
 from rayscope.cluster.crashes import schemas, sql
 from rayscope.cluster.crashes.compute import Facts, Harm, harm_of
-from rayscope.cluster.deaths.compute import death_of
-from rayscope.cluster.deaths.sql import facts_about
+from rayscope.cluster.deaths.find import find_deaths
+from rayscope.cluster.deaths.schemas import Subject
 from rayscope.cluster.logs.crash_reports import LoggedCrash, last_lines, logged_crashes
 from rayscope.cluster.logs.files import CurrentLogs, Logs
 from rayscope.model.program import script_name
@@ -41,10 +41,8 @@ def crashes(
     )
     harms = [harm_of(_facts(row)) for row in rows]
     shown = rows[: min(limit, _MAX_ITEMS)]
-    facts = records.read(
-        chosen, lambda file: facts_about(file, "worker", [row["worker_id"] for row in shown])
-    )
-    facts.crashes = {worker: crash.report for worker, crash in logged.items()}
+    subjects: list[tuple[Subject, str]] = [("worker", row["worker_id"]) for row in shown]
+    deaths = records.read(chosen, lambda file: find_deaths(file, logs, chosen, subjects))
     total = rows[0]["crashes"] if rows else 0
     return answer(
         {
@@ -60,7 +58,7 @@ def crashes(
             "items": [
                 {
                     **_item(logs, chosen, row, harm, logged.get(row["worker_id"])),
-                    "death": death_of(facts, "worker", row["worker_id"]),
+                    "death": deaths.get(("worker", row["worker_id"])),
                 }
                 for row, harm in zip(shown, harms, strict=False)
             ],

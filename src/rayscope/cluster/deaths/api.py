@@ -10,8 +10,7 @@ from rayscope.api.parameters import CurrentRecords, Limit, Session
 from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
 from rayscope.cluster.deaths import schemas, sql
-from rayscope.cluster.deaths.compute import death_of
-from rayscope.cluster.logs.crash_reports import last_lines, logged_crashes
+from rayscope.cluster.deaths.find import find_deaths
 from rayscope.cluster.logs.files import CurrentLogs
 
 router = Router()
@@ -35,13 +34,8 @@ def deaths(
         if entity_id is not None
         else records.read(chosen, lambda file: sql.ended(file, kind, min(limit, _MAX_ITEMS)))
     )
-    facts = records.read(chosen, lambda file: sql.facts_about(file, kind, ids))
-    facts.crashes = {worker: crash.report for worker, crash in logged_crashes(logs, chosen).items()}
-    for job in facts.jobs.values() if kind == "job" else ():
-        if job["exit_code"]:
-            driver = {"worker_type": "DRIVER", "job_id": job["id"], "node_id": job["driver_node_id"]}
-            facts.last_lines[job["id"]] = last_lines(logs, chosen, driver, None)
-    items = [death for one in ids if (death := death_of(facts, kind, one)) is not None]
+    subjects = [(kind, one) for one in ids]
+    items = list(records.read(chosen, lambda file: find_deaths(file, logs, chosen, subjects)).values())
     if entity_id is not None:
         total = len(items)
     return answer({"session": chosen, "total": total, "left_out": total - len(items), "items": items})

@@ -9,18 +9,15 @@ from fastapi import Query, Request
 from rayscope.api.parameters import CurrentRecords, Cursor, Limit, Nanoseconds, Session, Text, node_ids
 from rayscope.api.responses import Json, answer_from_record
 from rayscope.api.routes import Router
-from rayscope.cluster.deaths.compute import death_of
+from rayscope.cluster.deaths.find import cause_of, find_deaths
 from rayscope.cluster.deaths.schemas import Subject
-from rayscope.cluster.deaths.sql import facts_about
 from rayscope.cluster.events import schemas, sql
-from rayscope.cluster.logs.crash_reports import logged_crashes
 from rayscope.cluster.logs.files import CurrentLogs, Logs
 from rayscope.storage.session_file import SessionFile
 
 router = Router()
 
-#: The kinds whose ends have causes.
-_MORTALS: tuple[Subject, ...] = ("worker", "actor", "node", "job")
+#: The events with which something has ended.
 _ENDS = ("WORKER_DEAD", "ACTOR_DEAD", "NODE_DEAD", "JOB_FAILED", "JOB_FINISHED", "JOB_STOPPED")
 
 
@@ -68,15 +65,15 @@ def events(
 
 def _add_causes(file: SessionFile, logs: Logs, session: str, events: list[schemas.Event]) -> None:
     """Add to each end of a worker, actor, node or job the last link of its cause."""
-    for event in events:
-        event["cause"] = None
-    for kind in _MORTALS:
-        ends = {str(one["id"]): one for one in events if one["kind"] == kind and one["event"] in _ENDS}
-        if not ends:
-            continue
-        facts = facts_about(file, kind, ends)
-        facts.crashes = {worker: crash.report for worker, crash in logged_crashes(logs, session).items()}
-        for identity, event in ends.items():
-            death = death_of(facts, kind, identity)
-            if death is not None and death["cause"] != "unknown":
-                event["cause"] = death["chain"][-1]
+    subjects = [_subject(event) for event in events]
+    deaths = find_deaths(file, logs, session, filter(None, subjects))
+    for event, subject in zip(events, subjects, strict=True):
+        event["cause"] = cause_of(deaths.get(subject)) if subject is not None else None
+
+
+def _subject(event: schemas.Event) -> tuple[Subject, str] | None:
+    """What has ended in an event, or None if nothing has."""
+    kind = event["kind"]
+    if event["event"] not in _ENDS or event["id"] is None:
+        return None
+    return (kind, event["id"]) if kind in ("worker", "actor", "node", "job") else None

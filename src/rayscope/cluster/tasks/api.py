@@ -9,7 +9,9 @@ from fastapi import Query, Request
 from rayscope.api.parameters import CurrentRecords, Cursor, Filters, Limit, Nanoseconds, Session, Sort, Text
 from rayscope.api.responses import Json, answer, answer_from_record
 from rayscope.api.routes import Router
+from rayscope.cluster.logs.files import CurrentLogs
 from rayscope.cluster.tasks import failures_sql, flow_sql, schemas, sql
+from rayscope.cluster.tasks.lost import add_causes
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 
@@ -76,6 +78,7 @@ def scheduling(
 @router.get("/api/v1/failures")
 def failures(
     records: CurrentRecords,
+    logs: CurrentLogs,
     request: Request,
     filters: Filters,
     session: Session = None,
@@ -93,6 +96,7 @@ def failures(
 
     def look(file: SessionFile) -> schemas.FailuresAnswer:
         found = failures_sql.failure_groups(file, filters, outcome, limit, stopped=stopped)
+        add_causes(file, logs, chosen, found.items)
         return {
             "session": chosen,
             "items": found.items,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rayscope.cluster.tasks import schemas
+from rayscope.cluster.tasks.lost import lost_with
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.rows import join_id
 from rayscope.storage.session_file import SessionFile
@@ -43,8 +44,8 @@ def _normalized(text: str) -> str:
 
 
 _FAILED = f"""
-SELECT task_hi, task_lo, attempt, {function_name("attempts")} AS func_name, error_type, node_id,
-    {END} AS end_ns, unnest({error_parts("error_message", TYPE_IN_WORDS)})
+SELECT task_hi, task_lo, attempt, {function_name("attempts")} AS func_name, error_type, node_id, worker_id,
+    actor_id, {END} AS end_ns, unnest({error_parts("error_message", TYPE_IN_WORDS)})
 FROM attempts
 """
 #: The outcome of each task, which is that of its last attempt.
@@ -76,7 +77,7 @@ SELECT func_name, error_type,
     {", ".join(f"count(DISTINCT {_TASK}) FILTER (outcome = '{name}') AS {name}" for name in OUTCOMES)},
     min(end_ns) AS first_ns, max(end_ns) AS last_ns, count(*) OVER () AS groups,
     min_by({{'task_hi': task_hi, 'task_lo': task_lo, 'attempt': attempt, 'outcome': outcome, 'end_ns': end_ns,
-        'node_id': node_id, 'message': headline}},
+        'node_id': node_id, 'worker_id': worker_id, 'actor_id': actor_id, 'message': headline}},
         {{'outcome': list_position({list(OUTCOMES)}, outcome), 'age': -coalesce(end_ns, 0)}}, {MAX_EXAMPLES}
     ) AS latest
 FROM failures WHERE $outcome IS NULL OR outcome = $outcome
@@ -94,6 +95,18 @@ class Failures(NamedTuple):
     total: int
     stopped_by_libraries: int
     tasks: schemas.TasksByOutcome
+
+
+def _attempt(error_type: str | None, row: Mapping[str, Any]) -> schemas.FailedAttempt:
+    return {
+        "task_id": join_id(row["task_hi"], row["task_lo"]) or "",
+        "attempt": row["attempt"],
+        "outcome": row["outcome"],
+        "end_ns": row["end_ns"],
+        "node_id": row["node_id"],
+        "message": row["message"],
+        "lost_with": lost_with(error_type, row),
+    }
 
 
 def failure_groups(
@@ -132,9 +145,7 @@ def failure_groups(
         del row["groups"]
         row["origin"], row["operator"] = known.get(row["func_name"], (None, None))
         row["outcome"] = next(name for name in OUTCOMES if row[name])
-        row["latest"] = [
-            {"task_id": join_id(one.pop("task_hi"), one.pop("task_lo")), **one} for one in row["latest"]
-        ]
+        row["latest"] = [_attempt(row["error_type"], one) for one in row["latest"]]
     tasks: schemas.TasksByOutcome = {
         "final": outcomes.get("final", 0),
         "retrying": outcomes.get("retrying", 0),

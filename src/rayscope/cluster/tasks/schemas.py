@@ -6,6 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+from rayscope.cluster.deaths.schemas import DeathLink
 from rayscope.cluster.placement.schemas import GpuShare
 from rayscope.records.schemas import Dropped
 
@@ -260,13 +261,15 @@ class FailedAttempt(TypedDict):
     end_ns: int | None
     node_id: str | None
     message: str | None
+    lost_with: LostWith | None
 
 
 class FailureGroup(TypedDict):
     """Failed attempts with one signature: function, error type, message (``#``: variable parts), file, line.
 
     ``final``, ``retrying`` and ``recovered``: the number of its ``tasks`` by outcome. ``outcome``: the most
-    severe of these. ``latest``: up to 20 of its attempts. ``origin`` and ``operator`` are those of its
+    severe of these. ``latest``: up to 20 of its attempts. ``cause``: why the worker, actor or node died that
+    the newest was lost with. ``origin`` and ``operator`` are those of its
     function.
     """
 
@@ -288,6 +291,7 @@ class FailureGroup(TypedDict):
     first_ns: int | None
     last_ns: int | None
     latest: list[FailedAttempt]
+    cause: DeathLink | None
 
 
 class TasksByOutcome(TypedDict):

@@ -9,6 +9,7 @@ import duckdb
 
 from rayscope.cluster.placement.gpus_sql import gpus_of_actors, gpus_of_attempts
 from rayscope.cluster.tasks import flow_sql, schemas
+from rayscope.cluster.tasks.lost import lost_with
 from rayscope.model import PHASES, STATES
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.errors import BadQuery, NotFound
@@ -280,21 +281,6 @@ def _add_gpus(
         row["gpus"] = found.get(row["attempt"], [])
 
 
-#: Error types of attempts that failed because something else died.
-_LOST = ("WORKER_DIED", "OUT_OF_MEMORY", "ACTOR_DIED", "ACTOR_UNAVAILABLE", "NODE_DIED")
-
-
-def _lost_with(row: Row) -> schemas.LostWith | None:
-    """The worker whose death ended an attempt, or its actor or node if no worker had received it."""
-    if row["error_type"] not in _LOST:
-        return None
-    if row["worker_id"]:
-        return {"kind": "worker", "id": row["worker_id"]}
-    if row["actor_id"]:
-        return {"kind": "actor", "id": row["actor_id"]}
-    return {"kind": "node", "id": row["node_id"]} if row["node_id"] else None
-
-
 def _detail(row: Any) -> schemas.AttemptDetail:
     detail: schemas.AttemptDetail = row
     times: list[schemas.StateTime] = [
@@ -312,7 +298,7 @@ def _detail(row: Any) -> schemas.AttemptDetail:
     detail["error"] = (
         None if error_type is None else {"type": error_type, "message": message, "is_cut": is_cut}
     )
-    detail["lost_with"] = _lost_with(row)
+    detail["lost_with"] = lost_with(error_type, row)
     del row["path_id"]
     _item(row)
     return detail

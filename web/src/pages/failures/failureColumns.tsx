@@ -7,6 +7,7 @@ import { outcomeTones } from '../../base/tokens';
 import { CopyButton } from '../../ui/CopyButton';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
+import { useFailureText } from '../../ui/DeathCause';
 import { Dot } from '../../ui/Dot';
 import { OriginTag } from '../../ui/insights/OriginTag';
 import { Link } from '../../ui/Link';
@@ -121,6 +122,7 @@ const tasks = (group: FailureGroup) => ({
 function Message({ row }: { row: FailureGroup | FailedAttempt }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
+  const textOf = useFailureText();
   if (!isGroup(row)) return <Line text={row.message} title={row.message} mono />;
   const [newest] = row.latest;
   if (newest === undefined || !row.message) return <Line text={row.message} title={row.example} mono />;
@@ -131,7 +133,7 @@ function Message({ row }: { row: FailureGroup | FailedAttempt }) {
       title={`${t('failures.newest')}\n${row.example ?? ''}`}
       testId="failure-newest"
     >
-      {row.message}
+      {textOf(row)}
     </Link>
   );
 }

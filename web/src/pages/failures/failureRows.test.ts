@@ -9,6 +9,7 @@ const attempt = (n: number): FailedAttempt => ({
   end_ns: 1,
   node_id: null,
   message: null,
+  lost_with: null,
 });
 
 const group = (more: Partial<FailureGroup>): FailureGroup => ({
@@ -30,6 +31,7 @@ const group = (more: Partial<FailureGroup>): FailureGroup => ({
   first_ns: 1,
   last_ns: 1,
   latest: [attempt(1), attempt(0)],
+  cause: null,
   ...more,
 });
 

@@ -4,6 +4,7 @@ import type { FailureGroup, TasksByOutcome } from '../../api/schema';
 import { count } from '../../base/format';
 import { outcomeTones } from '../../base/tokens';
 import { type Filters, NO_FILTERS, type SessionUrl, toView } from '../../base/url';
+import { useFailureText } from '../DeathCause';
 import { useSessionUrl } from '../useUrl';
 import { Panel, PanelBody, PanelText } from './Panel';
 import { MAX_LINES, PanelLine } from './PanelLine';
@@ -13,6 +14,7 @@ export function FailuresPanel({ filters = NO_FILTERS }: { filters?: Filters }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const failures = useFailures(url.session, filters);
+  const textOf = useFailureText();
   const becameOf = (tasks: TasksByOutcome) =>
     (['final', 'retrying', 'recovered'] as const)
       .filter((outcome) => tasks[outcome] > 0)
@@ -46,7 +48,7 @@ export function FailuresPanel({ filters = NO_FILTERS }: { filters?: Filters }) {
                   to={latestOf(group, url, filters)}
                   name={group.func_name ?? '?'}
                   times={group.attempts}
-                  text={`${t(`failures.outcomes.${group.outcome}`)} · ${group.message ?? group.error_type ?? ''}`}
+                  text={`${t(`failures.outcomes.${group.outcome}`)} · ${textOf(group)}`}
                 />
               ))}
             </ul>
