@@ -162,8 +162,8 @@ def _failures(failures: Mapping[str, Any]) -> Table:
     table.add_column("outcome", no_wrap=True)
     table.add_column("error", overflow="fold")
     for one in groups:
-        cause = one["cause"]
-        message = _shorten(str(cause["message"] if cause is not None else one["message"] or ""))
+        causes = " ".join(link["message"] for link in one["causes"])
+        message = _shorten(causes or str(one["message"] or ""))
         error = f"{one['error_type'] or 'unknown error'}{f': {message}' if message else ''}"
         place = f" ({one['file']}:{one['line']})" if one["file"] else ""
         text, style = _outcome(one)

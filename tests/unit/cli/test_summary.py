@@ -62,7 +62,7 @@ def _group(name: str, outcome: str, **more: Any) -> dict[str, Any]:
     counts = {"attempts": 1234, "final": 0, "retrying": 0, "recovered": 0}
     place = {"file": "etl.py", "line": 12}
     error = {"error_type": "TASK_EXECUTION_EXCEPTION", "message": "ValueError: [red]row #"}
-    return {"func_name": name, "outcome": outcome, "cause": None, **counts, **place, **error, **more}
+    return {"func_name": name, "outcome": outcome, "causes": [], **counts, **place, **error, **more}
 
 
 def test_failures_are_listed_by_group_with_their_outcome() -> None:

@@ -962,7 +962,7 @@ export interface Event {
   job_id: string | null;
   count: number;
   last_ns: number | null;
-  cause: DeathLink | null;
+  causes: DeathLink[];
 }
 /** A page of events, newest first. */
 export interface EventsAnswer {
@@ -1022,7 +1022,7 @@ export interface FailureGroup {
   first_ns: number | null;
   last_ns: number | null;
   latest: FailedAttempt[];
-  cause: DeathLink | null;
+  causes: DeathLink[];
 }
 /** A failed attempt. */
 export interface FailureItem {

@@ -40,23 +40,26 @@ export function useDeath(kind: Kind, id: string): Death | undefined {
   return useAnswer('/deaths', { kind, id, session: url.session }).data?.items[0];
 }
 
-/** A step to the cause, in one sentence. */
-export function useCauseText(): (link: DeathLink) => string {
+/** Steps to a cause, a sentence each. */
+export function useCauseText(): (links: DeathLink[]) => string {
   const translate = useServerMessage();
-  return ({ code, message, params }) => translate({ code: `death_${code}`, message, params }).message;
+  const { t } = useTranslation();
+  return (links) =>
+    links
+      .map(({ code, message, params }) => translate({ code: `death_${code}`, message, params }).message)
+      .join(t('death.between'));
 }
 
 /** What happened in an event, in one line. If the cause of an end is known, that is more than Ray's message. */
 export function useEventText(): (event: ClusterEvent) => string {
   const causeText = useCauseText();
-  return (event) => (event.cause === null ? oneLineMessage(event) : causeText(event.cause));
+  return (event) => (event.causes.length === 0 ? oneLineMessage(event) : causeText(event.causes));
 }
 
 /** The error of a group of failures in one line. If it was lost with a worker, this is why the worker died. */
 export function useFailureText(): (group: FailureGroup) => string {
   const causeText = useCauseText();
-  return ({ cause, message, error_type }) =>
-    cause === null ? (message ?? error_type ?? '') : causeText(cause);
+  return ({ causes, message, error_type }) => causeText(causes) || (message ?? error_type ?? '');
 }
 
 /** Why the worker, actor, node or job of an event ended. Hidden for other events. */
@@ -80,7 +83,7 @@ export function DeathSteps({ death }: { death: Death }) {
       <ol className={css.chain}>
         {death.chain.map((link) => (
           <li key={`${link.kind} ${link.id} ${link.code}`} data-code={link.code}>
-            <span>{causeText(link)}</span>{' '}
+            <span>{causeText([link])}</span>{' '}
             <span className={words.dim}>
               {link.time_ns !== null && (
                 <>

@@ -36,6 +36,8 @@ def find_deaths(
     return found
 
 
-def cause_of(death: Death | None) -> DeathLink | None:
-    """The last link of a death's chain, or None if its cause is not known."""
-    return death["chain"][-1] if death is not None and death["cause"] != "unknown" else None
+def causes_of(death: Death | None) -> list[DeathLink]:
+    """The links that say more than that a process died, or an empty list if the cause is not known."""
+    if death is None or death["cause"] == "unknown":
+        return []
+    return [one for one in death["chain"] if one["code"] not in ("worker_died", "driver_died")]

@@ -9,7 +9,7 @@ from fastapi import Query, Request
 from rayscope.api.parameters import CurrentRecords, Cursor, Limit, Nanoseconds, Session, Text, node_ids
 from rayscope.api.responses import Json, answer_from_record
 from rayscope.api.routes import Router
-from rayscope.cluster.deaths.find import cause_of, find_deaths
+from rayscope.cluster.deaths.find import causes_of, find_deaths
 from rayscope.cluster.deaths.schemas import Subject
 from rayscope.cluster.events import schemas, sql
 from rayscope.cluster.logs.files import CurrentLogs, Logs
@@ -64,11 +64,11 @@ def events(
 
 
 def _add_causes(file: SessionFile, logs: Logs, session: str, events: list[schemas.Event]) -> None:
-    """Add to each end of a worker, actor, node or job the last link of its cause."""
+    """Add to each end of a worker, actor, node or job its causes."""
     subjects = [_subject(event) for event in events]
     deaths = find_deaths(file, logs, session, filter(None, subjects))
     for event, subject in zip(events, subjects, strict=True):
-        event["cause"] = cause_of(deaths.get(subject)) if subject is not None else None
+        event["causes"] = causes_of(deaths.get(subject)) if subject is not None else []
 
 
 def _subject(event: schemas.Event) -> tuple[Subject, str] | None:

@@ -13,7 +13,7 @@ from rayscope.records.schemas import Dropped
 class Event(TypedDict):
     """An event, or ``count`` similar events, the last of them at ``last_ns``. Times are in ns.
 
-    ``cause``: why a worker, actor, node or job ended: the last link of its chain, None if it is not known.
+    ``causes``: why a worker, actor, node or job ended, step by step. Empty if that is not known.
     """
 
     time_ns: int
@@ -27,7 +27,7 @@ class Event(TypedDict):
     job_id: str | None
     count: int
     last_ns: int | None
-    cause: DeathLink | None
+    causes: list[DeathLink]
 
 
 class EventsBySeverity(TypedDict):

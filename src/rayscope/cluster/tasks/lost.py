@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rayscope.cluster.deaths.find import cause_of, find_deaths
+from rayscope.cluster.deaths.find import causes_of, find_deaths
 from rayscope.cluster.deaths.schemas import Subject
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.tasks import schemas
@@ -29,11 +29,11 @@ def lost_with(error_type: str | None, row: Mapping[str, Any]) -> schemas.LostWit
 
 
 def add_causes(file: SessionFile, logs: Logs, session: str, groups: Sequence[schemas.FailureGroup]) -> None:
-    """Add to each group of failures the cause of the death that its newest attempt was lost with."""
+    """Add to each group of failures the causes of the death that its newest attempt was lost with."""
     subjects = [_subject(group["latest"][0]["lost_with"]) if group["latest"] else None for group in groups]
     deaths = find_deaths(file, logs, session, filter(None, subjects))
     for group, subject in zip(groups, subjects, strict=True):
-        group["cause"] = cause_of(deaths.get(subject)) if subject is not None else None
+        group["causes"] = causes_of(deaths.get(subject)) if subject is not None else []
 
 
 def _subject(lost: schemas.LostWith | None) -> tuple[Subject, str] | None:

@@ -268,8 +268,8 @@ class FailureGroup(TypedDict):
     """Failed attempts with one signature: function, error type, message (``#``: variable parts), file, line.
 
     ``final``, ``retrying`` and ``recovered``: the number of its ``tasks`` by outcome. ``outcome``: the most
-    severe of these. ``latest``: up to 20 of its attempts. ``cause``: why the worker, actor or node died that
-    the newest was lost with. ``origin`` and ``operator`` are those of its
+    severe of these. ``latest``: up to 20 of its attempts. ``causes``: why the worker, actor or node died that
+    the newest was lost with, step by step. ``origin`` and ``operator`` are those of its
     function.
     """
 
@@ -291,7 +291,7 @@ class FailureGroup(TypedDict):
     first_ns: int | None
     last_ns: int | None
     latest: list[FailedAttempt]
-    cause: DeathLink | None
+    causes: list[DeathLink]
 
 
 class TasksByOutcome(TypedDict):

@@ -31,7 +31,7 @@ const group = (more: Partial<FailureGroup>): FailureGroup => ({
   first_ns: 1,
   last_ns: 1,
   latest: [attempt(1), attempt(0)],
-  cause: null,
+  causes: [],
   ...more,
 });
 

@@ -70,7 +70,6 @@ function Crash({ crash }: { crash: CrashedWorker }) {
   const [url] = useSessionUrl();
   const harm = useHarmText();
   const causeText = useCauseText();
-  const cause = crash.death?.chain.at(-1);
   const nodeTitle = useNodeTitle();
   const name = crash.actor_name ?? crash.actor_class ?? crash.function;
   return (
@@ -95,8 +94,7 @@ function Crash({ crash }: { crash: CrashedWorker }) {
               .filter(Boolean)
               .join(' · ')}
           </span>{' '}
-          {cause !== undefined && `${causeText(cause)} `}
-          {harm(crash.harm)}
+          {causeText(crash.death?.chain ?? [])} {harm(crash.harm)}
         </span>
       </div>
       {crash.lines.length > 0 && (
