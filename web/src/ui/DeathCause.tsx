@@ -19,13 +19,13 @@ type Kind = DeathLink['kind'];
 const VIEWS: Record<Kind, View> = { worker: 'workers', actor: 'actors', node: 'nodes', job: 'jobs' };
 
 /** Why a worker, actor, node or job ended. Hidden until it has ended. */
-export function DeathCause({ kind, id }: { kind: Kind; id: string }) {
+export function DeathCause({ kind, id, title }: { kind: Kind; id: string; title?: string }) {
   const { t } = useTranslation();
   const death = useDeath(kind, id);
   if (death === undefined) return null;
   return (
     <Section
-      title={t('death.title')}
+      title={title ?? t('death.title')}
       testId="death-cause"
       right={death.is_expected && <Badge>{t('death.expected')}</Badge>}
     >
@@ -81,7 +81,7 @@ export function DeathSteps({ death }: { death: Death }) {
   return (
     <>
       <ol className={css.chain}>
-        {death.chain.map((link) => (
+        {death.chain.map((link, at) => (
           <li key={`${link.kind} ${link.id} ${link.code}`} data-code={link.code}>
             <span>{causeText([link])}</span>{' '}
             <span className={words.dim}>
@@ -92,7 +92,9 @@ export function DeathSteps({ death }: { death: Death }) {
               )}
               {t(`death.sources.${link.source}`)}
             </span>{' '}
-            {link.id !== death.id && <ItemLink view={VIEWS[link.kind]} id={link.id} />}
+            {link.id !== (death.chain[at - 1]?.id ?? death.id) && (
+              <ItemLink view={VIEWS[link.kind]} id={link.id} />
+            )}
           </li>
         ))}
       </ol>

@@ -60,7 +60,7 @@ _RAYS_TEXTS: Mapping[Subject, tuple[str, ...]] = {
     "worker": ("exit_type", "exit_detail"),
     "actor": ("death_reason",),
     "node": ("death_reason", "death_message"),
-    "job": ("error_type", "message"),
+    "job": (),  # its page shows them
 }
 #: A chain has at most this many deaths.
 _MAX_DEPTH = 6

@@ -42,7 +42,7 @@ export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: Atte
       {attempt.state !== 'CUT_OFF' && (attempt.error !== null || attempt.state === 'FAILED') && (
         <AttemptError attempt={attempt} />
       )}
-      {attempt.lost_with !== null && <DeathCause {...attempt.lost_with} />}
+      {attempt.lost_with !== null && <DeathCause {...attempt.lost_with} title={t('task.lost')} />}
       {attempt.start_is_lost && (
         <p className={css.note} data-testid="task-start-lost">
           {t('task.startLost')}
