@@ -24,8 +24,9 @@ _RAYS_WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"killed by `?ray\.kill|Actor killed by GCS", "ray_kill"),
         (r"its owner has died", "owner_died"),
         (r"all references to the actor were removed", "out_of_scope"),
-        (r"exit_actor|user request", "actor_exited"),
+        (r"setup hook", "worker_start_failed"),
         (r"max_calls", "max_calls"),
+        (r"exit_actor|user request", "actor_exited"),
         (r"exception in the initialization method", "creation_failed"),
         (r"idle", "idle"),
         (r"job has finished|ray\.shutdown\(\)", "job_ended"),
@@ -146,23 +147,26 @@ def _worker(facts: Facts, row: Row, depth: int) -> _Chain:
     if exit_type == "NODE_OUT_OF_MEMORY":
         return known("memory_monitor")
     if row["worker_type"] == "DRIVER" and exit_type.startswith("INTENDED"):
-        return known("finished")
+        job = facts.jobs.get(row["job_id"] or "")
+        knows_more = job is not None and (job["exit_code"] is not None or job["state"] == "STOPPED")
+        return _job(facts, job, depth) if job is not None and knows_more else known("finished")
     if said == "owner_died" or (said == "terminated" and identity in facts.owners):
         return _owner(facts, row, depth)
     if exit_type.startswith("INTENDED") or said is not None:
         return known(said or "released", error=row["headline"])
-    if (node := _death_with_node(facts, row)) is not None and depth:
+    node = _dead_node(facts, row, row["end_ns"])
+    if not exit_type and node is not None and depth:  # Ray does not report the ends of a dead node's workers
         return _node(facts, node, depth - 1).after(
             link("node_died", "node", node["id"], "ray", node["end_ns"])
         )
+    if status := _EXIT_CODE.search(row["exit_detail"] or ""):  # Ray kills such a worker as it exits
+        return known("exited", status=int(status[1]))
     if end is not None and (end["exit_code"] is not None or end["signal"] is not None):
         return _process_end(known, end, _job_had_ended(facts, row))
     if (report := facts.crashes.get(identity)) is not None:
         return known("crashed", "log", signal=report.signal)
     if _job_had_ended(facts, row):
         return known("job_ended")
-    if status := _EXIT_CODE.search(row["exit_detail"] or ""):
-        return known("exited", status=int(status[1]))
     return _Chain([], candidates(*UNSEEN), missing("exit_status" if exit_type else "report"), end)
 
 
@@ -170,6 +174,12 @@ def _owner(facts: Facts, row: Row, depth: int) -> _Chain:
     """The cause of what ended because its owner had died. Ray ends the actors and tasks of a dead process."""
     kind: Subject = "actor" if "death_reason" in row else "worker"
     owner = facts.workers.get(facts.owners.get(row["id"], ""))
+    text = row.get("death_reason") or row.get("exit_detail") or ""
+    node = _dead_node(facts, owner or row, row["end_ns"])
+    if "Owner's node has crashed" in text and node is not None and depth:
+        return _node(facts, node, depth - 1).after(
+            link("node_died", "node", node["id"], "ray", node["end_ns"])
+        )
     chain = _worker(facts, owner, depth - 1) if owner is not None and depth else _Chain([])
     if [one["code"] for one in chain.links] == ["finished"]:
         return _Chain([link("job_ended", kind, row["id"], "ray", row["end_ns"])])
@@ -208,13 +218,12 @@ def _job_had_ended(facts: Facts, row: Row) -> bool:
     )
 
 
-def _death_with_node(facts: Facts, row: Row) -> Row | None:
-    """The dead node that a worker ended with, or None."""
+def _dead_node(facts: Facts, row: Row, end_ns: int) -> Row | None:
+    """The node in a row, if it died before or shortly after ``end_ns``."""
     node = facts.nodes.get(row["node_id"] or "")
     if node is None or node["state"] != "DEAD" or node["end_ns"] is None:
         return None
-    is_later = row["end_ns"] >= node["end_ns"] - _WITH_NODE_NS
-    return node if is_later and "connection error" not in (row["exit_detail"] or "") else None
+    return node if end_ns >= node["end_ns"] - _WITH_NODE_NS else None
 
 
 def _actor(facts: Facts, row: Row, depth: int) -> _Chain:

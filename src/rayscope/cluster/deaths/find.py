@@ -25,7 +25,7 @@ def find_deaths(
     for kind, of_kind in ids.items():
         facts = facts_about(file, kind, of_kind)
         facts.crashes = crashes
-        for job in facts.jobs.values() if kind == "job" else ():
+        for job in facts.jobs.values():
             if job["exit_code"]:
                 driver = {"worker_type": "DRIVER", "job_id": job["id"], "node_id": job["driver_node_id"]}
                 facts.last_lines[job["id"]] = last_lines(logs, session, driver, None)

@@ -72,7 +72,7 @@ def _add_causes(file: SessionFile, logs: Logs, session: str, events: list[schema
 
 
 def _subject(event: schemas.Event) -> tuple[Subject, str] | None:
-    """What has ended in an event, or None if nothing has."""
+    """The worker, actor, node or job that ended in an event, or None if nothing did."""
     kind = event["kind"]
     if event["event"] not in _ENDS or event["id"] is None:
         return None

@@ -127,7 +127,13 @@ def death(facts: Facts, kind: Subject, identity: str) -> Death:
         ("INTENDED_SYSTEM_EXIT", "Worker exited because it was idle for a long time", "idle", True),
         ("INTENDED_USER_EXIT", "Worker force exited because its job has finished", "job_ended", True),
         ("INTENDED_USER_EXIT", "Worker exits by an user request. Worker exits with an exit code 0.", "actor_exited", True),
-        ("INTENDED_SYSTEM_EXIT", "Exited because worker reached max_calls=1 for this method.", "max_calls", True),
+        (
+            "INTENDED_USER_EXIT",
+            "Worker exits by an user request. Exited because worker reached max_calls=1 for this method.",
+            "max_calls",
+            True,
+        ),
+        ("SYSTEM_ERROR", "Failed to execute the setup hook method: no", "worker_start_failed", False),
         ("INTENDED_SYSTEM_EXIT", "A text of a later Ray", "released", True),
         (
             "INTENDED_SYSTEM_EXIT",
@@ -272,6 +278,40 @@ def test_an_actor_of_a_driver_that_finished_ended_with_its_job() -> None:
     assert (codes(found), found["is_expected"]) == (["job_ended"], True)
 
 
+@pytest.mark.parametrize(
+    ("driver_job", "chain", "is_expected"),
+    [
+        (job("FAILED", 1), ["owner_died", "driver_failed"], False),
+        (job("STOPPED"), ["owner_died", "job_stopped"], True),
+        (job("SUCCEEDED", 0), ["job_ended"], True),
+    ],
+)
+def test_an_actor_of_a_driver_that_failed_ended_with_it(
+    driver_job: dict[str, Any], chain: list[str], is_expected: bool
+) -> None:
+    driver = worker("INTENDED_USER_EXIT", "Shutdown by ray.shutdown().", DRIVER, worker_type="DRIVER")
+    facts = Facts(actors=actor(died("OWNER_DIED")), owners={ACTOR: DRIVER}, workers=driver, jobs=driver_job)
+    found = death(facts, "actor", ACTOR)
+    assert (codes(found), found["is_expected"]) == (chain, is_expected)
+
+
+def test_an_owner_that_died_with_its_node() -> None:
+    facts = Facts(
+        actors=actor(died("OWNER_DIED"), "Worker exit detail: Owner's node has crashed."),
+        nodes=node("EXPECTED_TERMINATION", "received SIGTERM"),
+    )
+    assert codes(death(facts, "actor", ACTOR)) == ["node_died", "node_stopped"]
+
+
+def test_rays_exit_code_comes_before_the_signal_with_which_ray_ends_the_process() -> None:
+    facts = Facts(
+        workers=worker("SYSTEM_ERROR", "The leased worker has failed. Worker exits with an exit code 3."),
+        ends=process(signal="SIGKILL", oom_kills=0),
+        nodes=node("EXPECTED_TERMINATION"),
+    )
+    assert codes(death(facts, "worker", WORKER)) == ["exited"]
+
+
 def test_sigterm_after_the_death_of_the_owner_came_from_ray() -> None:
     facts = Facts(
         owners={WORKER: OWNER},
@@ -293,7 +333,7 @@ def test_the_worker_knows_of_a_removed_placement_group_first() -> None:
 def test_what_ended_with_its_node_ends_at_the_nodes_cause() -> None:
     facts = Facts(
         actors=actor(died("NODE_DIED")),
-        workers=worker("SYSTEM_ERROR", "Worker failed because its node died"),
+        workers=worker(None, None),
         nodes=node("UNEXPECTED_TERMINATION", "health check failed due to missing too many heartbeats"),
     )
     assert codes(death(facts, "actor", ACTOR)) == ["node_died", "node_lost"]
