@@ -65,7 +65,7 @@ class Cluster:
         self.env |= {"RAY_AUTH_MODE": "disabled", "RAY_worker_niceness": "0", "HOME": str(home.parent)}
         # Hide this cluster from programs that search for a cluster on this machine.
         self.env |= {"TMPDIR": str(home.parent), "RAY_TMPDIR": str(home.parent)}
-        gcs = port()
+        gcs, self.dashboard_port = port(), port()
         self.env["RAY_ADDRESS"] = f"127.0.0.1:{gcs}"
         command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--head"]
         command += [
@@ -77,13 +77,14 @@ class Cluster:
         command += ["--min-worker-port=0", "--max-worker-port=0", "--disable-usage-stats"]
         command += [
             "--include-dashboard=true",
-            f"--dashboard-port={port()}",
+            f"--dashboard-port={self.dashboard_port}",
             f"--ray-client-server-port={port()}",
         ]
         command += [f"--object-store-memory={1 << 30}", f"--system-config={json.dumps(system_config())}"]
         env = {key: value for key, value in self.env.items() if key != "RAY_ADDRESS"}
         self._output = (home.parent / f"{home.name}.log").open("w")
         self._process = subprocess.Popen(command, env=env, stdout=self._output, stderr=self._output)
+        self.pid = self._process.pid
         deadline = time.monotonic() + 90
         while not any(home.rglob("dashboard_agent_listen_port_*")):
             if time.monotonic() > deadline or self._process.poll() is not None:
