@@ -18,6 +18,7 @@ from rayscope.storage.sql.pages import Row, fields_of
 _RAYS_WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(words, re.IGNORECASE), code)
     for words, code in (
+        (r"exception in the initialization method", "creation_failed"),  # first: a traceback follows it
         (r"receives a SIGTERM", "terminated"),
         (r"ray\.cancel\(force=True\)|force ray\.cancel request", "cancelled"),
         (r"placement group .*removed", "placement_group_removed"),
@@ -27,8 +28,7 @@ _RAYS_WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"setup hook", "worker_start_failed"),
         (r"max_calls", "max_calls"),
         (r"exit_actor|user request", "actor_exited"),
-        (r"exception in the initialization method", "creation_failed"),
-        (r"idle", "idle"),
+        (r"idle for a long time", "idle"),
         (r"job has finished|ray\.shutdown\(\)", "job_ended"),
     )
 )

@@ -296,7 +296,7 @@ const shared: Translated<typeof english> = {
     storing: '存储返回值，并通知所有者',
     duration: '从 RUNNING 到结束，与 Ray 的算法一致；仍在运行的计到当前',
   },
-  /** worker、actor、节点或作业为何结束。 */
+  /** Why a worker, actor, node or job ended. */
   death: {
     title: '终止原因',
     expected: '正常终止',
