@@ -87,3 +87,8 @@ def test_exit_codes_and_signals_of_workers(cluster: Recorded, tmp_path: Path) ->
         assert row["disk_free"] > 0
         assert row["fds"] > 3
         assert not row["kernel_record"]
+    causes = {
+        how: cluster.get("/api/v1/deaths", kind="worker", id=row["worker_id"])["items"][0]["cause"]
+        for how, row in ends.items()
+    }
+    assert causes == {"exits": "exited", "crashes": "crashed", "is_killed": "killed"}
