@@ -10,6 +10,7 @@ from typing import Any
 
 from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import say, warn
+from rayscope.cli.recording import is_loopback_url
 from rayscope.periodic import PeriodicTask
 
 #: Interval at which Watch polls, in seconds.
@@ -42,9 +43,16 @@ def clusters_in_reach() -> dict[str, str]:
             address = resolve(named)
         except AddressError:
             return found
-        if address not in found.values():
+        if not _is_one_of(address, found.values()):
             found[address] = address
     return found
+
+
+def _is_one_of(address: str, local: Iterable[str]) -> bool:
+    """Whether an address is that of a cluster on this machine, perhaps by its loopback interface."""
+    port = address.rpartition(":")[2]
+    is_loopback = is_loopback_url(f"http://{address}")
+    return any(one == address or (is_loopback and one.rpartition(":")[2] == port) for one in local)
 
 
 def drivers_of(address: str, since_ms: int) -> set[int]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rayscope.cli.watch import Watch, has_grown
+import pytest
+
+from rayscope.cli.watch import Watch, clusters_in_reach, has_grown
 from rayscope.client import RayscopeError
 
 
@@ -106,3 +108,22 @@ def test_a_session_of_the_program_is_announced_once_the_server_knows_it() -> Non
     watch.look_and_announce()
     watch.look_and_announce()
     assert announced == ["session_x_11"]
+
+
+@pytest.mark.parametrize(
+    ("named", "others"),
+    [
+        ("192.0.2.2:6379", []),
+        ("127.0.0.1:6379", []),
+        ("localhost:6379", []),
+        ("127.0.0.1:6380", ["127.0.0.1:6380"]),
+        ("192.0.2.3:6379", ["192.0.2.3:6379"]),
+    ],
+)
+def test_the_named_cluster_is_found_among_those_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch, named: str, others: list[str]
+) -> None:
+    local = {"session_a": "192.0.2.2:6379"}
+    monkeypatch.setattr("rayscope.ray.discovery.local_gcs_addresses", local.copy)
+    monkeypatch.setenv("RAY_ADDRESS", named)
+    assert clusters_in_reach() == {**local, **{other: other for other in others}}
