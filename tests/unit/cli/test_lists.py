@@ -98,6 +98,20 @@ def test_an_id_is_taken_by_how_it_begins(here: Running, kind: str) -> None:
     assert here.error(here.client.get(f"/api/v1/{kind}/{begin[:3]}"), 404)
 
 
+def test_a_task_that_was_lost_says_why(here: Running) -> None:
+    lost = next(
+        (task, attempt["lost_with"])
+        for task in here.get("/api/v1/tasks", state="FAILED", limit=100)["items"]
+        for attempt in here.get(f"/api/v1/tasks/{task['task_id']}")["attempts"]
+        if attempt["lost_with"] is not None
+    )
+    (death,) = here.get("/api/v1/deaths", kind=lost[1]["kind"], id=lost[1]["id"])["items"]
+    text = " ".join(run("task", lost[0]["task_id"]).split())
+    assert "Why it was lost" in text
+    for said in (*death["chain"], *death["candidates"]):
+        assert said["message"].split(".")[0] in text
+
+
 def test_one_task_in_full(here: Running) -> None:
     failed = here.get("/api/v1/tasks", state="FAILED")["items"][0]
     text = run("task", failed["task_id"][:8])
