@@ -546,6 +546,8 @@ def is_good(shown: list[Shown], min_right: int) -> bool:
 
 def main() -> int:
     """Cause all kinds, and print the table."""
+    # A shell ignores it in jobs in the background, and all programs would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
