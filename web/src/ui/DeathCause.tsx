@@ -43,11 +43,10 @@ export function useDeath(kind: Kind, id: string): Death | undefined {
 /** Steps to a cause, a sentence each. */
 export function useCauseText(): (links: DeathLink[]) => string {
   const translate = useServerMessage();
-  const { t } = useTranslation();
   return (links) =>
     links
       .map(({ code, message, params }) => translate({ code: `death_${code}`, message, params }).message)
-      .join(t('death.between'));
+      .join(' ');
 }
 
 /** What happened in an event, in one line. If the cause of an end is known, that is more than Ray's message. */

@@ -304,7 +304,6 @@ export const shared = {
   death: {
     title: 'Why it ended',
     expected: 'As intended',
-    between: ' ',
     unknown: 'The cause is not known. It may be one of these:',
     ray: 'In the words of Ray',
     lastSeen: 'Last seen:',

@@ -300,7 +300,6 @@ const shared: Translated<typeof english> = {
   death: {
     title: '终止原因',
     expected: '正常终止',
-    between: '',
     unknown: '原因未知，可能是以下之一：',
     ray: 'Ray 的原文',
     lastSeen: '最后观测：',
