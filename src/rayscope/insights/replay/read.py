@@ -22,6 +22,7 @@ from rayscope.insights.replay.recorded import (
     Group,
     GroupWait,
     Ints,
+    MemoryKill,
     Node,
     Passed,
     Recorded,
@@ -44,7 +45,7 @@ _KINDS = {"ACTOR_CREATION_TASK": CREATION, "ACTOR_TASK": CALL}
 #: Columns of :class:`Attempts` that are times.
 _TIMES = ("created", "pending", "given", "start", "returned", "ended", "starting", "yielded")
 #: Columns of :class:`Attempts` that are strings.
-_TEXTS = ("state", "error", "code", "call_site", "environment")
+_TEXTS = ("state", "error", "code", "call_site", "environment", "memory_scope")
 #: Stands for an unknown number of objects: more than any wait can have.
 _UNCOUNTED = 2**31
 
@@ -104,6 +105,7 @@ def read(file: SessionFile, job: str, until_ns: int = 0) -> Recorded:
         recorded.open_waits = found.open_waits(sql.read_open_waits(reader, job))
         recorded.sendings = found.sendings(sql.read_sendings(reader, job))
         recorded.risks = found.risks(sql.read_risks(reader, job))
+        recorded.memory_kills = found.memory_kills(sql.read_memory_kills(reader), recorded.nodes)
     return recorded
 
 
@@ -177,6 +179,9 @@ class _Reader:
             cpu_ns=_numbers(table, "cpu_ns", missing=-1),
             ran=ran,
             returned_bytes=_numbers(table, "returned_bytes", missing=-1),
+            output_bytes=_numbers(table, "output_bytes", missing=-1),
+            peak_memory=_numbers(table, "peak_memory", missing=-1),
+            start_memory=_numbers(table, "start_memory", missing=-1),
             pid=_numbers(table, "pid", missing=-1),
             **columns,
         )
@@ -204,7 +209,7 @@ class _Reader:
         actors: list[tuple[Any, ...]],
         groups: list[tuple[Any, ...]],
     ) -> Recorded:
-        """The record, still without open waits, waits for placement groups, sendings and risks."""
+        """The record, still without what :func:`read` adds."""
         table, driver = self._table, self._driver
         node_ids = [node[0] for node in nodes]
         worker_ids, actor_ids = (_encoded(table, column)[0] for column in ("worker_id", "actor_id"))
@@ -289,6 +294,23 @@ class _Reader:
         tasks = self._makers(table, "task").tolist()
         columns = (table[name].to_pylist() for name in ("place", "times", "issue", "message"))
         return [Risk(*one) for one in zip(table["kind"].to_pylist(), tasks, *columns, strict=True)]
+
+    def memory_kills(self, kills: list[tuple[Any, ...]], nodes: list[Node]) -> list[MemoryKill]:
+        """Workers on known nodes that were killed for lack of memory."""
+        workers = {one: number for number, one in enumerate(_encoded(self._table, "worker_id")[0])}
+        places = {node.node_id: place for place, node in enumerate(nodes)}
+        return [
+            MemoryKill(
+                workers.get(worker, -1),
+                places[node],
+                end - self._begin,
+                by_kernel,
+                -1 if size is None else size,
+                -1 if total is None else total,
+            )
+            for worker, node, end, by_kernel, size, total in kills
+            if node in places and end is not None
+        ]
 
     def passed(self, table: pa.Table) -> Passed:
         """The objects that tasks created and used."""

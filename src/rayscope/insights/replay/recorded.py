@@ -68,7 +68,9 @@ class Attempts(Generic[Numbers]):
     arrival at the worker. ``state`` and ``error`` (its type): Ray's names. ``cpu_ns``: the CPU time that it
     used. ``code``: Ray's hash of the function's code; ``call_site``: where it was called; ``environment``:
     its runtime environment as JSON. Strings are "" if unknown. ``returned_bytes``: the size of its first
-    value; ``pid``: its worker's process, -1 if unknown.
+    value; ``output_bytes``: of all its values; ``pid``: its worker's process. ``peak_memory``: the
+    largest size of that process while it ran, in bytes; ``start_memory``: the size when it began. These are
+    -1 if unknown. ``memory_scope``: ``own`` if nothing else ran in the process meanwhile.
     """
 
     task: Numbers = field(default_factory=no_numbers)
@@ -95,12 +97,16 @@ class Attempts(Generic[Numbers]):
     ran: Numbers = field(default_factory=no_numbers)
     cpu_ns: Numbers = field(default_factory=no_numbers)
     returned_bytes: Numbers = field(default_factory=no_numbers)
+    output_bytes: Numbers = field(default_factory=no_numbers)
+    peak_memory: Numbers = field(default_factory=no_numbers)
+    start_memory: Numbers = field(default_factory=no_numbers)
     pid: Numbers = field(default_factory=no_numbers)
     state: Texts = field(default_factory=_no_texts)
     error: Texts = field(default_factory=_no_texts)
     code: Texts = field(default_factory=_no_texts)
     call_site: Texts = field(default_factory=_no_texts)
     environment: Texts = field(default_factory=_no_texts)
+    memory_scope: Texts = field(default_factory=_no_texts)
     #: The two parts of the task IDs: see :mod:`rayscope.storage.schema`.
     task_hi: npt.NDArray[np.uint64] = field(default_factory=no_numbers)
     task_lo: Texts = field(default_factory=_no_texts)
@@ -314,6 +320,22 @@ class Risk(NamedTuple):
     message: str = ""
 
 
+class MemoryKill(NamedTuple):
+    """A worker that was killed because its node had too little memory, by the kernel or else by Ray's memory
+    monitor.
+
+    ``worker`` and ``node``: as in :class:`Attempts`; ``worker`` is -1 if it ran no attempt of the job.
+    ``bytes``: its size when it was last seen; ``total_bytes``: the memory of its node; -1 if unknown.
+    """
+
+    worker: int
+    node: int
+    time: int
+    by_kernel: bool
+    bytes: int
+    total_bytes: int
+
+
 @dataclass
 class Arguments:
     """Objects that tasks were called with: the task that created each (``made_by``), and its ``index`` among
@@ -397,9 +419,9 @@ class Recorded:
     launched and had started, or None if unknown; ``unused_workers``: the node, launch and start of those that
     ran nothing; ``start_slots``: the maximum number of workers that each node started at once. ``groups``:
     the placement groups of attempts; ``empty_groups``: the others; ``group_waits``: waits for any of them.
-    ``passed``: the objects that tasks created and used. ``sendings`` and ``risks``: in chronological order.
-    ``modules``: the module that defines each function, "" if unknown. ``begin_ns``: the origin of all times,
-    ns since the epoch.
+    ``passed``: the objects that tasks created and used. ``sendings``, ``risks`` and ``memory_kills``: in
+    chronological order. ``modules``: the module that defines each function, "" if unknown. ``begin_ns``: the
+    origin of all times, ns since the epoch.
     """
 
     job_id: str
@@ -426,6 +448,7 @@ class Recorded:
     last: int = -1
     sendings: list[Sending] = field(default_factory=list)
     risks: list[Risk] = field(default_factory=list)
+    memory_kills: list[MemoryKill] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
     begin_ns: int = 0
 

@@ -38,6 +38,11 @@ _TASK = "hash({0}_hi, {0}_lo)"
 _WAIT = "hash(task_hi, task_lo, attempt, begin_ns)"
 #: SQL condition for rows of a job, whose task IDs end with the job's ID.
 _OF_JOB = "ends_with(task_lo, $job)"
+#: Ray's type of exit of a worker that its memory monitor killed.
+_MONITORED = "NODE_OUT_OF_MEMORY"
+#: A process whose end the node's agent saw this long before or after that of a worker is the worker, in ns.
+#: Process IDs are reused.
+_SAME_NS = 120 * 10**9
 #: SQL condition for all objects of those tasks that have at least one object that is needed.
 _CHOSEN = "({0}_hi, {0}_lo) IN (FROM chosen)"
 
@@ -86,6 +91,7 @@ SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, task_
     (coalesce(execute_begin_ns, running_ns) IS NOT NULL)::BIGINT AS ran,
     state, error_type AS error, cpu_ns, module_name AS module, function_hash AS code, call_site,
     runtime_env AS environment, return_bytes AS returned_bytes,
+    output_bytes, peak_memory, start_memory, memory_scope,
     worker_pid AS pid
 FROM (SELECT *, {CREATED_ACTOR} AS made FROM ({with_worker_starts("job_id = $job AND type != 'DRIVER_TASK'")})
     WHERE {CREATED} IS NOT NULL) a
@@ -209,6 +215,24 @@ WHERE place IS NOT NULL AND times > 0
 ORDER BY begin_ns, place""",
         job,
     )
+
+
+def read_memory_kills(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    """The workers of all jobs that were killed for lack of memory, as (ID, node, end, whether the kernel
+    killed it, its size, the memory of its node).
+    """
+    return reader.execute(
+        f"""
+SELECT w.id, w.node_id, coalesce(p.end_ns, w.end_ns) AS end_ns,
+    w.exit_type IS DISTINCT FROM '{_MONITORED}' AS by_kernel, p.rss_bytes,
+    least(p.memory_total, p.cgroup_limit) AS total_bytes
+FROM worker_rows w LEFT JOIN process_end_rows p ON p.node_id = w.node_id AND p.pid = w.pid
+    AND abs(p.end_ns - w.end_ns) < {_SAME_NS}
+WHERE w.exit_type = '{_MONITORED}'
+    OR p.signal = 'SIGKILL' AND (p.kernel_record IS NOT NULL OR p.oom_kills > 0)
+QUALIFY row_number() OVER (PARTITION BY w.id ORDER BY abs(p.end_ns - w.end_ns)) = 1
+ORDER BY end_ns, w.id"""
+    ).fetchall()
 
 
 def read_fetched(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
