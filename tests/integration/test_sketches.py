@@ -29,7 +29,7 @@ SKIPPED = {
     "slow_node": "it drains a node of the cluster that other tests use",
 }
 #: Findings that are never about methods of actors.
-OF_TASKS = ("locality", "unschedulable")
+OF_TASKS = ("locality", "memory_not_requested", "memory_requested_unused", "unschedulable")
 #: Text of a sketch that a reader replaces, and its stand-in.
 REPLACED = {
     "unschedulable": ("{...}", '{"second": 1}'),

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 #: Kind of finding -> its title.
 FINDING_TITLES_ZH = {
     "actor_bottleneck": "单个 Actor 是瓶颈",
+    "actor_memory_grows": "Actor 的内存逐次调用增长",
     "data_issue": "Ray Data 报告了问题",
     "data_skew": "数据不均",
     "deadlock": "死锁：等待者占着被等待者所需的资源",
     "driver_bound": "Driver 是瓶颈",
+    "filled_node_memory": "其他函数占满了节点内存",
     "forked_process": "Driver 或 Worker 中 fork 了进程",
     "get_in_loop": "循环中调用 ray.get",
     "gpu_idle": "预留的 GPU 空闲",
@@ -25,6 +27,8 @@ FINDING_TITLES_ZH = {
     "large_closure": "函数携带了大对象",
     "locality": "任务没有在数据所在处运行",
     "many_objects_get": "一次 ray.get 取回过多对象",
+    "memory_not_requested": "没有预留内存",
+    "memory_requested_unused": "预留的内存多于使用",
     "nested_get": "对参数中的引用调用 ray.get",
     "node_death": "节点失效",
     "object_store_full": "对象存储溢写到磁盘",

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from rayscope.insights.finding import Facts, Finding, groups
+from rayscope.insights.memory import is_killed, is_killed_by_kernel
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.recorded import Bools, Ints
 from rayscope.insights.risks import find_data_issues, find_risks
@@ -79,16 +80,13 @@ class NodeDeath:
             )
 
 
-#: Ray's type of error for attempts killed by its memory monitor.
-OUT_OF_MEMORY = "OUT_OF_MEMORY"
-
-
 class OomKill:
-    """Attempts that Ray's memory monitor killed because their node ran out of memory.
+    """Attempts that Ray's memory monitor or the kernel killed because their node ran out of memory.
 
     Limits: none; one killed attempt is enough.
 
-    Needs: the types of the attempts' errors, which Ray always records.
+    Needs: the types of the attempts' errors, which Ray always records. Kills by the kernel are known only if
+    the agent on the node can read the kernel's log or its count of them.
     """
 
     kind = "oom_kill"
@@ -105,7 +103,7 @@ class OomKill:
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Functions with killed attempts. No replay can predict how long Ray waits before it retries."""
         a = facts.attempts
-        killed = np.flatnonzero(a.error.equals(OUT_OF_MEMORY))
+        killed = np.flatnonzero(is_killed(facts))
         for _, places in groups(a.function[killed]):
             rows = killed[places]
             function = facts.name(rows[0])
@@ -137,7 +135,7 @@ def _running(facts: Facts, killed: Ints) -> int:
     killed there.
     """
     a, (begin, end) = facts.attempts, facts.held
-    has_run = (a.start >= 0) | a.error.equals(OUT_OF_MEMORY)
+    has_run = (a.start >= 0) | is_killed(facts)
     most = 0
     for node, places in groups(a.node[killed]):
         there = has_run & (a.node == node)
@@ -177,6 +175,7 @@ class Retries:
 
         # Tasks that ran again although an attempt had finished are reported by the detector `reconstruction`.
         has_other_finding = a.state.equals("FINISHED") | a.error.equals(*_OTHER_DETECTORS_ERRORS)
+        has_other_finding |= is_killed_by_kernel(facts)
         is_lost = (a.start >= 0) & ~is_last & ~facts.is_creation & ~has_other_finding
         spans = np.maximum(np.maximum(a.returned, a.ended) - a.start, 0)
         for function, rows in facts.rows_of_function.items():

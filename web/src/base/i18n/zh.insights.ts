@@ -11,6 +11,11 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     advice:
       '{{actor}} 从第一次调用到最后一次调用有 {{busy}} 的时间在忙，平均有 {{queue}} 个调用在等它。请把调用分散到多个 Actor；如果调用大多在等待，可让它并发执行（async 方法、max_concurrency）。',
   },
+  actor_memory_grows: {
+    title: 'Actor 的内存逐次调用增长',
+    advice:
+      '{{actor}} 的进程在 {{calls}} 次调用中从 {{first_bytes}} 增长到 {{last_bytes}}，每次调用增加 {{each_bytes}}。{{actor_class}} 有 {{actors}} 个 Actor 如此。如果它有意保留结果或缓存，请加以限制；否则请查找是什么一直引用着旧值，例如使用 tracemalloc，或定期重启该 Actor。',
+  },
   data_issue: {
     title: 'Ray Data 报告了问题',
     advice: 'Ray Data 对算子 {{operator}} 的报告（{{issue}}）：{{message}}',
@@ -29,6 +34,11 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     title: 'Driver 是瓶颈',
     advice:
       'Driver 在各次提交之间自己计算了 {{own_ns}}（占作业的 {{share}}），其间平均只有 {{running}} 个任务在运行。请把这些工作移到任务中，或由多个任务来提交。',
+  },
+  filled_node_memory: {
+    title: '其他函数占满了节点内存',
+    advice:
+      '节点 {{node}} 内存不足，{{killed}} 有 {{kills}} 个进程被终止。当时 {{name}} 的 {{processes}} 个进程在该节点上占用 {{held_bytes}}，最大的占 {{peak_bytes}}，而节点共有 {{node_memory_bytes}}。请用 memory= 为 {{name}} 预留内存，使两者在同一节点上不超出其内存，或让 {{name}} 占用更少内存。',
   },
   forked_process: {
     title: 'Driver 或 Worker 中 fork 了进程',
@@ -89,6 +99,16 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
     title: '一次 ray.get 取回过多对象',
     advice:
       '一次 ray.get 同时需要 {{objects}} 个对象，共 {{got_bytes}}，而节点的对象存储只有 {{store_bytes}}。放不下的会写到磁盘再读回，甚至使作业失败。请用 ray.wait 在结果完成时分批取回，并及时释放每一批。',
+  },
+  memory_not_requested: {
+    title: '没有预留内存',
+    advice:
+      '{{function}} 有 {{calls}} 次尝试被测量，平均使用 {{mean_bytes}} 内存，大多数不超过 {{peak_bytes}}，但没有预留内存。一个节点上同时有 {{at_once}} 个在运行，平均共需 {{together_bytes}}，而该节点可供任务使用的内存为 {{node_memory_bytes}}。请用 memory= 为每个预留 {{memory_bytes}}，使该节点最多同时运行 {{fit}} 个。',
+  },
+  memory_requested_unused: {
+    title: '预留的内存多于使用',
+    advice:
+      '{{function}} 预留 {{reserved_bytes}} 内存，而其 {{calls}} 次被测量的尝试大多不超过 {{peak_bytes}}：有 {{unused_bytes}} 未被使用。一个节点只能同时运行 {{fit}} 个，它的任务共等待了 {{waited_ns}}。请预留 {{memory_bytes}}，这样可以同时运行 {{could}} 个。',
   },
   nested_get: {
     title: '对参数中的引用调用 ray.get',
