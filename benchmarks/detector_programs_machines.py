@@ -19,6 +19,8 @@ OWN_CLUSTER = (
     "leaked_objects",
     "locality",
     "many_objects_get",
+    "memory_not_requested",
+    "memory_requested_unused",
     "node_death",
     "object_store_full",
     "oom_kill",
@@ -93,6 +95,62 @@ def oom_kill_bad() -> None:
 
 def oom_kill_good() -> None:
     _grow(100)
+
+
+def _with_memory(megabytes: int, **options: int) -> None:
+    """Twelve tasks that take ``megabytes`` each, on a node with 4 CPUs and 1,600 MiB for tasks."""
+    ray.init(address="local", num_cpus=4, _memory=1600 * MIB, log_to_driver=False, include_dashboard=False)
+    _about()
+
+    @ray.remote(num_cpus=1, **options)
+    def load(number: int) -> int:
+        held = os.urandom(1024) * (megabytes * 1024)
+        time.sleep(1)
+        return len(held)
+
+    print(sum(ray.get([load.remote(number) for number in range(12)])))
+
+
+def memory_not_requested_bad() -> None:
+    _with_memory(500)
+
+
+def memory_not_requested_good() -> None:
+    _with_memory(500, memory=800 * MIB)
+
+
+def memory_requested_unused_bad() -> None:
+    _with_memory(50, memory=800 * MIB)
+
+
+def memory_requested_unused_good() -> None:
+    _with_memory(50, memory=400 * MIB)
+
+
+def _keep(limit: int) -> None:
+    """An actor that keeps 10 MiB of each call, but not more than ``limit`` times."""
+    from collections import deque
+
+    @ray.remote(num_cpus=0.5)
+    class Keeper:
+        def __init__(self) -> None:
+            self.kept: deque[bytes] = deque(maxlen=limit)
+
+        def keep(self, number: int) -> int:
+            self.kept.append(os.urandom(1024) * (10 * 1024))
+            time.sleep(0.02)
+            return number
+
+    keeper = Keeper.remote()
+    print(sum(ray.get(keeper.keep.remote(number)) for number in range(60)))
+
+
+def actor_memory_grows_bad() -> None:
+    _keep(1000)
+
+
+def actor_memory_grows_good() -> None:
+    _keep(5)
 
 
 def over_asked_cpus_bad() -> None:

@@ -12,6 +12,7 @@ pytestmark = [pytest.mark.ray]
 PROGRAMS = BENCHMARKS / "detector_programs_machines.py"
 #: The expected finding in the bad program of each pair, and its place.
 EXPECTED_PLACES = {
+    "actor_memory_grows": "Keeper",
     "data_skew": "aggregate",
     "leaked_objects": "read",
     "locality": "measure",
