@@ -17,6 +17,7 @@ import signal
 import struct
 import threading
 import time
+from collections import deque
 from typing import Any, NamedTuple
 
 from rayscope.agent.report import Reporter, argument
@@ -25,6 +26,8 @@ log = logging.getLogger("rayscope.agent")
 
 #: Interval between looks, in seconds.
 EVERY_S = 1.0
+#: The kernel counts a kill before the process ends, which may take this many looks on a busy machine.
+_KILL_LOOKS = 5
 #: Interval between looks at a process's open file descriptors and its cgroup, in looks.
 _MORE_EVERY = 5
 #: How long the parent of an ended process may take to fetch its status, and the interval of our tries, in s.
@@ -161,9 +164,9 @@ class Watcher:
         self._looks = 0
         self._next_look = 0.0
         self._node: dict[str, int | None] = {}
-        #: The memory of each cgroup at the last look, and its counts of kills at the look before.
+        #: The memory of each cgroup at the last look, and its counts of kills at the latest looks before.
         self._memory: dict[tuple[str, ...], Memory] = {}
-        self._kills_before: dict[tuple[str, ...], tuple[str, int] | None] = {}
+        self._kills_before: dict[tuple[str, ...], deque[tuple[str, int] | None]] = {}
         self._kernel_log = KernelLog()
 
     def run(self) -> None:
@@ -183,7 +186,7 @@ class Watcher:
             process = self._watched.pop(fd)
             process.ended = time.time_ns(), time.monotonic()
             memory = self._memory.get(process.cgroups, _UNKNOWN)
-            process.kills = self._kills_before.get(process.cgroups, memory.oom_kills)
+            process.kills = next(iter(self._kills_before.get(process.cgroups, ())), memory.oom_kills)
             process.node = {**self._node, "cgroup_limit": memory.limit, "cgroup_used": memory.used}
             self._ended.append(process)
         for process in tuple(self._ended):
@@ -210,7 +213,10 @@ class Watcher:
         self._looks += 1
         for process in self._watched.values():
             process.look(more=not process.cgroups or self._looks % _MORE_EVERY == 0)
-        self._kills_before = {groups: memory.oom_kills for groups, memory in self._memory.items()}
+        self._kills_before = {
+            groups: deque((*self._kills_before.get(groups, ()), memory.oom_kills), _KILL_LOOKS)
+            for groups, memory in self._memory.items()
+        }
         self._memory = {
             groups: read_memory(groups) for groups in {process.cgroups for process in self._watched.values()}
         }

@@ -263,6 +263,26 @@ def write(folder: Path, **files: object) -> None:
         (folder / name.replace("__", ".")).write_text(f"{text}\n")
 
 
+@KNOWS_STATUS
+def test_a_kill_is_counted_some_looks_before_the_process_has_ended(
+    node: Callable[..., Node], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, memory__events="oom_kill 2")
+    monkeypatch.setattr(exits, "cgroups", lambda _: (str(tmp_path),))
+    raylet = node()
+    slow, later = raylet.fork(), raylet.fork()
+    raylet.look()
+    write(tmp_path, memory__events="oom_kill 3")
+    raylet.look()
+    raylet.look()
+    os.kill(slow, signal.SIGKILL)
+    assert raylet.ends()[0]["oom_kills"] == 1
+    for _ in range(10):
+        raylet.look()
+    os.kill(later, signal.SIGKILL)
+    assert raylet.ends(2)[1]["oom_kills"] == 0
+
+
 def test_memory_of_a_cgroup_v2(tmp_path: Path) -> None:
     write(tmp_path, memory__current=900)
     write(tmp_path / "pod", memory__max=500 * MIB, memory__current=400 * MIB)
