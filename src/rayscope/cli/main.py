@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
 import io
 import sys
 from typing import Annotated, Any
@@ -138,6 +140,9 @@ def main(
     ] = False,
 ) -> None:
     """See what an unmodified Ray cluster is doing, why it is slow, and what it did after it is gone."""
+    if not faulthandler.is_enabled():
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # there is no usable stderr
+            faulthandler.enable()  # if a C library crashes, print the Python stacks
 
 
 if __name__ == "__main__":

@@ -155,3 +155,12 @@ def test_the_server_of_serve_is_its_operators_to_start_again(commands: Commands)
     commands.served_by(commands.start("serve", "--port", port))
     commands.end_program("a")
     assert "no summary" not in run.communicate()[1]
+
+
+def test_a_crash_of_a_server_says_where_it_was(commands: Commands) -> None:
+    serve = commands.start("serve")
+    commands.served_by(serve)
+    serve.send_signal(signal.SIGSEGV)
+    said = serve.communicate()[1]
+    assert "Fatal Python error: Segmentation fault" in said
+    assert "rayscope/cli/serve.py" in said
