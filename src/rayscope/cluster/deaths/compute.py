@@ -156,9 +156,7 @@ def _worker(facts: Facts, row: Row, depth: int) -> _Chain:
         return known(said or "released", error=row["headline"])
     node = _dead_node(facts, row, row["end_ns"])
     if not exit_type and node is not None and depth:  # Ray does not report the ends of a dead node's workers
-        return _node(facts, node, depth - 1).after(
-            link("node_died", "node", node["id"], "ray", node["end_ns"])
-        )
+        return _with_node(facts, node, depth)
     if status := _EXIT_CODE.search(row["exit_detail"] or ""):  # Ray kills such a worker as it exits
         return known("exited", status=int(status[1]))
     if end is not None and (end["exit_code"] is not None or end["signal"] is not None):
@@ -177,9 +175,7 @@ def _owner(facts: Facts, row: Row, depth: int) -> _Chain:
     text = row.get("death_reason") or row.get("exit_detail") or ""
     node = _dead_node(facts, owner or row, row["end_ns"])
     if "Owner's node has crashed" in text and node is not None and depth:
-        return _node(facts, node, depth - 1).after(
-            link("node_died", "node", node["id"], "ray", node["end_ns"])
-        )
+        return _with_node(facts, node, depth)
     chain = _worker(facts, owner, depth - 1) if owner is not None and depth else _Chain([])
     if [one["code"] for one in chain.links] == ["finished"]:
         return _Chain([link("job_ended", kind, row["id"], "ray", row["end_ns"])])
@@ -201,7 +197,11 @@ def _process_end(known: Callable[..., _Chain], end: Row, job_had_ended: bool) ->
         return known("job_ended")
     if end["oom_kills"] == 0:
         return known("killed", "kernel")
-    chain = known("sigkill", "kernel")
+    return _killed_by_whom(known("sigkill", "kernel"))
+
+
+def _killed_by_whom(chain: _Chain) -> _Chain:
+    """Add to the chain of a process that SIGKILL killed the possible senders of the signal."""
     chain.candidates, chain.missing = candidates("kernel_oom", "killed"), missing("oom_counter")
     return chain
 
@@ -224,6 +224,12 @@ def _dead_node(facts: Facts, row: Row, end_ns: int) -> Row | None:
     if node is None or node["state"] != "DEAD" or node["end_ns"] is None:
         return None
     return node if end_ns >= node["end_ns"] - _WITH_NODE_NS else None
+
+
+def _with_node(facts: Facts, node: Row, depth: int) -> _Chain:
+    """The cause of what ended with a dead node."""
+    died = link("node_died", "node", node["id"], "ray", node["end_ns"])
+    return _node(facts, node, depth - 1).after(died)
 
 
 def _actor(facts: Facts, row: Row, depth: int) -> _Chain:
@@ -256,9 +262,7 @@ def _actor_itself(facts: Facts, row: Row, depth: int) -> _Chain:
         return _owner(facts, row, depth)
     node = facts.nodes.get(row["node_id"] or str(context.get("node_id", "")))
     if reason == "NODE_DIED" and node is not None and node["end_ns"] is not None and depth:
-        return _node(facts, node, depth - 1).after(
-            link("node_died", "node", node["id"], "ray", node["end_ns"])
-        )
+        return _with_node(facts, node, depth)
     said = _code_in(text)
     if said is not None and (worker is None or not (worker["exit_type"] or "").startswith("SYSTEM")):
         return known(said)
@@ -340,9 +344,7 @@ def _driver_status(known: Callable[..., _Chain], status: int, pid: int | None, l
     if number == signal.SIGTERM or is_terminated:
         return known("terminated", "program" if number == signal.SIGTERM else "log", pid=pid)
     if number == signal.SIGKILL:
-        chain = known("sigkill", pid=pid)
-        chain.candidates, chain.missing = candidates("kernel_oom", "killed"), missing("oom_counter")
-        return chain
+        return _killed_by_whom(known("sigkill", pid=pid))
     if number in _CRASHES:
         return known("crashed", pid=pid, signal=signal.Signals(number).name)
     if _EXCEPTION.match(last):

@@ -13,15 +13,13 @@ from rayscope.storage.sql.error_text import error_parts
 from rayscope.storage.sql.execution import END
 from rayscope.storage.sql.pages import Row, rows_of
 from rayscope.storage.sql.platform_events import NODE_ID, WHAT
+from rayscope.storage.sql.process_ends import IS_CLOSEST, IS_OF_WORKER
 
 #: Kind -> the column with Ray's text, which may contain a traceback.
 _ERROR_IN: dict[Subject, str] = {"actor": "death_reason", "worker": "exit_detail"}
 #: Kubernetes' events that explain the end of a node, if they came this long before or after it, in ns.
 _EVENT_NS = 300 * 10**9
 _FATAL_EVENTS = ("OOMKilled", "Evicted", "Preempted", "Killing", "NodeNotReady", "TaintManagerEviction")
-#: A process whose end the node's agent saw this long before or after that of a worker is the worker, in ns.
-#: Process IDs are reused.
-_SAME_NS = 120 * 10**9
 #: SQL condition: Ray or the record says that an entity has ended. An end inferred from that of the session
 #: is none of its own.
 _HAS_ENDED = "end_ns IS NOT NULL AND end_known_by IS DISTINCT FROM 'session'"
@@ -33,10 +31,9 @@ _ENDED = {
 }
 _ENDS = f"""
 SELECT w.id AS worker_id, p.* EXCLUDE (doc)
-FROM worker_rows w JOIN process_end_rows p ON p.node_id = w.node_id AND p.pid = w.pid
-    AND abs(p.end_ns - w.end_ns) < {_SAME_NS}
+FROM worker_rows w JOIN process_end_rows p ON {IS_OF_WORKER}
 WHERE list_contains($ids, w.id)
-QUALIFY row_number() OVER (PARTITION BY w.id ORDER BY abs(p.end_ns - w.end_ns)) = 1
+QUALIFY {IS_CLOSEST}
 """
 #: The workers that had submitted the tasks of a worker and that died within this time before it, in ns.
 _OWNER_NS = 30 * 10**9
@@ -92,7 +89,6 @@ def facts_about(file: SessionFile, kind: Subject, ids: Iterable[str]) -> Facts:
         wanted[kind].update(ids)
         facts.actors = _rows(reader, "actor", wanted["actor"])
         wanted["worker"].update(row["worker_id"] for row in facts.actors.values() if row["worker_id"])
-        facts.jobs = _rows(reader, "job", wanted["job"])
         facts.drivers = _drivers(reader, wanted["job"])
         wanted["worker"].update(facts.drivers.values())
         facts.workers = _rows(reader, "worker", wanted["worker"])

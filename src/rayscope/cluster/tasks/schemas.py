@@ -269,8 +269,7 @@ class FailureGroup(TypedDict):
 
     ``final``, ``retrying`` and ``recovered``: the number of its ``tasks`` by outcome. ``outcome``: the most
     severe of these. ``latest``: up to 20 of its attempts. ``causes``: why the worker, actor or node died that
-    the newest was lost with, step by step. ``origin`` and ``operator`` are those of its
-    function.
+    the newest was lost with, step by step. ``origin`` and ``operator`` are those of its function.
     """
 
     func_name: str | None

@@ -33,6 +33,7 @@ from rayscope.storage.sql.execution import (
     with_worker_starts,
 )
 from rayscope.storage.sql.node_names import unique_node_name
+from rayscope.storage.sql.process_ends import IS_CLOSEST, IS_OF_WORKER
 
 _TASK = "hash({0}_hi, {0}_lo)"
 _WAIT = "hash(task_hi, task_lo, attempt, begin_ns)"
@@ -40,9 +41,6 @@ _WAIT = "hash(task_hi, task_lo, attempt, begin_ns)"
 _OF_JOB = "ends_with(task_lo, $job)"
 #: Ray's type of exit of a worker that its memory monitor killed.
 _MONITORED = "NODE_OUT_OF_MEMORY"
-#: A process whose end the node's agent saw this long before or after that of a worker is the worker, in ns.
-#: Process IDs are reused.
-_SAME_NS = 120 * 10**9
 #: SQL condition for all objects of those tasks that have at least one object that is needed.
 _CHOSEN = "({0}_hi, {0}_lo) IN (FROM chosen)"
 
@@ -226,11 +224,10 @@ def read_memory_kills(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]
 SELECT w.id, w.node_id, coalesce(p.end_ns, w.end_ns) AS end_ns,
     w.exit_type IS DISTINCT FROM '{_MONITORED}' AS by_kernel, p.rss_bytes,
     least(p.memory_total, p.cgroup_limit) AS total_bytes
-FROM worker_rows w LEFT JOIN process_end_rows p ON p.node_id = w.node_id AND p.pid = w.pid
-    AND abs(p.end_ns - w.end_ns) < {_SAME_NS}
+FROM worker_rows w LEFT JOIN process_end_rows p ON {IS_OF_WORKER}
 WHERE w.exit_type = '{_MONITORED}'
     OR p.signal = 'SIGKILL' AND (p.kernel_record IS NOT NULL OR p.oom_kills > 0)
-QUALIFY row_number() OVER (PARTITION BY w.id ORDER BY abs(p.end_ns - w.end_ns)) = 1
+QUALIFY {IS_CLOSEST}
 ORDER BY end_ns, w.id"""
     ).fetchall()
 
