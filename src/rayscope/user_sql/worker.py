@@ -135,7 +135,7 @@ def write_frame(descriptor: int, content: bytes) -> None:
 def open_record(job: Job) -> duckdb.DuckDBPyConnection:
     """Open the record, or a copy of it in the current folder, and restrict DuckDB."""
     path = Path(job.source)
-    _prepare(job.memory_limit)
+    zone = _prepare(job.memory_limit)
     if job.copy:
         copy_record(path, Path("record.duckdb"))
         _leave_file_system()
@@ -158,6 +158,7 @@ def open_record(job: Job) -> duckdb.DuckDBPyConnection:
             Path(name).unlink(missing_ok=True)
     else:
         _leave_file_system()
+    connection.execute("SET TimeZone = ?", [zone])
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection
@@ -175,8 +176,11 @@ def _leave_file_system() -> None:
         os.chroot(".")
 
 
-def _prepare(memory_limit: str) -> None:
-    """Make DuckDB import its converters to Python values, then limit the address space."""
+def _prepare(memory_limit: str) -> str:
+    """Make DuckDB import its converters to Python values, then limit the address space.
+
+    Returns the machine's time zone, which DuckDB cannot find once the file system is out of sight.
+    """
     with duckdb.connect(config={"threads": 1, "memory_limit": memory_limit}) as connection:
         with contextlib.suppress(duckdb.Error):
             connection.execute(
@@ -184,14 +188,16 @@ def _prepare(memory_limit: str) -> None:
                 "INTERVAL 1 DAY, 'x'::BLOB, TIMESTAMP '2020-01-01', '10:00:00+01'::TIMETZ, '101'::BIT, "
                 "[1], {'a': 1}, MAP {'a': 1}, 1::HUGEINT, '1.5'::JSON, 1e300, TIMESTAMP_NS '2020-01-01'"
             ).fetchall()
-        row = connection.execute("SELECT current_setting('memory_limit')").fetchone()
-    limit = _bytes_of(str(row[0])) if row else 0
+        (limit, zone) = connection.execute(
+            "SELECT current_setting('memory_limit'), current_setting('TimeZone')"
+        ).fetchall()[0]
     with contextlib.suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text().split()[0])
-        most = pages * os.sysconf("SC_PAGE_SIZE") + _HEADROOM_BYTES + _HEADROOM * limit
+        most = pages * os.sysconf("SC_PAGE_SIZE") + _HEADROOM_BYTES + _HEADROOM * _bytes_of(limit)
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return str(zone)
 
 
 def _bytes_of(text: str) -> int:

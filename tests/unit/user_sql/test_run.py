@@ -250,6 +250,11 @@ def test_times_with_a_zone(running: Any) -> None:
     assert "2026-01-01" in answer.json()["rows"][0][1][0]
 
 
+def test_times_are_in_the_zone_of_the_server(running: Any) -> None:
+    zone = "SELECT current_setting('TimeZone')"
+    assert post_sql(running, zone).json()["rows"][0][0] == duckdb.sql(zone).fetchall()[0][0]
+
+
 def test_errors_point_at_the_place_and_name_nothing_of_the_server(running: Any) -> None:
     error = running.error(post_sql(running, "SELECT nothing FROM tasks"), 400)
     assert "LINE 1:" in error["message"]
