@@ -163,6 +163,8 @@ def _failures(failures: Mapping[str, Any]) -> Table:
     table.add_column("error", overflow="fold")
     for one in groups:
         causes = " ".join(link["message"] for link in one["causes"])
+        if causes and one["attempts"] > 1:
+            causes = f"Most recently: {causes}"
         message = _shorten(causes or str(one["message"] or ""))
         error = f"{one['error_type'] or 'unknown error'}{f': {message}' if message else ''}"
         place = f" ({one['file']}:{one['line']})" if one["file"] else ""

@@ -213,16 +213,17 @@ class Api(LogsApi):
         kind: t.Subject,
         entity_id: str | None = None,
         *,
+        class_name: str | None = None,
         session: str | None = None,
         limit: int | None = None,
     ) -> Call[t.DeathsAnswer]:
         """Return why workers, actors, nodes or jobs ended, the newest first.
 
         ``kind``: ``worker``, ``actor``, ``node`` or ``job``. ``entity_id``: only this one.
+        ``class_name``: only actors of this class, or the workers in which they ran.
         """
-        return Call(
-            "GET", "/api/v1/deaths", params(kind=kind, id=entity_id, limit=limit, session=self._of(session))
-        )
+        more = params(kind=kind, id=entity_id, class_name=class_name, limit=limit, session=self._of(session))
+        return Call("GET", "/api/v1/deaths", more)
 
     @request
     def functions(

@@ -899,6 +899,11 @@ export interface DatasetPage {
   problem: ErrorDetail | null;
   items: DatasetItem[];
 }
+/** A worker, actor, node or job that ended. */
+export interface DeathSubject {
+  kind: 'worker' | 'actor' | 'node' | 'job';
+  id: string;
+}
 /** Deaths, the newest first. ``left_out``: how many of the kind are not listed. */
 export interface DeathsAnswer {
   session: string;
@@ -962,6 +967,7 @@ export interface Event {
   job_id: string | null;
   count: number;
   last_ns: number | null;
+  ended: DeathSubject | null;
   causes: DeathLink[];
 }
 /** A page of events, newest first. */
@@ -3919,27 +3925,28 @@ export type FilterName =
   | 'type'
   | 'until_ns'
   | 'worker_id';
-export type EntityFilterName =
-  | 'actor_id'
-  | 'at_least'
-  | 'class_name'
-  | 'cursor'
-  | 'internal'
-  | 'job_id'
-  | 'limit'
-  | 'name'
-  | 'node_id'
-  | 'q'
-  | 'session'
-  | 'since_ns'
-  | 'sort'
-  | 'state'
-  | 'type'
-  | 'until_ns'
-  | 'worker_id';
+export type EntityFilterName = 'class_name' | 'limit' | 'session';
 /** The answers and parameters of the paths that the UI requests, without their prefix. */
 export interface Paths {
-  '/actors': { answer: ActorPage; params: EntityFilterName };
+  '/actors': {
+    answer: ActorPage;
+    params:
+      | EntityFilterName
+      | 'actor_id'
+      | 'at_least'
+      | 'cursor'
+      | 'internal'
+      | 'job_id'
+      | 'name'
+      | 'node_id'
+      | 'q'
+      | 'since_ns'
+      | 'sort'
+      | 'state'
+      | 'type'
+      | 'until_ns'
+      | 'worker_id';
+  };
   '/actors/{actor_id}': { answer: ActorDetail; params: 'actor_id' | 'session' };
   '/actors/{actor_id}/progress': { answer: Progress; params: 'actor_id' | 'session' };
   '/alerts': { answer: AlertsAnswer; params: 'session' };
@@ -3954,7 +3961,7 @@ export interface Paths {
   '/dashboards/{name}': { answer: Dashboard; params: 'name' };
   '/data': { answer: DatasetPage; params: 'limit' | 'session' };
   '/data/{dataset_id}': { answer: DatasetAnswer; params: 'dataset_id' | 'session' };
-  '/deaths': { answer: DeathsAnswer; params: 'id' | 'kind' | 'limit' | 'session' };
+  '/deaths': { answer: DeathsAnswer; params: EntityFilterName | 'id' | 'kind' };
   '/events': {
     answer: EventsAnswer;
     params:
@@ -4001,7 +4008,25 @@ export interface Paths {
   '/functions': { answer: FunctionsAnswer; params: FilterName | 'limit' };
   '/insights': { answer: InsightsAnswer; params: 'job_id' | 'long' | 'session' };
   '/insights/progress': { answer: ProgressAnswer; params: 'job_id' | 'session' };
-  '/jobs': { answer: JobPage; params: EntityFilterName };
+  '/jobs': {
+    answer: JobPage;
+    params:
+      | EntityFilterName
+      | 'actor_id'
+      | 'at_least'
+      | 'cursor'
+      | 'internal'
+      | 'job_id'
+      | 'name'
+      | 'node_id'
+      | 'q'
+      | 'since_ns'
+      | 'sort'
+      | 'state'
+      | 'type'
+      | 'until_ns'
+      | 'worker_id';
+  };
   '/jobs/{job_id}': { answer: JobDetail; params: 'job_id' | 'session' };
   '/jobs/{job_id}/progress': { answer: Progress; params: 'job_id' | 'session' };
   '/logs': { answer: LogFilesAnswer; params: 'hide_empty' | 'kind' | 'limit' | 'node_id' | 'q' | 'session' };
@@ -4057,10 +4082,46 @@ export interface Paths {
     answer: QueryAnswer;
     params: 'collector' | 'cursor' | 'expr' | 'limit' | 'session' | 'since_ns' | 'step_ns' | 'until_ns';
   };
-  '/nodes': { answer: NodePage; params: EntityFilterName };
+  '/nodes': {
+    answer: NodePage;
+    params:
+      | EntityFilterName
+      | 'actor_id'
+      | 'at_least'
+      | 'cursor'
+      | 'internal'
+      | 'job_id'
+      | 'name'
+      | 'node_id'
+      | 'q'
+      | 'since_ns'
+      | 'sort'
+      | 'state'
+      | 'type'
+      | 'until_ns'
+      | 'worker_id';
+  };
   '/nodes/cells': { answer: CellsAnswer; params: 'session' };
   '/nodes/{node_id}': { answer: NodeDetail; params: 'node_id' | 'session' };
-  '/placement-groups': { answer: PlacementGroupPage; params: EntityFilterName };
+  '/placement-groups': {
+    answer: PlacementGroupPage;
+    params:
+      | EntityFilterName
+      | 'actor_id'
+      | 'at_least'
+      | 'cursor'
+      | 'internal'
+      | 'job_id'
+      | 'name'
+      | 'node_id'
+      | 'q'
+      | 'since_ns'
+      | 'sort'
+      | 'state'
+      | 'type'
+      | 'until_ns'
+      | 'worker_id';
+  };
   '/placement-groups/{placement_group_id}': {
     answer: PlacementGroupDetail;
     params: 'placement_group_id' | 'session';
@@ -4089,6 +4150,24 @@ export interface Paths {
     answer: TuneExperimentAnswer;
     params: 'experiment_id' | 'metric' | 'mode' | 'session';
   };
-  '/workers': { answer: WorkerPage; params: EntityFilterName };
+  '/workers': {
+    answer: WorkerPage;
+    params:
+      | EntityFilterName
+      | 'actor_id'
+      | 'at_least'
+      | 'cursor'
+      | 'internal'
+      | 'job_id'
+      | 'name'
+      | 'node_id'
+      | 'q'
+      | 'since_ns'
+      | 'sort'
+      | 'state'
+      | 'type'
+      | 'until_ns'
+      | 'worker_id';
+  };
   '/workers/{worker_id}': { answer: WorkerDetail; params: 'session' | 'worker_id' };
 }

@@ -16,7 +16,7 @@ import { useSessionUrl } from './useUrl';
 
 type Kind = DeathLink['kind'];
 
-const VIEWS: Record<Kind, View> = { worker: 'workers', actor: 'actors', node: 'nodes', job: 'jobs' };
+export const VIEWS: Record<Kind, View> = { worker: 'workers', actor: 'actors', node: 'nodes', job: 'jobs' };
 
 /** Why a worker, actor, node or job ended. Hidden until it has ended. */
 export function DeathCause({ kind, id, title }: { kind: Kind; id: string; title?: string }) {
@@ -55,20 +55,21 @@ export function useEventText(): (event: ClusterEvent) => string {
   return (event) => (event.causes.length === 0 ? oneLineMessage(event) : causeText(event.causes));
 }
 
-/** The error of a group of failures in one line. If it was lost with a worker, this is why the worker died. */
+/** The error of a group of failures in one line. If the newest was lost with a worker, this is why that died. */
 export function useFailureText(): (group: FailureGroup) => string {
   const causeText = useCauseText();
-  return ({ causes, message, error_type }) => causeText(causes) || (message ?? error_type ?? '');
+  const { t } = useTranslation();
+  return ({ causes, attempts, message, error_type }) => {
+    const text = causeText(causes);
+    if (text === '') return message ?? error_type ?? '';
+    return attempts > 1 ? t('death.newest', { text }) : text;
+  };
 }
 
 /** Why the worker, actor, node or job of an event ended. Hidden for other events. */
 export function EventCause({ event }: { event: ClusterEvent }) {
-  const isEnd = event.event.endsWith('_DEAD') || (event.kind === 'job' && event.event !== 'JOB_STARTED');
-  if (!isEnd || event.id === null || !isMortal(event.kind)) return null;
-  return <DeathCause kind={event.kind} id={event.id} />;
+  return event.ended === null ? null : <DeathCause {...event.ended} />;
 }
-
-const isMortal = (kind: string): kind is Kind => kind in VIEWS;
 
 /** The steps to the fact that explains a death, or the possible causes. */
 export function DeathSteps({ death }: { death: Death }) {

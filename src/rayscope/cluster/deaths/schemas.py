@@ -14,6 +14,13 @@ Subject = Literal["worker", "actor", "node", "job"]
 Source = Literal["ray", "kernel", "kernel_log", "oom_counter", "log", "program", "platform"]
 
 
+class DeathSubject(TypedDict):
+    """A worker, actor, node or job that ended."""
+
+    kind: Subject
+    id: str
+
+
 class DeathLink(TypedDict):
     """A step from a death to its cause. ``kind``, ``id``: what ``message`` is about.
 

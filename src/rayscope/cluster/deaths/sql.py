@@ -29,6 +29,14 @@ _ENDED = {
     "node": f"state = 'DEAD' AND {_HAS_ENDED}",
     "job": f"alias_of IS NULL AND {_HAS_ENDED}",
 }
+#: SQL condition, by kind: of actors of a class.
+_OF_CLASS = {
+    "actor": "class_name = $class_name",
+    "worker": (
+        "id IN (SELECT unnest([worker_id] || list_transform(CAST(doc->1 AS JSON[]), "
+        "lambda step: step->2->>'worker_id')) FROM actor_rows WHERE class_name = $class_name)"
+    ),
+}
 _ENDS = f"""
 SELECT w.id AS worker_id, p.* EXCLUDE (doc)
 FROM worker_rows w JOIN process_end_rows p ON {IS_OF_WORKER}
@@ -70,13 +78,19 @@ QUALIFY row_number() OVER (PARTITION BY n.id ORDER BY list_position({list(_FATAL
 """
 
 
-def ended(file: SessionFile, kind: Subject, limit: int) -> tuple[list[str], int]:
-    """The IDs of the entities of a kind that ended last, the newest first, and how many ended in all."""
+def ended(
+    file: SessionFile, kind: Subject, limit: int, class_name: str | None = None
+) -> tuple[list[str], int]:
+    """The IDs of the entities of a kind that ended last, the newest first, and how many ended in all.
+
+    ``class_name``: only actors of this class, or the workers in which such actors ran.
+    """
+    of_class = "" if class_name is None else f" AND {_OF_CLASS[kind]}"
     with file.reader() as reader:
         found = reader.execute(
-            f"SELECT id, count(*) OVER () FROM {kind}_rows WHERE {_ENDED[kind]} "
-            "ORDER BY end_ns DESC, id LIMIT ?",
-            [limit],
+            f"SELECT id, count(*) OVER () FROM {kind}_rows WHERE {_ENDED[kind]}{of_class} "
+            "ORDER BY end_ns DESC, id LIMIT $limit",
+            {"limit": limit} | ({} if class_name is None else {"class_name": class_name}),
         ).fetchall()
     return [identity for identity, _ in found], found[0][1] if found else 0
 

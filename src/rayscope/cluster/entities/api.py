@@ -11,9 +11,11 @@ from fastapi.responses import Response
 from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Cursor, Limit, Session, filters_of
 from rayscope.api.responses import answer
 from rayscope.api.routes import Router
+from rayscope.cluster.deaths.find import causes_of, find_deaths
 from rayscope.cluster.entities.schemas import SHAPES, Actor, Job, RecordedNode, Worker
 from rayscope.cluster.jobs import sql as jobs_sql
 from rayscope.cluster.logs import sql as logs_sql
+from rayscope.cluster.logs.files import CurrentLogs, Logs
 from rayscope.cluster.nodes import usage as nodes_usage
 from rayscope.cluster.nodes.api import node_detail
 from rayscope.cluster.nodes.usage import CurrentNodeUsage, NodeUsage
@@ -89,6 +91,14 @@ def _add_gpus(records: SessionReader, session: str, rows: list[Actor]) -> None:
         row["gpus"] = gpus.get(row["actor_id"], [])
 
 
+def _add_causes(file: SessionFile, logs: Logs, session: str, history: list[dict[str, Any]]) -> None:
+    """Add to each restart of an actor why its previous worker ended, step by step."""
+    restarts = [step for step in history if "ended_worker_id" in step]
+    deaths = find_deaths(file, logs, session, [("worker", step["ended_worker_id"]) for step in restarts])
+    for step in restarts:
+        step["causes"] = causes_of(deaths.get(("worker", step["ended_worker_id"])))
+
+
 def _complete(
     kind: Kind, catalog: Catalog, records: SessionReader, usages: NodeUsage, session: str, rows: list[Any]
 ) -> None:
@@ -160,11 +170,18 @@ def _add_entity(kind: Kind, path: str) -> None:
         catalog: CurrentCatalog,
         records: CurrentRecords,
         usages: CurrentNodeUsage,
+        logs: CurrentLogs,
         entity_id: str = Path(alias=f"{kind}_id"),
         session: Session = None,
     ) -> Response:
         chosen = records.resolve(session)
-        row = records.read(chosen, lambda file: entities.get_entity(file, kind, entity_id))
+
+        def look(file: SessionFile) -> Any:
+            found = entities.get_entity(file, kind, entity_id)
+            _add_causes(file, logs, chosen, found["history"])
+            return found
+
+        row = records.read(chosen, look)
         _complete_one(kind, catalog, records, usages, chosen, row)
         return answer(row)
 

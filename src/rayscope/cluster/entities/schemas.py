@@ -27,7 +27,8 @@ class EntityPage(TypedDict):
 
 class Detail(TypedDict):
     """``history``: every reported state in chronological order, with ``time_ns``, ``state`` and details. An
-    inferred end comes last, with ``end_known_by``.
+    inferred end comes last, with ``end_known_by``. A restart has ``ended_worker_id``, the actor's previous
+    worker, and ``causes``: why that worker ended, step by step.
     """
 
     history: list[dict[str, Any]]

@@ -10,15 +10,11 @@ from rayscope.api.parameters import CurrentRecords, Cursor, Limit, Nanoseconds, 
 from rayscope.api.responses import Json, answer_from_record
 from rayscope.api.routes import Router
 from rayscope.cluster.deaths.find import causes_of, find_deaths
-from rayscope.cluster.deaths.schemas import Subject
 from rayscope.cluster.events import schemas, sql
 from rayscope.cluster.logs.files import CurrentLogs, Logs
 from rayscope.storage.session_file import SessionFile
 
 router = Router()
-
-#: The events with which something has ended.
-_ENDS = ("WORKER_DEAD", "ACTOR_DEAD", "NODE_DEAD", "JOB_FAILED", "JOB_FINISHED", "JOB_STOPPED")
 
 
 @router.get("/api/v1/events")
@@ -64,16 +60,9 @@ def events(
 
 
 def _add_causes(file: SessionFile, logs: Logs, session: str, events: list[schemas.Event]) -> None:
-    """Add to each end of a worker, actor, node or job its causes."""
-    subjects = [_subject(event) for event in events]
-    deaths = find_deaths(file, logs, session, filter(None, subjects))
-    for event, subject in zip(events, subjects, strict=True):
-        event["causes"] = causes_of(deaths.get(subject)) if subject is not None else []
-
-
-def _subject(event: schemas.Event) -> tuple[Subject, str] | None:
-    """The worker, actor, node or job that ended in an event, or None if nothing did."""
-    kind = event["kind"]
-    if event["event"] not in _ENDS or event["id"] is None:
-        return None
-    return (kind, event["id"]) if kind in ("worker", "actor", "node", "job") else None
+    """Add to each event what ended in it, and why."""
+    ends = [(one["kind"], one["id"]) for event in events if (one := event["ended"]) is not None]
+    deaths = find_deaths(file, logs, session, ends)
+    for event in events:
+        one = event["ended"]
+        event["causes"] = causes_of(deaths.get((one["kind"], one["id"]))) if one is not None else []

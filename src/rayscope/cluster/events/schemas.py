@@ -6,14 +6,15 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from rayscope.cluster.deaths.schemas import DeathLink
+from rayscope.cluster.deaths.schemas import DeathLink, DeathSubject
 from rayscope.records.schemas import Dropped
 
 
 class Event(TypedDict):
     """An event, or ``count`` similar events, the last of them at ``last_ns``. Times are in ns.
 
-    ``causes``: why a worker, actor, node or job ended, step by step. Empty if that is not known.
+    ``ended``: the worker, actor, node or job that ended; of an actor that restarts, its previous worker.
+    ``causes``: why, step by step. Empty if that is not known.
     """
 
     time_ns: int
@@ -27,6 +28,7 @@ class Event(TypedDict):
     job_id: str | None
     count: int
     last_ns: int | None
+    ended: DeathSubject | None
     causes: list[DeathLink]
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import duckdb
+
 from rayscope.cluster.events import schemas
 from rayscope.model.program import program_name
 from rayscope.storage.errors import BadQuery
@@ -23,6 +25,7 @@ from rayscope.storage.sql.library_stops import IS_STOPPED, LET_GO
 from rayscope.storage.sql.node_names import node_name
 from rayscope.storage.sql.pages import (
     Page,
+    Row,
     Where,
     check_limit,
     decode_cursor,
@@ -51,6 +54,8 @@ CASE WHEN starts_with(exit_type, 'INTENDED') AND exit_detail != '' THEN exit_det
 #: SQL condition: another attempt of the same task followed this one.
 _IS_RETRIED = """
 ((task_hi, task_lo, attempt + 1) IN (SELECT task_hi, task_lo, attempt FROM attempts WHERE attempt > 0))"""
+#: The events in which their subject ends.
+_ENDS = ("WORKER_DEAD", "ACTOR_DEAD", "NODE_DEAD", "JOB_FAILED", "JOB_FINISHED", "JOB_STOPPED")
 #: For placement groups known only from the GCS: how long placing the group took, us. The GCS reports no times
 #: of other changes.
 _GROUP_TOOK_US = "(stats->>'$.end_to_end_creation_latency_us')::BIGINT"
@@ -182,6 +187,7 @@ def list_events(
                 where.values,
             )
         )
+        _add_ended(reader, found)
     following = None
     if len(found) > limit:
         found.pop()
@@ -201,6 +207,26 @@ def list_events(
         "INFO": numbers.get("INFO", 0),
     }
     return Page(found, following, total), by_severity
+
+
+def _add_ended(reader: duckdb.DuckDBPyConnection, events: list[Row]) -> None:
+    """Add to each event the worker, actor, node or job that ended in it, or None."""
+    restarted = [event["id"] for event in events if event["event"] == "ACTOR_RESTARTING"]
+    workers = {
+        (actor, time_ns): worker
+        for actor, time_ns, worker in reader.execute(
+            f"SELECT id, (step->>0)::BIGINT, ended FROM ({restarts('list_contains(?, id)')})", [restarted]
+        ).fetchall()
+    }
+    for event in events:
+        worker = workers.get((event["id"], event["time_ns"])) if event["kind"] == "actor" else None
+        event["ended"] = (
+            {"kind": event["kind"], "id": event["id"]}
+            if event["event"] in _ENDS and event["id"] is not None
+            else {"kind": "worker", "id": worker}
+            if worker is not None
+            else None
+        )
 
 
 def _chosen(name: str, value: Any, allowed: tuple[str, ...]) -> list[str]:

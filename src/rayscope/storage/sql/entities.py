@@ -348,8 +348,9 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
 
     Returns:
         The entity's columns and ``history``: the reported states, oldest first, with ``time_ns``,
-        ``state`` and further fields. A restart of an actor has a ``message``: why the previous worker ended,
-        if that is recorded. If Ray reported no end, the inferred one comes last, with ``end_known_by``.
+        ``state`` and further fields. A restart of an actor has ``ended_worker_id``, its previous worker, and
+        a ``message``: why that worker ended. Both are missing if not recorded. If Ray reported no end, the
+        inferred one comes last, with ``end_known_by``.
     """
     _, id_column = ENTITY_VIEWS[kind]
     columns = _selected(kind, dict(ENTITY_COLUMNS[kind]))
@@ -361,8 +362,12 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
                 [entity_id],
             )
         )
-        sql = f"SELECT (step->>0)::BIGINT, message FROM ({restarts('id = ?')}) WHERE message IS NOT NULL"
-        reasons = dict(reader.execute(sql, [entity_id]).fetchall()) if kind == "actor" else {}
+        sql = f"SELECT (step->>0)::BIGINT AS time_ns, ended, message FROM ({restarts('id = ?')})"
+        before = (
+            {row["time_ns"]: row for row in rows_of(reader.execute(sql, [entity_id]))}
+            if kind == "actor"
+            else {}
+        )
     if not found:
         raise NotFound(
             f"{kind.replace('_', ' ').capitalize()} {entity_id[:80]!r} not found in this session.",
@@ -374,8 +379,9 @@ def get_entity(file: SessionFile, kind: Kind, entity_id: str) -> Row:
         {"time_ns": time_ns, "state": state, **extra} for (time_ns, state), extra in transitions
     ]
     for step in history:
-        if step["state"] == "RESTARTING" and step["time_ns"] in reasons:
-            step["message"] = reasons[step["time_ns"]]
+        if step["state"] == "RESTARTING" and (previous := before.get(step["time_ns"])) is not None:
+            known = {"ended_worker_id": previous["ended"], "message": previous["message"]}
+            step.update({name: value for name, value in known.items() if value is not None})
     row = found[0]
     if row["end_known_by"] is not None and row.get("end_ns") is not None:
         end = {"time_ns": row["end_ns"], "state": row["state"], "end_known_by": row["end_known_by"]}

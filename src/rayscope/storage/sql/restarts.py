@@ -6,8 +6,8 @@ from __future__ import annotations
 def restarts(condition: str) -> str:
     """SQL for the restarts of the actors that match ``condition``.
 
-    Columns: those of ``actor_rows``, ``step`` (the change of state as JSON), and ``message`` (why the actor's
-    previous worker exited, or NULL if that was not recorded).
+    Columns: those of ``actor_rows``, ``step`` (the change of state as JSON), ``ended`` (the actor's previous
+    worker), and ``message`` (why that worker exited, or NULL if that was not recorded).
     """
     return f"""
 SELECT r.*, nullif(concat_ws(': ', exit_type, exit_detail), '') AS message

@@ -58,3 +58,31 @@ def test_what_is_not_known_is_not_guessed(fresh: Running) -> None:
     assert found["ray"].startswith("SYSTEM_ERROR: Worker unexpectedly")
     assert fresh.get("/api/v1/deaths", kind="node", id=NODE)["items"] == []
     assert fresh.get("/api/v1/deaths", kind="job", id="no such")["items"] == []
+
+
+def test_each_restart_of_an_actor_that_lives_says_why_its_worker_ended(fresh: Running) -> None:
+    story = Story()
+    story.entity("node", NODE, 0)
+    story.entity(
+        "worker", WORKER, 0, 20, **{"node_id": NODE, "pid": 100, "worker_type": "WORKER", **UNEXPECTED}
+    )
+    process_end(story, 20.2, signal="SIGKILL", oom_kills=1)
+    steps = {
+        (at(1), "ALIVE"): {"worker_id": WORKER},
+        (at(21), "RESTARTING"): {"num_restarts": 1},
+        (at(22), "ALIVE"): {"worker_id": "c" * 56},
+    }
+    fields = {"class_name": "Flaky", "job_id": JOB, "start_ns": at(1)}
+    story.batch.entities.append(Entity("actor", ACTOR, fields, steps))
+    fresh.record(story)
+    restart = fresh.get(f"/api/v1/actors/{ACTOR}")["history"][1]
+    (event,) = [e for e in fresh.get("/api/v1/events")["items"] if e["event"] == "ACTOR_RESTARTING"]
+    assert restart["ended_worker_id"] == WORKER
+    assert event["ended"] == {"kind": "worker", "id": WORKER}
+    assert [link["code"] for link in event["causes"]] == ["kernel_oom"]
+    assert restart["causes"] == event["causes"]
+    (death,) = fresh.get("/api/v1/deaths", kind="worker", class_name="Flaky")["items"]
+    assert (death["id"], death["cause"]) == (WORKER, "kernel_oom")
+    assert fresh.get("/api/v1/deaths", kind="actor", class_name="Flaky")["items"] == []
+    assert fresh.get("/api/v1/deaths", kind="worker", class_name="Other")["total"] == 0
+    fresh.error(fresh.client.get("/api/v1/deaths", params={"kind": "node", "class_name": "Flaky"}), 400)

@@ -303,6 +303,7 @@ export const shared = {
   /** Why a worker, actor, node or job ended. */
   death: {
     title: 'Why it ended',
+    newest: 'Most recently: {{text}}',
     expected: 'As intended',
     unknown: 'The cause is not known. It may be one of these:',
     ray: 'In the words of Ray',

@@ -299,6 +299,7 @@ const shared: Translated<typeof english> = {
   /** Why a worker, actor, node or job ended. */
   death: {
     title: '终止原因',
+    newest: '最近一次：{{text}}',
     expected: '正常终止',
     unknown: '原因未知，可能是以下之一：',
     ray: 'Ray 的原文',

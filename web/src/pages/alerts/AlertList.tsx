@@ -13,6 +13,7 @@ import { Time } from '../../ui/Time';
 import pairs from '../../ui/theme/pairs.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
+import { AlertCause } from './AlertCause';
 import css from './AlertList.module.css';
 import shared from './alerts.module.css';
 import { useAlertActions } from './useAlertActions';
@@ -91,6 +92,7 @@ function Row({ alert, now, live }: { alert: AlertInfo; now: number; live: boolea
             </span>
           ))}
         </div>
+        <AlertCause labels={alert.labels} />
         {alert.ack !== null && (
           <div className={css.note}>
             <IconUserCheck size={14} aria-hidden />

@@ -27,6 +27,7 @@ export const en = {
     ackHint: 'Stops reminders until it fires again',
     ackTitle: 'Acknowledge {{rule}}',
     ackText: 'The alert stays on this page. No reminders are sent until it fires again.',
+    lastDeath: 'Last death:',
     ackedBy: 'Acknowledged by {{by}}',
     silence: 'Silence',
     silenceHint: 'Mute notifications for a while',

@@ -30,6 +30,7 @@ export const zh: Translated<typeof en> = {
     ackHint: '再次触发之前不再提醒',
     ackTitle: '确认 {{rule}}',
     ackText: '告警仍显示在此页；再次触发之前不再发送提醒。',
+    lastDeath: '最近一次终止：',
     ackedBy: '由 {{by}} 确认',
     silence: '静默',
     silenceHint: '暂停通知一段时间',

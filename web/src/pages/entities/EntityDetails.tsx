@@ -1,9 +1,10 @@
 import { Box } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useAnswer } from '../../api/queries';
+import type { DeathLink } from '../../api/schema';
 import type { Item, Ns } from '../../api/types';
 import { headline } from '../../base/format';
-import { DeathCause } from '../../ui/DeathCause';
+import { DeathCause, useCauseText } from '../../ui/DeathCause';
 import { Section } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemLink } from '../../ui/ItemLink';
@@ -26,6 +27,9 @@ type StateChange = {
   death_reason?: string;
   death_message?: string;
   message?: string;
+  /** Set if the actor restarts: its previous worker, and why that ended. */
+  ended_worker_id?: string;
+  causes?: DeathLink[];
   /** Set if Ray did not report this end: the reason why it must have ended. */
   end_known_by?: string;
 };
@@ -35,11 +39,12 @@ function History({ id }: { id: string }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const item = useAnswer('/actors/{actor_id}', { actor_id: id, session: url.session });
+  const causeText = useCauseText();
   if (item.data === undefined) return null;
   const history = item.data.history as StateChange[];
   const reasonOf = (step: StateChange) =>
     step.end_known_by === undefined
-      ? (step.death_reason ?? step.death_message ?? step.message ?? '')
+      ? causeText(step.causes ?? []) || (step.death_reason ?? step.death_message ?? step.message ?? '')
       : t('jobs.endInferred');
   return (
     <Section title={t('jobs.history')} testId="item-history">
@@ -57,6 +62,12 @@ function History({ id }: { id: string }) {
               {headline(reasonOf(step))}
               {step.node_id !== undefined && step.death_reason === undefined && (
                 <ItemLink view="nodes" id={step.node_id} />
+              )}
+              {step.ended_worker_id !== undefined && (
+                <>
+                  {' '}
+                  <ItemLink view="workers" id={step.ended_worker_id} />
+                </>
               )}
             </span>
           </li>
