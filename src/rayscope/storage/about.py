@@ -13,7 +13,7 @@ import msgspec
 
 from rayscope.files import replace_file
 from rayscope.model import AgentReport
-from rayscope.storage.schema import SPAN_LOSSES
+from rayscope.storage.schema import NOT_TASK_LOSSES
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import script_and_host
 from rayscope.storage.sql.execution import COUNT_STATES, CREATED, NOT_DRIVER
@@ -144,7 +144,7 @@ def count_records(file: SessionFile, about: About) -> None:
             "(SELECT count(*) FROM node_rows), (SELECT count(*) FROM jobs), "
             "(SELECT coalesce(sum(count), 0)::BIGINT FROM drops WHERE NOT list_contains(?, reason)), "
             f"(SELECT min({CREATED}) FROM attempts)",
-            [list(SPAN_LOSSES)],
+            [list(NOT_TASK_LOSSES)],
         ).fetchone()
         about.script, about.host = script_and_host(cursor)
         about.stopped_by_libraries = count_stopped(cursor) if "FAILED" in about.states else 0

@@ -471,6 +471,10 @@ SHOWN_NAME = f"{_NAMED_BY_ACTOR} WHEN name = func_name THEN {FUNCTION} ELSE name
 SHOWN_JOB = f"alias_of IS NULL AND NOT {IS_INTERNAL['job']}"
 #: Reasons for losses that affect only spans, not tasks. (By default Ray keeps 1,000 spans per task.)
 SPAN_LOSSES = ("profile_events_dropped",)
+#: The reason of losses of entities beyond the number that a session keeps of their kind.
+ENTITY_LIMIT = "entity_limit"
+#: Reasons of losses of other things than tasks.
+NOT_TASK_LOSSES = (*SPAN_LOSSES, ENTITY_LIMIT)
 TABLES: tuple[str, ...] = (
     "CREATE TABLE IF NOT EXISTS meta (key VARCHAR, value VARCHAR)",
     f"CREATE TABLE IF NOT EXISTS attempts ({_columns(ATTEMPT_COLUMNS + DERIVED_COLUMNS)})",

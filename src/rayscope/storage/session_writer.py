@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rayscope.model import KINDS, Drop, Entity, RecordBatch, merge_entities
+from rayscope.model import KINDS, Drop, Entity, Kind, RecordBatch, merge_entities
 from rayscope.storage import rows
 from rayscope.storage.about import About, count_records
 from rayscope.storage.attempts import AttemptFlush
@@ -23,6 +23,7 @@ from rayscope.storage.call_paths import PathIndex
 from rayscope.storage.errors import StoreError
 from rayscope.storage.function_naming import PlacedFunction, definitions
 from rayscope.storage.inferred_ends import GRACE_NS
+from rayscope.storage.schema import ENTITY_LIMIT
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.merge import SINCE
 
@@ -43,8 +44,8 @@ _COUNT_SHARE = 0.2
 _MAX_PARTS = 1_000_000
 #: Lower limit for the number of parts that one flush merges. The number is reduced when memory is short.
 _MIN_PARTS = 1000
-#: Maximum number of entities of some kinds per session. Later ones are ignored. A pod that starts has about
-#: ten platform events.
+#: Maximum number of entities of some kinds per session. Later ones are only counted. A pod that starts has
+#: about ten platform events.
 MAX_ENTITIES: dict[str, int] = {"platform_event": 20_000, "process_end": 100_000}
 
 
@@ -180,6 +181,7 @@ class SessionWriter:
             entity = self._entities.get(key)
             if entity is None and part.kind in MAX_ENTITIES:
                 if self._counts[part.kind] >= MAX_ENTITIES[part.kind]:
+                    self._count_ignored(part.kind)
                     continue
                 self._counts[part.kind] += 1
             if entity is None:
@@ -197,6 +199,11 @@ class SessionWriter:
             merge_entities(entity, part)
             if not same:
                 self._dirty_entities.add(key)
+
+    def _count_ignored(self, kind: Kind) -> None:
+        known = self._drops.get(("server", ENTITY_LIMIT, kind))
+        number = known.count + 1 if known is not None else 1
+        self._drops_dirty |= self._merge_drop(Drop("server", ENTITY_LIMIT, number, time.time_ns(), kind))
 
     def open(self) -> SessionFile:
         """Open the session's file and load its small tables, unless that was done already. Raises

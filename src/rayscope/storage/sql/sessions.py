@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from typing_extensions import TypedDict
 
-from rayscope.storage.schema import ENTITY_COLUMNS, ENTITY_VIEWS, SPAN_LOSSES
+from rayscope.storage.schema import ENTITY_COLUMNS, ENTITY_VIEWS, NOT_TASK_LOSSES, SPAN_LOSSES
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import (
     COUNT_STATES,
@@ -123,7 +123,7 @@ def dropped(file: SessionFile) -> Losses:
             f"count(*) FILTER ({START_LOST} AND {NOT_DRIVER}) FROM attempts"
         ).fetchone() or (0, 0)
     return {
-        "total": sum(row["count"] for row in by if row["reason"] not in SPAN_LOSSES),
+        "total": sum(row["count"] for row in by if row["reason"] not in NOT_TASK_LOSSES),
         "spans": sum(row["count"] for row in by if row["reason"] in SPAN_LOSSES),
         "by": by,
         "unresolved_attempts": unresolved,

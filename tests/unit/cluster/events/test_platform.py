@@ -56,7 +56,15 @@ def test_a_session_keeps_a_limited_number(fresh: Any, monkeypatch: pytest.Monkey
     start(fresh)
     for batch in BATCHES:
         fresh.ingest(json.dumps(batch).encode())
-    assert ask(fresh)["total"] == 5
+    answer = ask(fresh)
+    assert answer["total"] == 5
+    assert answer["dropped"]["total"] == 0  # tasks
+    (lost,) = fresh.get("/api/v1/events", kind="loss")["items"]
+    assert (lost["title"], lost["message"], lost["count"]) == (
+        "entity_limit",
+        "platform_event",
+        sum(map(len, BATCHES)) - 5,
+    )
 
 
 def test_they_are_among_the_events(fresh: Any) -> None:

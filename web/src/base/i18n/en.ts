@@ -626,6 +626,7 @@ export const shared = {
       events_buffer_add_failures: "The node's agent failed to buffer them",
       agent_buffer_full: "The server accepted none until the buffer of the node's agent was full",
       worker_buffer_full: 'Workers had no room for more events of these attempts',
+      entity_limit: 'The session keeps no more of these',
     },
     ingestError: 'Events cannot be stored: {{error}}',
     behind:

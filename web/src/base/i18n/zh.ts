@@ -602,6 +602,7 @@ const shared: Translated<typeof english> = {
       events_buffer_add_failures: '节点 agent 写入缓冲区失败',
       agent_buffer_full: '服务器未能接收，直到节点 agent 的缓冲区写满',
       worker_buffer_full: 'Worker 没有空间保存这些尝试的更多事件',
+      entity_limit: '此会话对这类内容的保存数量已达上限',
     },
     ingestError: '无法保存事件：{{error}}',
     behind: '服务器对此会话的处理落后 {{age}}，所有会话共有 {{n}} 个批次在排队。',

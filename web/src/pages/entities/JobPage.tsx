@@ -14,6 +14,7 @@ import { DeathSteps, useDeath } from '../../ui/DeathCause';
 import { Duration } from '../../ui/Duration';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import { EventLines, usePlatformEvents } from '../../ui/EventLines';
 import { ItemState } from '../../ui/ItemState';
 import { InsightsPanel } from '../../ui/insights/InsightsPanel';
 import { Link } from '../../ui/Link';
@@ -78,6 +79,7 @@ function Job({ job }: { job: JobDetail }) {
       )}
       <div className={css.panels}>
         <JobDeath id={id} />
+        <PlatformEvents job={job} />
         {hasDriver && <InsightsPanel job={id} />}
         {hasDriver && <WhyPanel job={id} />}
         {hasDriver && <FailuresPanel filters={filters} />}
@@ -100,6 +102,20 @@ function JobDeath({ id }: { id: string }) {
     <Panel title={t('death.title')} testId="death-cause" wide>
       <div className={css.cause}>
         <DeathSteps death={death} />
+      </div>
+    </Panel>
+  );
+}
+
+/** What Kubernetes reported during a job. Hidden if nothing. */
+function PlatformEvents({ job }: { job: JobDetail }) {
+  const { t } = useTranslation();
+  const events = usePlatformEvents(job.start_ns, job.end_ns);
+  if (events.length === 0) return null;
+  return (
+    <Panel title={t('events.ofPlatform')} testId="platform-events" wide>
+      <div className={css.cause}>
+        <EventLines events={events} />
       </div>
     </Panel>
   );

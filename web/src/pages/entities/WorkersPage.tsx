@@ -6,6 +6,7 @@ import type { Item } from '../../api/types';
 import { workerName } from '../../base/workerName';
 import { DeathCause } from '../../ui/DeathCause';
 import { Section } from '../../ui/Drawer';
+import { EventLines, usePlatformEvents } from '../../ui/EventLines';
 import { Running, RunningList } from '../../ui/Running';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
@@ -49,7 +50,12 @@ export default function WorkersPage() {
       extras={{
         columns,
         title: (worker) => `${nameOf(t, worker).text} · PID ${worker.pid ?? '–'}`,
-        detail: (worker) => <RunningNow worker={of(worker)} />,
+        detail: (worker) => (
+          <>
+            <RunningNow worker={of(worker)} />
+            <PlatformEvents worker={of(worker)} />
+          </>
+        ),
         hide: SHOWN_ELSEWHERE,
       }}
     />
@@ -67,6 +73,18 @@ function RunningNow({ worker }: { worker: Worker }) {
   return (
     <Section title={t('field.running')} testId="worker-running">
       <RunningList worker={worker} none={t('running.idle')} />
+    </Section>
+  );
+}
+
+/** What Kubernetes reported about the worker's node in its lifetime. Hidden if nothing. */
+function PlatformEvents({ worker }: { worker: Worker }) {
+  const { t } = useTranslation();
+  const events = usePlatformEvents(worker.start_ns, worker.end_ns, worker.node_id);
+  if (worker.node_id === null || events.length === 0) return null;
+  return (
+    <Section title={t('events.ofPlatform')} testId="platform-events">
+      <EventLines events={events} />
     </Section>
   );
 }

@@ -2,6 +2,7 @@ export const en = {
   nav: { events: 'Events' },
   intro: { events: 'What happened to nodes, workers, actors, jobs, tasks, and pods, in order.' },
   events: {
+    ofPlatform: 'Events of Kubernetes in this time',
     time: 'Time',
     what: 'Event',
     of: 'Subject',
