@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,6 +41,8 @@ from tests.waiting import TIMEOUT_S, wait_until
 
 VERSIONS = ray_versions(os.environ.get("RAYSCOPE_TEST_RAYS", ""))
 WORKLOAD = Path(__file__).parent / "workload.py"
+DEATHS = Path(__file__).parent / "deaths.py"
+LINUX = tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
 Row = dict[str, Any]
 
 pytestmark = [
@@ -169,19 +173,42 @@ def test_the_record_equals_what_that_ray_says(python: Path, server: Server, fast
         assert summary["dropped"]["total"] == 0
 
 
-@pytest.mark.parametrize("fast_lane", [True, False], ids=["fast", "json"])
-def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, fast_lane: bool) -> None:
+def run(python: Path, server: Server, parts: Parts, program: Path, *arguments: str) -> tuple[str, str]:
+    """Run a program to its end under that Ray. Returns its session and output."""
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
         env = env_without_ray()
-        env |= {"HOME": home, **child_env(server.ingest_url, Parts(fast_lane=fast_lane), environ=env)}
-        # If a driver leaves at once, Ray 2.50 may lose the last second of its workers.
+        env |= {"HOME": home, **child_env(server.ingest_url, parts, environ=env)}
         init = json.dumps({"num_cpus": 4, "_temp_dir": f"{home}/r", "include_dashboard": False})
-        command = [python, str(dataflow.WORKLOAD), init, "3"]
+        command = [python, str(program), init, *arguments]
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 0, done.stderr[-2000:]
     assert server.services is not None
     server.services.writer.flush()
     (session,) = server.services.catalog.names()
+    return session, done.stdout
+
+
+def test_the_causes_of_deaths(python: Path, server: Server) -> None:
+    session, output = run(python, server, Parts(fast_lane=True), DEATHS)
+    ends = dataflow.printed_json(output, "ENDS")
+    asked = {"kind": "actor", "session": session}
+    deaths = {
+        how: httpx.get(f"{server.url}/api/v1/deaths", params={**asked, "id": actor}).json()["items"]
+        for how, actor in ends.items()
+    }
+    found = {how: [death["cause"] for death in items] for how, items in deaths.items()}
+    print(f"\n{found}")
+    # Before Linux 6.15, nobody but Ray can read the exit status of a process that is no child.
+    by_status = {"exited", "crashed", "killed"} if LINUX < (6, 15) else set()
+    assert {how: causes for how, causes in found.items() if how not in by_status} == {
+        how: [how] for how in ends if how not in by_status
+    }
+
+
+@pytest.mark.parametrize("fast_lane", [True, False], ids=["fast", "json"])
+def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, fast_lane: bool) -> None:
+    # If a driver leaves at once, Ray 2.50 may lose the last second of its workers.
+    session, output = run(python, server, Parts(fast_lane=fast_lane), dataflow.WORKLOAD, "3")
     rows = [list(row.values()) for row in sql_rows(server.url, dataflow.QUERY, session)]
     tracers = [
         list(row.values())
@@ -189,11 +216,11 @@ def test_every_edge_of_a_known_data_flow_is_found(python: Path, server: Server, 
             server.url, "SELECT DISTINCT tracer FROM workers WHERE tracer IS NOT NULL", session
         )
     ]
-    wrong = dataflow.differences(dataflow.printed_json(done.stdout), rows)
+    wrong = dataflow.differences(dataflow.printed_json(output), rows)
     if python.parts[-3] < "2.54":
         # For coroutines and threads that run at the same time in one process, it keeps only one of several
         # profile events.
-        beside = dataflow.printed_json(done.stdout, "BESIDE")
+        beside = dataflow.printed_json(output, "BESIDE")
         wrong = [edge for edge in wrong if not any(task in edge for task in beside)]
     print(f"\n{len(rows)} edges, {len(wrong)} wrong, tracers {tracers}", *wrong, sep="\n  ")
     assert wrong == []
