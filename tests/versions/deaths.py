@@ -12,7 +12,7 @@ import ray
 
 @ray.remote(num_cpus=0.1)
 class Mortal:
-    """An actor that ends as it is told."""
+    """An actor that can end in several ways."""
 
     def pid(self) -> int:
         """Its process."""
