@@ -212,21 +212,17 @@ def list_events(
 def _add_ended(reader: duckdb.DuckDBPyConnection, events: list[Row]) -> None:
     """Add to each event the worker, actor, node or job that ended in it, or None."""
     restarted = [event["id"] for event in events if event["event"] == "ACTOR_RESTARTING"]
-    workers = {
-        (actor, time_ns): worker
-        for actor, time_ns, worker in reader.execute(
-            f"SELECT id, (step->>0)::BIGINT, ended FROM ({restarts('list_contains(?, id)')})", [restarted]
-        ).fetchall()
-    }
+    found: list[tuple[str, int, str]] = []
+    if restarted:
+        query = f"SELECT id, (step->>0)::BIGINT, ended FROM ({restarts('list_contains(?, id)')})"
+        found = reader.execute(query, [restarted]).fetchall()
+    workers = {(actor, time_ns): worker for actor, time_ns, worker in found if worker is not None}
     for event in events:
-        worker = workers.get((event["id"], event["time_ns"])) if event["kind"] == "actor" else None
-        event["ended"] = (
-            {"kind": event["kind"], "id": event["id"]}
-            if event["event"] in _ENDS and event["id"] is not None
-            else {"kind": "worker", "id": worker}
-            if worker is not None
-            else None
-        )
+        event["ended"] = None
+        if event["event"] in _ENDS and event["id"] is not None:
+            event["ended"] = {"kind": event["kind"], "id": event["id"]}
+        elif event["event"] == "ACTOR_RESTARTING" and (event["id"], event["time_ns"]) in workers:
+            event["ended"] = {"kind": "worker", "id": workers[event["id"], event["time_ns"]]}
 
 
 def _chosen(name: str, value: Any, allowed: tuple[str, ...]) -> list[str]:
