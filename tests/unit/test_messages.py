@@ -31,6 +31,7 @@ _NOT_SHOWN = {
     "alerts/edit_api.py": {"unknown_metrics"},
     # Requests that the UI does not send.
     "api/routes.py": {"unknown_parameter"},
+    "cluster/deaths/api.py": {"bad_query"},
     "cluster/events/sql.py": {"bad_query"},
     "cluster/logs/api.py": {"bad_query"},
     "cluster/objects/api.py": {"bad_query"},
