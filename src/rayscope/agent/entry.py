@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from rayscope.agent.settings import EXPORT_ADDR, FAST_LANE, WATCH_EXITS
+from rayscope.agent.settings import EXPORT_ADDR, FAST_LANE, WATCH_EXITS, WATCH_GPUS
 from rayscope.importing import after_import
 
 TYPE_CHECKING = False  # avoids an import when Python starts, as in rayscope.importing
@@ -51,6 +51,7 @@ def enter(module: Any) -> None:
             reporter.leave(reason)
         reporter.start()
         watch_exits(reporter)
+        watch_gpus(reporter)
     except Exception:
         log.exception("Rayscope's fast lane cannot be taken; Ray's JSON exporter is used")
 
@@ -67,3 +68,14 @@ def watch_exits(reporter: Any) -> None:
         import logging
 
         logging.getLogger("rayscope.agent").warning("the ends of processes cannot be watched: %r", error)
+
+
+def watch_gpus(reporter: Any) -> None:
+    """Watch the node's GPUs, unless that is switched off or there are none."""
+    if os.environ.get(WATCH_GPUS) == "0":
+        return
+    try:
+        from rayscope.agent import gpus
+    except ImportError:  # not Linux
+        return
+    gpus.start(reporter)

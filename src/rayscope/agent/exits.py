@@ -45,7 +45,7 @@ _INFO_SIZE = 64
 _INFO_EXIT = 1 << 3
 _STATUS_AT = 60
 #: The name of the first PID namespace. Only there are the PIDs in the kernel's log those of our processes.
-_FIRST_NAMESPACE = "pid:[4026531836]"
+FIRST_NAMESPACE = "pid:[4026531836]"
 #: Cgroups without a limit report this many bytes or more.
 _NO_LIMIT = 1 << 60
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -278,7 +278,7 @@ class KernelLog:
         self.killed: dict[int, str] = {}
         self._fd = -1
         try:
-            if os.readlink(namespace) == _FIRST_NAMESPACE:
+            if os.readlink(namespace) == FIRST_NAMESPACE:
                 self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
                 os.lseek(self._fd, 0, os.SEEK_END)
         except OSError:

@@ -1,9 +1,9 @@
-"""An agent's reports: its lane and the reason for it, counts of events, including lost ones, and the ends of
-processes of its node.
+"""An agent's reports: its lane and the reason for it, counts of events, including lost ones, the ends of
+processes of its node, and samples of its GPUs.
 
 It runs in its own thread, because it must work when the lane does not. Counts are totals since the agent
-started, so duplicate or missing reports do no harm. Ends of processes are repeated until a report with them
-was accepted.
+started, so duplicate or missing reports do no harm. Ends of processes and batches of samples are repeated
+until a report with them was accepted.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ _TIMEOUT_S = 5.0
 #: Maximum number of ends of processes that wait to be sent, and that one report has.
 MAX_ENDS = 1000
 _ENDS_PER_REPORT = 50
+#: The same for batches of samples of GPUs: half an hour of 8 GPUs.
+MAX_GPU_BATCHES = 500
+_GPU_BATCHES_PER_REPORT = 8
 #: HTTP statuses of a report that will never be accepted.
 _REFUSED = frozenset({400, 413})
 
@@ -55,8 +58,10 @@ class Reporter:
         self._lost: dict[str, list[int]] = {}
         self._ended: collections.deque[dict[str, Any]] = collections.deque(maxlen=MAX_ENDS)
         self._ends_dropped = 0
-        #: CPU time for watching the ends of processes, in ns.
+        self._gpu_batches: dict[tuple[str, int], dict[str, Any]] = {}
+        #: CPU time for watching the ends of processes, and for watching GPUs, in ns.
         self.watch_ns = 0
+        self.gpus_ns = 0
         self._about = {
             "session": argument("--session-name"),
             "node_id": os.environ.get(NODE_ID) or argument("--node-id"),
@@ -141,6 +146,23 @@ class Reporter:
             if self._ended:
                 self._news.set()
 
+    def gpu_sampled(self, batch: dict[str, Any]) -> None:
+        """Note samples of a GPU. They replace an earlier state of the same batch."""
+        with self._lock:
+            self._gpu_batches[batch["gpu_uuid"], batch["begin_ns"]] = batch
+            if len(self._gpu_batches) > MAX_GPU_BATCHES:
+                del self._gpu_batches[next(iter(self._gpu_batches))]
+
+    def forget_gpus(self, batches: list[dict[str, Any]]) -> None:
+        """Remove batches that the server accepted, or never will, unless they have grown meanwhile."""
+        with self._lock:
+            for batch in batches:
+                key = batch["gpu_uuid"], batch["begin_ns"]
+                if self._gpu_batches.get(key) is batch:
+                    del self._gpu_batches[key]
+            if self._gpu_batches:
+                self._news.set()
+
     def report(self) -> dict[str, Any]:
         """Return the report to post (docs/reference/api.md describes it)."""
         with self._lock:
@@ -150,6 +172,7 @@ class Reporter:
             ]
             lane, reason, since_ns = self._lane, self._reason, self._since_ns
             ended, ends_dropped = list(itertools.islice(self._ended, _ENDS_PER_REPORT)), self._ends_dropped
+            gpus = list(itertools.islice(self._gpu_batches.values(), _GPU_BATCHES_PER_REPORT))
         return {
             **self._about,
             "lane": lane,
@@ -164,12 +187,13 @@ class Reporter:
             "bodies": self._bodies,
             "refused": self._refused,
             "trouble": self._trouble,
-            "busy_s": (self._busy_ns + self.watch_ns) / 1e9,
+            "busy_s": (self._busy_ns + self.watch_ns + self.gpus_ns) / 1e9,
             "cpu_s": time.process_time(),
             "dropped_attempts": self._dropped_attempts,
             "lost": lost,
             "ended": ended,
             "ends_dropped": ends_dropped,
+            "gpus": gpus,
         }
 
     def _run(self) -> None:
@@ -186,8 +210,10 @@ class Reporter:
                     except urllib.error.HTTPError as error:
                         if error.code in _REFUSED:
                             self.forget(report["ended"], is_lost=True)
+                            self.forget_gpus(report["gpus"])
                         raise
                     self.forget(report["ended"])
+                    self.forget_gpus(report["gpus"])
             except (OSError, urllib.error.URLError, ValueError) as error:
                 log.debug("the server cannot be told about this agent: %r", error)
                 time.sleep(EVERY_S - AT_MOST_EVERY_S)

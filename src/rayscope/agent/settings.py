@@ -7,6 +7,8 @@ BUFFER_BYTES = "RAYSCOPE_AGENT_BUFFER_BYTES"
 DEFAULT_BUFFER_BYTES = 128 << 20
 #: "0" keeps the agent from watching how the processes of its node end.
 WATCH_EXITS = "RAYSCOPE_WATCH_EXITS"
+#: "0" keeps the agent from watching the GPUs of its node.
+WATCH_GPUS = "RAYSCOPE_WATCH_GPUS"
 #: Ray's variable for the address to which the agent posts events.
 EXPORT_ADDR = "RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR"
 #: Ray's variable for the kinds of events that the agent may send.

@@ -48,7 +48,7 @@ _MAX_BODY_BYTES = 1 << 20
 _MAX_OPEN_BODY_BYTES = 16 << 10
 #: Maximum size of a job's folder, in bytes. `cluster/jobs/folders.py` checks its content.
 _MAX_FOLDER_BYTES = 100 << 20
-_MAX_REPORT_BYTES = 64 << 10
+_MAX_REPORT_BYTES = 512 << 10
 #: Maximum size of one request with a program's output, in bytes.
 _MAX_OUTPUT_BYTES = 4 << 20
 _BODILESS = ("GET", "HEAD", "OPTIONS")

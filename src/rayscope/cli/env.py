@@ -16,6 +16,7 @@ from rayscope.cli.options import (
     DataDir,
     NoExitWatch,
     NoFastLane,
+    NoGpuWatch,
     NoPeakMemory,
     NoProfile,
     NoServeEvents,
@@ -57,6 +58,7 @@ def env(
     no_trace: NoTrace = False,
     no_peak_memory: NoPeakMemory = False,
     no_exit_watch: NoExitWatch = False,
+    no_gpu_watch: NoGpuWatch = False,
     no_serve_events: NoServeEvents = False,
     no_train_state: NoTrainState = False,
 ) -> None:
@@ -79,6 +81,7 @@ def env(
                 no_train_state,
                 no_peak_memory,
                 no_exit_watch,
+                no_gpu_watch,
             ),
         ),
         nl=False,

@@ -129,6 +129,10 @@ NoExitWatch = Annotated[
     bool,
     typer.Option("--no-exit-watch", help="Do not watch how the processes of Ray's nodes end."),
 ]
+NoGpuWatch = Annotated[
+    bool,
+    typer.Option("--no-gpu-watch", help="Do not measure how busy the GPUs of Ray's nodes are."),
+]
 NoProfile = Annotated[
     bool, typer.Option("--no-profile", help="Do not record spans of ray.get, ray.put, and ray.wait.")
 ]

@@ -15,7 +15,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from rayscope.agent.settings import EVENT_TYPES, EXPORT_ADDR, EXPOSABLE_TYPES, FAST_LANE, WATCH_EXITS
+from rayscope.agent.settings import (
+    EVENT_TYPES,
+    EXPORT_ADDR,
+    EXPOSABLE_TYPES,
+    FAST_LANE,
+    WATCH_EXITS,
+    WATCH_GPUS,
+)
 from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, MEMORY, RUNTIME_ENV_HOOK, TRACE
 
 # Read by workers and drivers. Sends task events to the node's agent as well as to the GCS.
@@ -53,7 +60,7 @@ class Parts(NamedTuple):
 
     ``profile``: spans of ray.get and similar calls. ``trace``: the tracer. ``serve_events``: the tasks of Ray
     Serve. ``train_state``: the state of Ray Train's runs. ``peak_memory``: that of attempts, by the tracer.
-    ``exit_watch``: how processes end, by the nodes' agents.
+    ``exit_watch``: how processes end, by the nodes' agents. ``gpu_watch``: how busy GPUs are, by the same.
     """
 
     profile: bool = True
@@ -63,6 +70,7 @@ class Parts(NamedTuple):
     train_state: bool = True
     peak_memory: bool = True
     exit_watch: bool = True
+    gpu_watch: bool = True
 
     @classmethod
     def without(cls, *left_out: bool) -> Parts:
@@ -90,6 +98,8 @@ def node_env(ingest_url: str, parts: Parts = ALL_PARTS) -> dict[str, str]:
         env[MEMORY] = "0"
     if not parts.exit_watch:
         env[WATCH_EXITS] = "0"
+    if not parts.gpu_watch:
+        env[WATCH_GPUS] = "0"
     if parts.profile:
         env[PROFILING] = "1"
         env[f"{CONFIG_PREFIX}{MAX_SPANS}"] = str(MAX_SPANS_VALUE)

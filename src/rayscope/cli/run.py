@@ -23,6 +23,7 @@ from rayscope.cli.options import (
     Host,
     NoExitWatch,
     NoFastLane,
+    NoGpuWatch,
     NoPeakMemory,
     NoProfile,
     NoServeEvents,
@@ -78,6 +79,7 @@ def run(
     no_trace: NoTrace = False,
     no_peak_memory: NoPeakMemory = False,
     no_exit_watch: NoExitWatch = False,
+    no_gpu_watch: NoGpuWatch = False,
     no_serve_events: NoServeEvents = False,
     no_train_state: NoTrainState = False,
     no_output: Annotated[
@@ -114,6 +116,7 @@ def run(
                 no_train_state,
                 no_peak_memory,
                 no_exit_watch,
+                no_gpu_watch,
             ),
             Output() if not no_output else None,
         )

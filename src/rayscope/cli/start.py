@@ -19,6 +19,7 @@ from rayscope.cli.options import (
     DataDir,
     NoExitWatch,
     NoFastLane,
+    NoGpuWatch,
     NoPeakMemory,
     NoProfile,
     NoServeEvents,
@@ -54,6 +55,7 @@ def start(
     no_trace: NoTrace = False,
     no_peak_memory: NoPeakMemory = False,
     no_exit_watch: NoExitWatch = False,
+    no_gpu_watch: NoGpuWatch = False,
     no_serve_events: NoServeEvents = False,
     no_train_state: NoTrainState = False,
 ) -> None:
@@ -81,7 +83,14 @@ def start(
     env = recording.node_env(
         url,
         recording.Parts.without(
-            no_profile, no_fast_lane, no_trace, no_serve_events, no_train_state, no_peak_memory, no_exit_watch
+            no_profile,
+            no_fast_lane,
+            no_trace,
+            no_serve_events,
+            no_train_state,
+            no_peak_memory,
+            no_exit_watch,
+            no_gpu_watch,
         ),
     )
     # Remove secrets, because all jobs inherit the environment of their node.

@@ -1,5 +1,5 @@
-"""Keeps the reports that the nodes' agents send about their recording, and records what they lost and which
-processes ended.
+"""Keeps the reports that the nodes' agents send about their recording, and records what they lost, which
+processes ended, and how busy GPUs were.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class AgentReports:
 
     def take(self, report: AgentReport) -> None:
         """Store an agent's report. Raises StoreError if its session is invalid, or SpoolFull if ends of
-        processes cannot be stored now, so that the agent sends them again.
+        processes or samples of GPUs cannot be stored now, so that the agent sends them again.
         """
         agents = self._catalog.add(report.session).agents
-        ends = report.take_ends()
+        entities = report.take_entities()
         known = agents.get(report.node_id)
         if known is None and len(agents) >= MAX_AGENTS:
             with self._lock:
@@ -41,13 +41,13 @@ class AgentReports:
         if known is None or (known.lane, known.reason) != (report.lane, report.reason):
             self._changed.add(report.session)
         self._take_losses(report)
-        if ends:
-            self._take_ends(report.session, ends)
+        if entities:
+            self._submit(report.session, entities)
 
-    def _take_ends(self, session: str, ends: list[Entity]) -> None:
+    def _submit(self, session: str, entities: list[Entity]) -> None:
         if (error := self._writer.error) is not None:
             raise SpoolFull(error.message, error.remedy)
-        self._writer.submit_records(RecordBatch(session, entities=ends), "events")
+        self._writer.submit_records(RecordBatch(session, entities=entities), "events")
 
     def _take_losses(self, report: AgentReport) -> None:
         """Record an agent's losses if their counts have changed.

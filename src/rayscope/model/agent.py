@@ -52,6 +52,29 @@ class ProcessEnd(msgspec.Struct, frozen=True):
     fds: _Count | None = None
 
 
+_Ms = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
+_Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
+_Pid = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,10}$")]
+_Processes = Annotated[dict[_Pid, tuple[_Percent, _Count | None]], msgspec.Meta(max_length=200)]
+
+
+class GpuBatch(msgspec.Struct, frozen=True):
+    """Some seconds of one GPU (agent/gpus.py makes them): the columns of ``gpu_samples``
+    (docs/reference/sql.md). A batch is sent again as it grows.
+    """
+
+    gpu_index: Annotated[int, msgspec.Meta(ge=0, le=1000)]
+    gpu_uuid: Annotated[str, msgspec.Meta(max_length=80, pattern=r"^[\w-]+$")]
+    begin_ns: _Count
+    end_ns: _Count
+    ray_index: Annotated[int, msgspec.Meta(ge=0, le=1000)] | None = None
+    problem: Literal["mig", "unsupported"] | None = None
+    samples: Annotated[list[tuple[_Ms, _Ms, _Percent]], msgspec.Meta(max_length=1000)] = []
+    looks: Annotated[
+        list[tuple[_Ms, _Count | None, _Ms, _Ms, _Processes | None]], msgspec.Meta(max_length=200)
+    ] = []
+
+
 class AgentReport(msgspec.Struct):
     """One agent's report. Counts are totals since the agent's process began.
 
@@ -61,6 +84,7 @@ class AgentReport(msgspec.Struct):
         cpu_s: CPU time of the whole process, including Ray's code.
         ended: ends of processes that no accepted report had.
         ends_dropped: number of ends that were dropped before they were sent.
+        gpus: samples of the node's GPUs that are new.
     """
 
     session: Annotated[str, msgspec.Meta(max_length=200)]
@@ -86,6 +110,7 @@ class AgentReport(msgspec.Struct):
     lost: Annotated[list[Lost], msgspec.Meta(max_length=100)] = []
     ended: Annotated[list[ProcessEnd], msgspec.Meta(max_length=50)] = []
     ends_dropped: _Count = 0
+    gpus: Annotated[list[GpuBatch], msgspec.Meta(max_length=8)] = []
 
     def drops(self) -> list[Drop]:
         """The losses on this node as counters of the record."""
@@ -107,12 +132,22 @@ class AgentReport(msgspec.Struct):
             found.append(Drop(source, "worker_buffer_full", self.dropped_attempts, self.time_ns))
         return found
 
-    def take_ends(self) -> list[Entity]:
-        """Remove the ends of processes from the report. Returns them as entities of the record."""
+    def take_entities(self) -> list[Entity]:
+        """Remove the ends of processes and samples of GPUs from the report. Returns them as entities."""
         ended, self.ended = self.ended, []
         entities = []
         for end in ended:
             known = {name: value for name, value in msgspec.structs.asdict(end).items() if value is not None}
             entity_id = f"{self.node_id}:{end.pid}:{end.start_ns}"
             entities.append(Entity("process_end", entity_id, {"node_id": self.node_id, **known}))
+        batches, self.gpus = self.gpus, []
+        for batch in batches:
+            observed = {
+                name: value for name, value in msgspec.structs.asdict(batch).items() if value is not None
+            }
+            for name in ("samples", "looks"):
+                observed[name] = msgspec.json.encode(observed[name]).decode()
+            entity_id = f"{self.node_id}:{batch.gpu_uuid}:{batch.begin_ns}"
+            observed["node_id"] = self.node_id
+            entities.append(Entity("gpu_sample", entity_id, {}, {}, batch.end_ns, observed))
         return entities

@@ -33,6 +33,7 @@ Kind = Literal[
     "tune_trial",
     "platform_event",
     "process_end",
+    "gpu_sample",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -59,6 +60,7 @@ FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "tune_trial": frozenset({"TERMINATED"}),
     "platform_event": frozenset(),
     "process_end": frozenset(),
+    "gpu_sample": frozenset(),
 }
 
 #: The states of these kinds, in the order of a lifetime. All but ``CUT_OFF`` are Ray's.

@@ -427,6 +427,18 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("disk_free", "BIGINT"),
         ("fds", "BIGINT"),
     ),
+    # Samples of a GPU over some seconds (see agent/gpus.py). It has no state.
+    "gpu_sample": (
+        ("node_id", "VARCHAR"),
+        ("gpu_index", "BIGINT"),
+        ("gpu_uuid", "VARCHAR"),
+        ("ray_index", "BIGINT"),
+        ("begin_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+        ("problem", "VARCHAR"),
+        ("samples", "VARCHAR"),
+        ("looks", "VARCHAR"),
+    ),
 }
 
 #: Entity kind -> (name of the documented view, its ID column).
@@ -450,6 +462,7 @@ ENTITY_VIEWS: dict[Kind, tuple[str, str]] = {
     "tune_trial": ("tune_trials", "tune_trial_id"),
     "platform_event": ("platform_events", "event_uid"),
     "process_end": ("process_ends", "process_end_id"),
+    "gpu_sample": ("gpu_samples", "gpu_sample_id"),
 }
 
 

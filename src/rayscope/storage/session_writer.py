@@ -45,8 +45,8 @@ _MAX_PARTS = 1_000_000
 #: Lower limit for the number of parts that one flush merges. The number is reduced when memory is short.
 _MIN_PARTS = 1000
 #: Maximum number of entities of some kinds per session. Later ones are only counted. A pod that starts has
-#: about ten platform events.
-MAX_ENTITIES: dict[str, int] = {"platform_event": 20_000, "process_end": 100_000}
+#: about ten platform events. A GPU has a row of samples each 30 s, so 8 GPUs reach the limit after 31 hours.
+MAX_ENTITIES: dict[str, int] = {"platform_event": 20_000, "process_end": 100_000, "gpu_sample": 30_000}
 
 
 class SessionWriter:

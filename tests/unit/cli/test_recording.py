@@ -73,6 +73,12 @@ def test_ends_of_processes_are_watched_unless_that_is_left_out() -> None:
     assert left_out["RAYSCOPE_WATCH_EXITS"] == "0"
 
 
+def test_gpus_are_watched_unless_that_is_left_out() -> None:
+    assert "RAYSCOPE_WATCH_GPUS" not in recording.child_env(INGEST, environ={})
+    left_out = recording.child_env(INGEST, recording.Parts.without(*[False] * 7, True), environ={})
+    assert left_out["RAYSCOPE_WATCH_GPUS"] == "0"
+
+
 def test_a_hook_of_the_user_is_chained_once() -> None:
     env = recording.child_env(INGEST, environ={RUNTIME_ENV_HOOK: "mine.hook"})
     assert (env[RUNTIME_ENV_HOOK], env[CHAINED_HOOK]) == (HOOK, "mine.hook")

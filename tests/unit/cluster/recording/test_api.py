@@ -118,6 +118,27 @@ END = {
     **dict.fromkeys(("cgroup_used", "oom_kills", "disk_free", "fds"), 0),
     "kernel_record": "Out of memory: Killed process 7 (ray::f)",
 }
+#: Samples of a GPU.
+GPU_BATCH: dict[str, Any] = {
+    "gpu_index": 0,
+    "gpu_uuid": "GPU-5b7cf2c4-0000",
+    "begin_ns": 5 * 10**18,
+    "end_ns": 6 * 10**18,
+    "samples": [[0, 167, 50]],
+    "looks": [[1000, 2**33, 0, 1000, {"7": [12.5, None]}]],
+}
+HOSTILE_BATCHES: list[dict[str, Any]] = [
+    {"gpu_index": -1},
+    {"gpu_uuid": "<script>"},
+    {"gpu_uuid": "x" * 81},
+    {"begin_ns": 2**63},
+    {"problem": "guess"},
+    {"samples": [[0, 167, 101]]},
+    {"samples": [[-1, 167, 50]]},
+    {"samples": [[0, 1, 2]] * 1001},
+    {"looks": [[1000, 1, 0, 1000, {"'": [1, 1]}]]},
+    {"looks": [[1000, 1, 0, 1000, {"7": [True, 1]}]]},
+]
 HOSTILE_ENDS: list[dict[str, Any]] = [
     {"pid": "7"},
     {"pid": -1},
@@ -300,6 +321,25 @@ def test_ends_of_processes_are_sent_again_if_they_cannot_be_stored(
     send_report(fresh, report(SESSION, "ab" * 28))  # without ends, there is nothing to store
 
 
+def test_samples_of_gpus_are_rows(fresh: Any) -> None:
+    node_id = "ab" * 28
+    grown = GPU_BATCH | {"end_ns": 6 * 10**18 + 1, "samples": [[0, 334, 50]], "ray_index": 1}
+    for batch in (GPU_BATCH, grown, GPU_BATCH):
+        send_report(fresh, report(SESSION, node_id, gpus=[batch]))
+    (row,) = sql_rows(fresh.server.url, "SELECT * FROM gpu_samples", SESSION)
+    assert (json.loads(row.pop("samples")), json.loads(row.pop("looks"))) == (
+        [[0, 334, 50]],
+        GPU_BATCH["looks"],
+    )
+    expected = {name: value for name, value in grown.items() if name not in ("samples", "looks")}
+    assert row == expected | {
+        "gpu_sample_id": f"{node_id}:{GPU_BATCH['gpu_uuid']}:{GPU_BATCH['begin_ns']}",
+        "node_id": node_id,
+        "problem": None,
+    }
+    assert fresh.server.services.catalog.about(SESSION).agents[node_id].gpus == []
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -317,6 +357,8 @@ def test_ends_of_processes_are_sent_again_if_they_cannot_be_stored(
         *({"ended": [END | end]} for end in HOSTILE_ENDS),
         {"ended": [END] * 51},
         {"ended": END},
+        *({"gpus": [GPU_BATCH | batch]} for batch in HOSTILE_BATCHES),
+        {"gpus": [GPU_BATCH] * 9},
     ],
 )
 def test_a_hostile_report_is_refused(running: Any, changes: dict[str, Any]) -> None:
@@ -336,7 +378,7 @@ def test_reports_need_the_key_and_have_a_limit(running: Any) -> None:
         ).status_code
         == 404
     )
-    running.error(running.client.post(url, content=b" " * (65 << 10)), 413)
+    running.error(running.client.post(url, content=b" " * (513 << 10)), 413)
     running.error(running.client.post(url, content=b"[" * (60 << 10)), 400)
     running.error(running.client.post(url, content=b'{"session":"\xff"}'), 400)
-    running.error(running.client.post(url, content=iter([b" " * 40_000] * 2)), 413)
+    running.error(running.client.post(url, content=iter([b" " * 300_000] * 2)), 413)

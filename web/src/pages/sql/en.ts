@@ -61,6 +61,7 @@ export const en = {
       tune_trials: 'Trials of experiments',
       platform_events: 'What Kubernetes reported about pods',
       process_ends: 'How processes of Ray ended',
+      gpu_samples: 'Samples of GPUs',
     },
     questionsOf: {
       whichFunctionsTookTheTime: 'Which functions took the time?',

@@ -64,6 +64,7 @@ export const zh: Translated<typeof en> = {
       tune_trials: '实验的各个 Trial',
       platform_events: 'Kubernetes 报告的 Pod 事件',
       process_ends: 'Ray 的进程如何结束',
+      gpu_samples: 'GPU 的采样数据',
     },
     questionsOf: {
       whichFunctionsTookTheTime: '哪些函数最耗时？',
