@@ -92,6 +92,8 @@ def _of_attempt(attempt: AttemptDetail, scheduling: list[SchedulingItem]) -> Ite
             "peak memory",
             f"{size(attempt['peak_memory'])}{shared}, {size(attempt['start_memory'])} at its start",
         )
+    if attempt["gpu_scope"] is not None:
+        yield "GPU busy", _gpu_use(attempt)
     yield "function", attempt["func_name"] or ""
     if attempt["required_resources"]:
         resources = json.loads(attempt["required_resources"])
@@ -102,6 +104,19 @@ def _of_attempt(attempt: AttemptDetail, scheduling: list[SchedulingItem]) -> Ite
     yield "job", attempt["job_id"] or ""
     yield "actor", attempt["actor_id"] or ""
     yield "call site", attempt["call_site"] or ""
+
+
+def _gpu_use(attempt: AttemptDetail) -> str:
+    if attempt["gpu_busy_ns"] is None:
+        return {"shared": "shared: not known", "unmeasured": "not measured"}.get(
+            attempt["gpu_scope"] or "", f"not known ({attempt['gpu_scope']})"
+        )
+    of = " of its process" if attempt["gpu_scope"] == "process" else ""
+    peak = size(attempt["gpu_memory_peak_bytes"]) or "unknown"
+    return (
+        f"{duration(attempt['gpu_busy_ns'])}{of}, measured {duration(attempt['gpu_measured_ns'])} of "
+        f"{duration(attempt['gpu_held_ns'])}; peak memory {peak}"
+    )
 
 
 def _steps(death: Death) -> Iterator[tuple[str, str | Text]]:

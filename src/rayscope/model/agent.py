@@ -74,6 +74,16 @@ class GpuBatch(msgspec.Struct, frozen=True):
         list[tuple[_Ms, _Count | None, _Ms, _Ms, _Processes | None]], msgspec.Meta(max_length=200)
     ] = []
 
+    def sums(self) -> dict[str, int]:
+        """The use of the whole GPU during the batch, as far as it is known."""
+        memory = [used for _, used, *_ in self.looks if used is not None]
+        sums = {"memory_peak_bytes": max(memory)} if memory else {}
+        if self.samples:
+            sums["measured_ns"] = sum(max(0, end - begin) for begin, end, _ in self.samples) * 1_000_000
+            busy = sum(max(0, end - begin) * percent for begin, end, percent in self.samples)
+            sums["busy_ns"] = round(busy * 10_000)
+        return sums
+
 
 class AgentReport(msgspec.Struct):
     """One agent's report. Counts are totals since the agent's process began.
@@ -148,6 +158,6 @@ class AgentReport(msgspec.Struct):
             for name in ("samples", "looks"):
                 observed[name] = msgspec.json.encode(observed[name]).decode()
             entity_id = f"{self.node_id}:{batch.gpu_uuid}:{batch.begin_ns}"
-            observed["node_id"] = self.node_id
+            observed |= {"node_id": self.node_id, **batch.sums()}
             entities.append(Entity("gpu_sample", entity_id, {}, {}, batch.end_ns, observed))
         return entities

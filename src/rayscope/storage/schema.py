@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rayscope.model import PHASES, STATES, Kind
 from rayscope.model.attempt import CANCELED, SCALARS
-from rayscope.storage.sql import execution
+from rayscope.storage.sql import execution, gpu_use
 from rayscope.storage.sql.execution import (
     CREATED,
     END,
@@ -436,6 +436,9 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("begin_ns", "BIGINT"),
         ("end_ns", "BIGINT"),
         ("problem", "VARCHAR"),
+        ("busy_ns", "BIGINT"),
+        ("measured_ns", "BIGINT"),
+        ("memory_peak_bytes", "BIGINT"),
         ("samples", "VARCHAR"),
         ("looks", "VARCHAR"),
     ),
@@ -564,4 +567,7 @@ VIEWS: tuple[str, ...] = (
         for phase in PHASES
     ),
     *(_entity_view(kind) for kind in ENTITY_COLUMNS),
+    f"CREATE OR REPLACE VIEW task_gpu_use AS SELECT {TASK_ID} AS task_id, * EXCLUDE (task_hi, task_lo) "
+    f"FROM ({gpu_use.of_attempts(execution.LAST)})",
+    f"CREATE OR REPLACE VIEW actor_gpu_use AS {gpu_use.of_actors(execution.LAST)}",
 )

@@ -1,4 +1,4 @@
-"""How an agent reads NVML."""
+"""How an agent reads NVML. tests/unit/cluster/placement/test_gpu_use.py shows what becomes of it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_samples_cover_the_time_without_gaps(monkeypatch: pytest.MonkeyPatch) ->
         assert [look[1] for look in batch["looks"]] == [507] * len(batch["looks"])
         assert all(set(look[4]) == {"100"} for look in batch["looks"])
         decoded = msgspec.convert(batch, GpuBatch)
-        assert {"node_id", *msgspec.structs.asdict(decoded)} == {
+        assert {"node_id", *decoded.sums(), *msgspec.structs.asdict(decoded)} == {
             name for name, _ in ENTITY_COLUMNS["gpu_sample"]
         }
 

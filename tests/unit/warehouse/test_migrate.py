@@ -22,7 +22,7 @@ FINGERPRINTS = {
     3: "d6d2a7828f1fbe80",
     4: "2665eb9ec3373e20",
     5: "dff8f2ba0c0ec013",
-    6: "ead949ce302371f7",
+    6: "b0dd3236d5672d8c",
 }
 
 

@@ -31,6 +31,11 @@ export interface ActivityAnswer {
 }
 /** An actor in its current or last state. ``gpus``: the GPUs that Ray assigned to it. */
 export interface Actor {
+  gpu_scope: ('own' | 'process' | 'shared' | 'unsupported' | 'mig' | 'unmeasured') | null;
+  gpu_busy_ns: number | null;
+  gpu_measured_ns: number | null;
+  gpu_held_ns: number | null;
+  gpu_memory_peak_bytes: number | null;
   actor_id: string;
   state: string | null;
   class_name: string | null;
@@ -66,6 +71,11 @@ export interface GpuShare {
 }
 /** All fields of an actor. */
 export interface ActorDetail {
+  gpu_scope: ('own' | 'process' | 'shared' | 'unsupported' | 'mig' | 'unmeasured') | null;
+  gpu_busy_ns: number | null;
+  gpu_measured_ns: number | null;
+  gpu_held_ns: number | null;
+  gpu_memory_peak_bytes: number | null;
   actor_id: string;
   state: string | null;
   class_name: string | null;
@@ -244,6 +254,11 @@ export interface Attached {
 }
 /** All fields of an attempt. ``start_is_lost``: the start of its function was not reported. */
 export interface AttemptDetail {
+  gpu_scope: ('own' | 'process' | 'shared' | 'unsupported' | 'mig' | 'unmeasured') | null;
+  gpu_busy_ns: number | null;
+  gpu_measured_ns: number | null;
+  gpu_held_ns: number | null;
+  gpu_memory_peak_bytes: number | null;
   task_id: string;
   attempt: number;
   name: string | null;
@@ -3490,6 +3505,11 @@ export interface TaskDetail {
 }
 /** One attempt of a task. ``peak_memory`` and ``start_memory`` (bytes) are those of its process. */
 export interface TaskItem {
+  gpu_scope: ('own' | 'process' | 'shared' | 'unsupported' | 'mig' | 'unmeasured') | null;
+  gpu_busy_ns: number | null;
+  gpu_measured_ns: number | null;
+  gpu_held_ns: number | null;
+  gpu_memory_peak_bytes: number | null;
   task_id: string;
   attempt: number;
   name: string | null;

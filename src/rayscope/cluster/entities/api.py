@@ -19,6 +19,7 @@ from rayscope.cluster.logs.files import CurrentLogs, Logs
 from rayscope.cluster.nodes import usage as nodes_usage
 from rayscope.cluster.nodes.api import node_detail
 from rayscope.cluster.nodes.usage import CurrentNodeUsage, NodeUsage
+from rayscope.cluster.placement import gpu_use_sql
 from rayscope.cluster.placement import sql as placement_sql
 from rayscope.cluster.placement.gpus_sql import gpus_of_actors
 from rayscope.cluster.placement.schemas import Activity
@@ -80,10 +81,12 @@ def _add_names(records: SessionReader, session: str, rows: list[Worker]) -> None
 
 
 def _add_gpus(records: SessionReader, session: str, rows: list[Actor]) -> None:
-    """Add the GPUs of actors."""
+    """Add the GPUs of actors, and their use."""
+    last_ns = records.last_ns(session)
 
     def look(file: SessionFile) -> dict[str, list[Any]]:
         with file.reader() as reader:
+            gpu_use_sql.add_to_actors(reader, rows, last_ns)
             return gpus_of_actors(reader, [row["actor_id"] for row in rows])
 
     gpus = records.read(session, look)

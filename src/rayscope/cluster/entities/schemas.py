@@ -11,7 +11,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from rayscope.cluster.nodes.schemas import NodeDetailParts, NodeUsage, ProcessFigures
-from rayscope.cluster.placement.schemas import Activity, GpuShare
+from rayscope.cluster.placement.schemas import Activity, GpuShare, GpuUse
 from rayscope.cluster.recording.schemas import Lane
 from rayscope.records.schemas import Dropped
 
@@ -34,7 +34,7 @@ class Detail(TypedDict):
     history: list[dict[str, Any]]
 
 
-class Actor(TypedDict):
+class Actor(GpuUse):
     """An actor in its current or last state. ``gpus``: the GPUs that Ray assigned to it."""
 
     actor_id: str

@@ -13,19 +13,17 @@ from rayscope.cluster.placement.reservations import reservation
 from rayscope.cluster.placement.schemas import GpuShare
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.sql.execution import hex_id
+from rayscope.storage.sql.gpu_use import GPUS_OF_SPAN, REPORTED_GPUS
 
-#: SQL condition: in this span, the tracer reports the result of ``ray.get_gpu_ids`` in a task.
-_REPORTED = "s.name = 'gpus' AND starts_with(s.extra, '{\"gpus\":') AND json_valid(s.extra)"
-_OF_SPAN = "json_extract(s.extra, '$.gpus')::VARCHAR"
 _WANTS_GPU = "contains({}.required_resources, '\"GPU')"
 #: The tracer's report takes precedence, because the GCS does not know a node's CUDA_VISIBLE_DEVICES.
 _OF_ACTORS = f"""
 SELECT r.id, r.required_resources, coalesce(g.reported, json_extract_string(r.doc, '$[3].gpus'))
 FROM actor_rows r LEFT JOIN (
-    SELECT a.actor_id, arg_max({_OF_SPAN}, s.begin_ns) AS reported
+    SELECT a.actor_id, arg_max({GPUS_OF_SPAN}, s.begin_ns) AS reported
     FROM attempts a
     JOIN span_rows s ON s.task_hi = a.task_hi AND s.task_lo = a.task_lo AND s.attempt = a.attempt
-    WHERE a.type = 'ACTOR_CREATION_TASK' AND list_contains($ids, a.actor_id) AND {_REPORTED}
+    WHERE a.type = 'ACTOR_CREATION_TASK' AND list_contains($ids, a.actor_id) AND {REPORTED_GPUS}
     GROUP BY a.actor_id
 ) g ON g.actor_id = r.id
 WHERE list_contains($ids, r.id)
@@ -54,10 +52,10 @@ def gpus_of_attempts(
     if reader.execute(f"SELECT 1 {asking} LIMIT 1", values).fetchone() is None:
         return {}
     found = reader.execute(
-        f"SELECT {hex_id('a.task')}, a.attempt, a.required_resources, {_OF_SPAN} "
+        f"SELECT {hex_id('a.task')}, a.attempt, a.required_resources, {GPUS_OF_SPAN} "
         f"FROM (SELECT a.* {asking}) a "
         "LEFT JOIN span_rows s ON s.task_hi = a.task_hi AND s.task_lo = a.task_lo AND s.attempt = a.attempt "
-        f"AND {_REPORTED}",
+        f"AND {REPORTED_GPUS}",
         values,
     ).fetchall()
     return {

@@ -21,6 +21,8 @@ Situation = Literal[
     "unknown",
 ]
 
+GpuScope = Literal["own", "process", "shared", "unsupported", "mig", "unmeasured"]
+
 
 class AwaitedFunction(TypedDict):
     """A function of tasks that an attempt awaits. ``count``: the number of these tasks. ``task_id``: one of
@@ -50,6 +52,21 @@ class RunningAttempt(TypedDict):
     call: str | None
     blocked_on: list[AwaitedFunction]
     is_traced: bool
+
+
+class GpuUse(TypedDict):
+    """The use of GPUs by an attempt or an actor. All fields are null if it holds none.
+
+    ``gpu_scope``: ``own`` (the use of whole GPUs that it alone held) or ``process`` (that of its process, on
+    GPUs that it shares), or why it is unknown. ``gpu_busy_ns``: GPU time in use during ``gpu_measured_ns``, a
+    part of ``gpu_held_ns``. ``gpu_memory_peak_bytes``: the most memory in use on one of them.
+    """
+
+    gpu_scope: GpuScope | None
+    gpu_busy_ns: int | None
+    gpu_measured_ns: int | None
+    gpu_held_ns: int | None
+    gpu_memory_peak_bytes: int | None
 
 
 class GpuShare(TypedDict):

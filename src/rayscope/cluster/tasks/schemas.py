@@ -7,7 +7,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from rayscope.cluster.deaths.schemas import DeathLink
-from rayscope.cluster.placement.schemas import GpuShare
+from rayscope.cluster.placement.schemas import GpuShare, GpuUse
 from rayscope.records.schemas import Dropped
 
 #: The outcome of a failed attempt's task: no attempt succeeded, a retry is under way, or a retry succeeded.
@@ -16,7 +16,7 @@ Outcome = Literal["final", "retrying", "recovered"]
 MemoryScope = Literal["own", "shared", "off", "unavailable"]
 
 
-class TaskItem(TypedDict):
+class TaskItem(GpuUse):
     """One attempt of a task. ``peak_memory`` and ``start_memory`` (bytes) are those of its process."""
 
     task_id: str

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 
+from rayscope.cluster.placement import gpu_use_sql
 from rayscope.cluster.placement.gpus_sql import gpus_of_actors, gpus_of_attempts
 from rayscope.cluster.tasks import flow_sql, schemas
 from rayscope.cluster.tasks.lost import lost_with
@@ -154,7 +155,7 @@ def list_attempts(
         found = rows_of(
             reader.execute(
                 # First select the rows with the few columns that this needs, then fetch all of their columns.
-                f"SELECT {_columns(last_ns)}, sort_key "
+                f"SELECT {_columns(last_ns)}, required_resources, sort_key "
                 f"FROM (SELECT rowid AS row_number, {key} AS sort_key FROM attempts{where.sql} "
                 f"ORDER BY sort_key {order}, task_hi {order}, task_lo {order}, attempt {order} "
                 f"LIMIT {limit + 1}) JOIN attempts ON attempts.rowid = row_number "
@@ -163,6 +164,7 @@ def list_attempts(
             )
         )
         _name_restarts(reader, found)
+        gpu_use_sql.add_to_attempts(reader, found, last_ns)
     following = None
     if len(found) > limit:
         found.pop()
@@ -171,7 +173,7 @@ def list_attempts(
             [sort, *(last[column] for column in ("sort_key", "task_hi", "task_lo", "attempt")), last_ns]
         )
     for row in found:
-        del row["sort_key"]
+        del row["sort_key"], row["required_resources"]
         _item(row)
     return Page(found, following, total)
 
@@ -241,6 +243,7 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> schemas.TaskDe
         counted = reader.execute(f"SELECT count(*) FROM span_rows {of_task}", [high, low]).fetchone()
         flow = flow_sql.of_task(reader, high, low, last_ns)
         _add_gpus(reader, found, (high, low))
+        gpu_use_sql.add_to_attempts(reader, found, last_ns)
     children = list_attempts(
         file, TaskFilters(caller_task_id=task_id), sort="created_ns", limit=100, last_ns=last_ns
     )

@@ -32,6 +32,8 @@ VIEWS: Mapping[str, str] = {
     "phases": _OF_ATTEMPT,
     "annotations": _OF_ATTEMPT,
     **{view: "" for view, _ in ENTITY_VIEWS.values()},
+    "task_gpu_use": _OF_ATTEMPT,
+    "actor_gpu_use": "",
 }
 
 

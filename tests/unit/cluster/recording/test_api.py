@@ -336,6 +336,9 @@ def test_samples_of_gpus_are_rows(fresh: Any) -> None:
         "gpu_sample_id": f"{node_id}:{GPU_BATCH['gpu_uuid']}:{GPU_BATCH['begin_ns']}",
         "node_id": node_id,
         "problem": None,
+        "busy_ns": 167 * 10**6,
+        "measured_ns": 334 * 10**6,
+        "memory_peak_bytes": 2**33,
     }
     assert fresh.server.services.catalog.about(SESSION).agents[node_id].gpus == []
 

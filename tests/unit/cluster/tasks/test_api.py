@@ -147,7 +147,7 @@ def test_entities_page_and_sort_by_every_column(running: Any, path: str) -> None
     assert bool(ids) == (path != "placement-groups")  # no event reports those
     # The record has no columns of these: they are computed, or measured.
     computed = ("lane", "usage", "tasks", "stopped_by", "actor_class", "actor_name", "functions", "script")
-    computed += ("running", "blocked", "attempts", "gpus")
+    computed += ("running", "blocked", "attempts", "gpus", "gpu_")
     columns = [name for item in everything["items"][:1] for name in item if not name.startswith(computed)]
     for name in columns:
         for sort in (name, f"-{name}"):

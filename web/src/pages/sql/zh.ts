@@ -65,6 +65,8 @@ export const zh: Translated<typeof en> = {
       platform_events: 'Kubernetes 报告的 Pod 事件',
       process_ends: 'Ray 的进程如何结束',
       gpu_samples: 'GPU 的采样数据',
+      task_gpu_use: '任务尝试对 GPU 的使用',
+      actor_gpu_use: 'Actor 对 GPU 的使用',
     },
     questionsOf: {
       whichFunctionsTookTheTime: '哪些函数最耗时？',
