@@ -3,6 +3,7 @@ import type { TaskItem } from '../api/schema';
 import { CopyId } from './CopyId';
 import { Dash } from './Dash';
 import { Duration } from './Duration';
+import { GpuUse } from './GpuUse';
 import { JobName } from './JobName';
 import { NodeLabel } from './NodeLabel';
 import { PeakMemory } from './PeakMemory';
@@ -91,6 +92,15 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       sort: 'peak_memory',
       optional: true,
       cell: (task) => <PeakMemory attempt={task} />,
+    },
+    {
+      id: 'gpu_busy',
+      header: t('column.gpuBusy'),
+      hint: t('gpuUse.hint'),
+      width: 152,
+      align: 'right',
+      optional: true,
+      cell: (task) => <GpuUse use={task} />,
     },
     {
       id: 'created',

@@ -332,6 +332,17 @@ export const shared = {
     unavailable: 'Not measured: the kernel does not show it (not Linux, or /proc is restricted)',
     unknown: 'Not measured: it has not ended, it was killed, or its process is not traced',
   },
+  /** What an attempt or an actor used of its GPUs, by its `gpu_scope`. */
+  gpuUse: {
+    hint: 'GPU time in use while the attempt executed, sampled by NVML',
+    memory: 'At most {{peak}} in use on one GPU',
+    own: 'measured {{measured}} of {{held}}',
+    process: 'by its process; measured {{measured}} of {{held}}',
+    shared: 'Shared: not known',
+    unsupported: 'Not known: no driver data',
+    mig: 'Not known: MIG',
+    unmeasured: 'Not measured',
+  },
   column: {
     state: 'State',
     name: 'Name',
@@ -341,6 +352,7 @@ export const shared = {
     attempt: 'Attempt',
     cpu: 'CPU time',
     peakMemory: 'Peak memory',
+    gpuBusy: 'GPU busy',
     created: 'Created',
     start: 'Started',
     end: 'Ended',

@@ -7,6 +7,7 @@ import { headline } from '../../base/format';
 import { DeathCause, useCauseText } from '../../ui/DeathCause';
 import { Section } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import { type GpuFields, GpuUse } from '../../ui/GpuUse';
 import { ItemLink } from '../../ui/ItemLink';
 import { ItemState } from '../../ui/ItemState';
 import { Time } from '../../ui/Time';
@@ -106,6 +107,7 @@ function ActorProgress({ id }: { id: string }) {
 
 export function ActorDetail({ actor }: { actor: Item }) {
   const id = String(actor.actor_id);
+  const { t } = useTranslation();
   return (
     <>
       {(WAITING.has(String(actor.state)) || actor.worker_id === null) && (
@@ -121,6 +123,11 @@ export function ActorDetail({ actor }: { actor: Item }) {
         />
       )}
       <DeathCause kind="actor" id={id} />
+      {actor.gpu_scope && (
+        <Section title={t('column.gpuBusy')} testId="gpu-use">
+          <GpuUse use={actor as unknown as GpuFields} full />
+        </Section>
+      )}
       <ActorProgress id={id} />
       <History id={id} />
     </>

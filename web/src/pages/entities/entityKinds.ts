@@ -101,4 +101,9 @@ export const PARTS = new Set([
   'script',
   'attempts',
   'blocked',
+  'gpu_busy_ns',
+  'gpu_measured_ns',
+  'gpu_held_ns',
+  'gpu_memory_peak_bytes',
+  'gpu_scope',
 ]);

@@ -6,6 +6,7 @@ import { CopyId } from '../../ui/CopyId';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Duration } from '../../ui/Duration';
 import { Gpus } from '../../ui/Gpus';
+import { GpuUse } from '../../ui/GpuUse';
 import { ItemLink } from '../../ui/ItemLink';
 import { Link } from '../../ui/Link';
 import { PeakMemory } from '../../ui/PeakMemory';
@@ -87,6 +88,11 @@ export function AttemptIdentity({ task, attempt }: { task: TaskDetail; attempt: 
         {attempt.gpus.length > 0 && (
           <Field name={t('field.gpus')}>
             <Gpus gpus={attempt.gpus} />
+          </Field>
+        )}
+        {attempt.gpu_scope !== null && (
+          <Field name={t('column.gpuBusy')}>
+            <GpuUse use={attempt} full />
           </Field>
         )}
         {!isEmpty(attempt.label_selector) && (
