@@ -47,6 +47,8 @@ _MIN_PARTS = 1000
 #: Maximum number of entities of some kinds per session. Later ones are only counted. A pod that starts has
 #: about ten platform events. A GPU has a row of samples each 30 s, so 8 GPUs reach the limit after 31 hours.
 MAX_ENTITIES: dict[str, int] = {"platform_event": 20_000, "process_end": 100_000, "gpu_sample": 30_000}
+#: Maximum number of ignored samples of GPUs whose repetitions are recognized.
+_MAX_IGNORED = 10_000
 
 
 class SessionWriter:
@@ -70,6 +72,7 @@ class SessionWriter:
         self._sets_since: float | None = None
         self._entities: dict[tuple[str, str], Entity] = {}
         self._counts: Counter[str] = Counter()  # of the kinds in MAX_ENTITIES
+        self._ignored: set[tuple[Kind, str]] = set()
         self._early_entities: list[Entity] = []
         self._dirty_entities: set[tuple[str, str]] = set()
         self._drops: dict[tuple[str, str, str], Drop] = {}
@@ -181,7 +184,7 @@ class SessionWriter:
             entity = self._entities.get(key)
             if entity is None and part.kind in MAX_ENTITIES:
                 if self._counts[part.kind] >= MAX_ENTITIES[part.kind]:
-                    self._count_ignored(part.kind)
+                    self._count_ignored(key)
                     continue
                 self._counts[part.kind] += 1
             if entity is None:
@@ -200,7 +203,14 @@ class SessionWriter:
             if not same:
                 self._dirty_entities.add(key)
 
-    def _count_ignored(self, kind: Kind) -> None:
+    def _count_ignored(self, key: tuple[Kind, str]) -> None:
+        kind = key[0]
+        if kind == "gpu_sample":  # sent again as it grows
+            if key in self._ignored:
+                return
+            if len(self._ignored) >= _MAX_IGNORED:
+                self._ignored.clear()
+            self._ignored.add(key)
         known = self._drops.get(("server", ENTITY_LIMIT, kind))
         number = known.count + 1 if known is not None else 1
         self._drops_dirty |= self._merge_drop(Drop("server", ENTITY_LIMIT, number, time.time_ns(), kind))

@@ -312,3 +312,5 @@ def test_a_session_keeps_a_limited_number_of_batches(fresh: Any, monkeypatch: py
     cluster.record()
     use = cluster.use(task_id)
     assert 55_000 * MS < use["gpu_measured_ns"] < 65_000 * MS < use["gpu_held_ns"]
+    (lost,) = fresh.get("/api/v1/events", kind="loss")["items"]
+    assert (lost["title"], lost["message"], lost["count"]) == ("entity_limit", "gpu_sample", 6)
