@@ -47,6 +47,8 @@ _MIN_PARTS = 1000
 #: Maximum number of entities of some kinds per session. Later ones are only counted. A pod that starts has
 #: about ten platform events. A GPU has a row of samples each 30 s, so 8 GPUs reach the limit after 31 hours.
 MAX_ENTITIES: dict[str, int] = {"platform_event": 20_000, "process_end": 100_000, "gpu_sample": 30_000}
+#: Kinds whose every account is complete. The writer forgets them once they are written.
+_WHOLE_KINDS = ("process_end", "gpu_sample")
 #: Maximum number of ignored samples of GPUs whose repetitions are recognized.
 _MAX_IGNORED = 10_000
 
@@ -70,11 +72,11 @@ class SessionWriter:
         }
         self._oldest: float | None = None
         self._sets_since: float | None = None
-        self._entities: dict[tuple[str, str], Entity] = {}
+        self._entities: dict[tuple[Kind, str], Entity] = {}
         self._counts: Counter[str] = Counter()  # of the kinds in MAX_ENTITIES
         self._ignored: set[tuple[Kind, str]] = set()
         self._early_entities: list[Entity] = []
-        self._dirty_entities: set[tuple[str, str]] = set()
+        self._dirty_entities: set[tuple[Kind, str]] = set()
         self._drops: dict[tuple[str, str, str], Drop] = {}
         self._drops_dirty = False
         self._paths: PathIndex | None = None
@@ -124,7 +126,7 @@ class SessionWriter:
         self._end_ns = end_ns
         self._infer_ns = 0
         if self._revived:
-            self._dirty_entities.update(self._entities)
+            self._rewrite_entities()
         if self._other_since is None:
             self._other_since = now
 
@@ -227,8 +229,9 @@ class SessionWriter:
             held = self._entities
             self._entities = {}
             for kind in KINDS:
-                for entity in file.load_entities(kind):
-                    self._entities[(kind, entity.id)] = entity
+                loaded = {(kind, entity.id): entity for entity in file.load_entities(kind)}
+                self._entities.update(loaded)
+                self._forget_written(loaded)
             self._counts = Counter(kind for kind, _ in self._entities if kind in MAX_ENTITIES)
             self._merge_entities(held.values())
             for drop in file.load_drops():
@@ -238,8 +241,16 @@ class SessionWriter:
             self._early_entities = []
             self._note_over(self._entities)
             if self._revived:
-                self._dirty_entities.update(self._entities)
+                self._rewrite_entities()
         return self.file
+
+    def _rewrite_entities(self) -> None:
+        self._dirty_entities.update(key for key in self._entities if key[0] not in _WHOLE_KINDS)
+
+    def _forget_written(self, keys: Iterable[tuple[Kind, str]]) -> None:
+        for kind, identity in keys:
+            if kind in _WHOLE_KINDS:
+                self._entities[kind, identity] = Entity(kind, identity)
 
     def flush(self, now: float, *, everything: bool = False) -> int:
         """Write attempts that are complete or have waited long enough, and all other data. Returns how many
@@ -316,6 +327,7 @@ class SessionWriter:
         self._has_callers = self._has_callers or bool(self._callers)
         self._callers.clear()
         self._placed.clear()
+        self._forget_written(self._dirty_entities)
         self._dirty_entities.clear()
         self._drops_dirty = False
         paths.forget_some()
@@ -350,7 +362,7 @@ class SessionWriter:
         flush.resolve_paths()
         return rest, flush.write()
 
-    def _note_over(self, keys: Iterable[tuple[str, str]]) -> None:
+    def _note_over(self, keys: Iterable[tuple[Kind, str]]) -> None:
         """Remember workers, nodes and jobs that ended. The ends of their attempts are inferred 20 s later."""
         now_ns = time.time_ns()
         for kind, identity in keys:
