@@ -128,6 +128,8 @@ def _steps(death: Death) -> Iterator[tuple[str, str | Text]]:
             "The cause is one of these: " + " ".join(one["message"] for one in death["candidates"]),
         )
         yield "to know", death["missing"]["message"] if death["missing"] else ""
+    if death["memory_bytes"] is not None:
+        yield "", f"Ray reports that it held {size(death['memory_bytes'])} when it was killed."
 
 
 def _started(attempt: AttemptDetail) -> str:

@@ -187,6 +187,7 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("end_ns", "BIGINT"),
         ("end_known_by", "VARCHAR"),
         ("tracer", "VARCHAR"),
+        ("death_memory_bytes", "BIGINT"),
     ),
     "job": (
         ("state", "VARCHAR"),
@@ -518,6 +519,7 @@ TABLES: tuple[str, ...] = (
     "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS peak_memory BIGINT",
     "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS start_memory BIGINT",
     "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS memory_scope VARCHAR",
+    "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS death_memory_bytes BIGINT",
 )
 
 TABLE_NAMES = tuple(

@@ -22,6 +22,7 @@ MIGRATIONS: Mapping[int, Callable[[Layout], list[str]]] = MappingProxyType(
         4: lambda layout: [],  # changes only views: the end of a job whose driver was killed
         5: lambda layout: [],  # changes only views: the driver of Ray's dashboard is internal
         6: lambda layout: [],  # adds columns and changes views: the peak memory of attempts
+        7: lambda layout: [],  # adds a column: the memory of workers that Ray killed for memory
     }
 )
 

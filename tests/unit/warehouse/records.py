@@ -171,7 +171,7 @@ def make_entity(kind: Any, identifier: str, rng: random.Random) -> Entity:
             "DOUBLE": lambda: rng.choice([0.1, 1e300, 7.0]),
             "BOOLEAN": lambda: rng.random() < 0.5,
         }
-        skipped = {"state", "end_known_by"}
+        skipped = {"state", "end_known_by", "alias_of"}  # jobs with an alias are not shown
         columns = [(name, duck) for name, duck in ENTITY_COLUMNS[kind] if name not in skipped]
         return {name: makers[duck]() for name, duck in columns if rng.random() < 0.6}
 

@@ -651,6 +651,7 @@ export interface Death {
   candidates: DeathText[];
   missing: DeathText | null;
   process: ProcessEnd | null;
+  memory_bytes: number | null;
   ray: string | null;
 }
 /** A step from a death to its cause. ``kind``, ``id``: what ``message`` is about. */
@@ -3867,6 +3868,7 @@ export interface Worker {
   end_ns: number | null;
   end_known_by: string | null;
   tracer: string | null;
+  death_memory_bytes: number | null;
   is_internal: boolean;
   actor_class: string | null;
   actor_name: string | null;
@@ -3899,6 +3901,7 @@ export interface WorkerDetail {
   end_ns: number | null;
   end_known_by: string | null;
   tracer: string | null;
+  death_memory_bytes: number | null;
   is_internal: boolean;
   actor_class: string | null;
   actor_name: string | null;

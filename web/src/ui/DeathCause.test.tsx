@@ -17,6 +17,7 @@ const death = (parts: Partial<Death>): Death => ({
   candidates: [],
   missing: null,
   process: null,
+  memory_bytes: null,
   ray: null,
   ...parts,
 });
@@ -81,6 +82,16 @@ it('lists the possible causes, and what would tell them apart', async () => {
   expect(shown.textContent).toContain('Someone else killed it with SIGKILL.');
   expect(shown.textContent).toContain('The exit status of the process would tell.');
   expect(shown.querySelector('details')?.textContent).toContain('Worker unexpectedly exits');
+});
+
+it('shows the memory that Ray reports without an agent on the node', async () => {
+  await render(
+    <DeathCause kind="actor" id={ACTOR} />,
+    answered([death({ cause: 'memory_monitor', chain: [WORKER_DIED], memory_bytes: 7.9 * 2 ** 30 })]),
+  );
+  expect((await screen.findByTestId('death-memory')).textContent).toBe(
+    'It held 7.90 GiB when it was killed. reported by Ray',
+  );
 });
 
 it('is hidden while nothing has ended', async () => {

@@ -111,6 +111,12 @@ export function DeathSteps({ death }: { death: Death }) {
           )}
         </>
       )}
+      {death.memory_bytes !== null && (
+        <p className={words.line} data-testid="death-memory">
+          {t('death.held', { used: bytes(death.memory_bytes) })}{' '}
+          <span className={words.dim}>{t('death.sources.ray')}</span>
+        </p>
+      )}
       {death.process !== null && <LastSeen of={death.process} />}
       {death.ray !== null && (
         <details className={css.ray}>

@@ -119,12 +119,23 @@ def death_of(facts: Facts, kind: Subject, identity: str) -> Death | None:
         "candidates": chain.candidates,
         "missing": chain.missing,
         "process": _process(chain.process),
+        "memory_bytes": _memory(facts, chain),
         "ray": _rays_text(kind, row),
     }
 
 
 def _process(end: Row | None) -> ProcessEnd | None:
     return ProcessEnd(**fields_of(end, ProcessEnd)) if end is not None else None  # type: ignore[typeddict-item]
+
+
+def _memory(facts: Facts, chain: _Chain) -> int | None:
+    """The size of the process at the end of a chain when Ray's memory monitor killed it."""
+    if not chain.links or chain.links[-1]["code"] != "memory_monitor":
+        return None
+    last = chain.links[-1]
+    worker = last["id"] if last["kind"] == "worker" else facts.actors[last["id"]]["worker_id"]
+    row = facts.workers.get(worker or "")
+    return row["death_memory_bytes"] if row is not None else None
 
 
 def _rays_text(kind: Subject, row: Row) -> str | None:

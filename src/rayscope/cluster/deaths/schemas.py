@@ -71,7 +71,8 @@ class Death(TypedDict):
 
     ``cause``: the code of the last link of ``chain``, or ``unknown``. Then ``candidates`` are the causes that
     are possible, and ``missing`` says what would tell them apart. ``is_expected``: it was meant to end.
-    ``process``: what the node's agent saw of the process at the end of the chain. ``ray``: Ray's own text.
+    ``process``: what the node's agent saw of the process at the end of the chain. ``memory_bytes``: its size
+    when Ray's memory monitor killed it, as Ray reports it. ``ray``: Ray's own text.
     """
 
     kind: Subject
@@ -83,6 +84,7 @@ class Death(TypedDict):
     candidates: list[DeathText]
     missing: DeathText | None
     process: ProcessEnd | None
+    memory_bytes: int | None
     ray: str | None
 
 

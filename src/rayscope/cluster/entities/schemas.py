@@ -101,7 +101,9 @@ class Node(RecordedNode, NodeUsage):
 
 
 class RecordedWorker(TypedDict):
-    """The recorded fields of a worker process."""
+    """The recorded fields of a worker process. ``death_memory_bytes``: its size when Ray's memory monitor
+    killed it.
+    """
 
     worker_id: str
     state: str | None
@@ -117,6 +119,7 @@ class RecordedWorker(TypedDict):
     end_ns: int | None
     end_known_by: str | None
     tracer: str | None
+    death_memory_bytes: int | None
     is_internal: bool
 
 

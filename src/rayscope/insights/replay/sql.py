@@ -222,7 +222,8 @@ def read_memory_kills(reader: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]
     return reader.execute(
         f"""
 SELECT w.id, w.node_id, coalesce(p.end_ns, w.end_ns) AS end_ns,
-    w.exit_type IS DISTINCT FROM '{_MONITORED}' AS by_kernel, p.rss_bytes,
+    w.exit_type IS DISTINCT FROM '{_MONITORED}' AS by_kernel,
+    coalesce(p.rss_bytes, w.death_memory_bytes) AS size_bytes,
     least(p.memory_total, p.cgroup_limit) AS total_bytes
 FROM worker_rows w LEFT JOIN process_end_rows p ON {IS_OF_WORKER}
 WHERE w.exit_type = '{_MONITORED}'

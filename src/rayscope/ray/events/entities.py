@@ -161,6 +161,7 @@ def _worker_lifecycle(event: Mapping[str, Any]) -> Entity:
         return _known(
             exit_type=death.get("exitType"),
             exit_detail=clean_error(death.get("exitDetail") or ""),
+            death_memory_bytes=int(death.get("memoryUsedBytes") or 0) or None,
             end_ns=_ms(transition, "endTimeMs"),
         )
 

@@ -49,6 +49,16 @@ def test_an_actors_death_is_followed_to_the_exit_status_of_its_worker(fresh: Run
     assert answer["items"][0]["cause"] == "kernel_oom"
 
 
+def test_the_memory_that_ray_reports_is_recorded(fresh: Running) -> None:
+    story = Story()
+    killed = {"exit_type": "NODE_OUT_OF_MEMORY", "exit_detail": "low on memory"}
+    story.entity("worker", WORKER, 0, 20, worker_type="WORKER", death_memory_bytes=2**33, **killed)
+    fresh.record(story)
+    (found,) = fresh.get("/api/v1/deaths", kind="worker", id=WORKER)["items"]
+    assert (found["cause"], found["memory_bytes"], found["process"]) == ("memory_monitor", 2**33, None)
+    assert fresh.get(f"/api/v1/workers/{WORKER}")["death_memory_bytes"] == 2**33
+
+
 def test_what_is_not_known_is_not_guessed(fresh: Running) -> None:
     story = Story()
     lost_actor(story)

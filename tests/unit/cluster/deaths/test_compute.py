@@ -36,6 +36,7 @@ def worker(
         "exit_type": exit_type,
         "exit_detail": detail,
         "headline": "ValueError: no",
+        "death_memory_bytes": None,
         "end_ns": 50,
         **fields,
     }
@@ -161,6 +162,19 @@ def test_rays_own_account_of_a_worker(exit_type: str, detail: str, cause: str, i
     assert (found["cause"], found["is_expected"], found["candidates"]) == (cause, is_expected, [])
     assert found["chain"][-1]["source"] == "ray"
     assert found["ray"] == f"{exit_type}: {detail}"
+
+
+def test_what_a_process_held_when_rays_memory_monitor_killed_it() -> None:
+    detail = "Task was killed due to the node running low on memory."
+    killed = worker("NODE_OUT_OF_MEMORY", detail, death_memory_bytes=8_482_560_409)
+    assert death(Facts(workers=killed), "worker", WORKER)["memory_bytes"] == 8_482_560_409
+    for cause in ({"oom_context": {}}, died("WORKER_DIED")):
+        found = death(Facts(actors=actor(cause), workers=killed), "actor", ACTOR)
+        assert (found["cause"], found["memory_bytes"]) == ("memory_monitor", 8_482_560_409)
+    unknown = Facts(actors=actor({"oom_context": {}}), workers=worker("NODE_OUT_OF_MEMORY", detail))
+    assert death(unknown, "actor", ACTOR)["memory_bytes"] is None
+    unknown.workers.clear()
+    assert death(unknown, "actor", ACTOR)["memory_bytes"] is None
 
 
 @pytest.mark.parametrize(

@@ -215,6 +215,19 @@ def test_additions_of_a_later_ray_are_counted_and_the_rest_kept(sample: Sample) 
     }
 
 
+def test_the_memory_of_a_worker_that_the_memory_monitor_killed() -> None:
+    info = {"exitType": "NODE_OUT_OF_MEMORY", "memoryUsedBytes": "8482560409"}
+    transition = {"state": "DEAD", "timestamp": "2026-11-21T22:16:44Z", "deathInfo": info}
+    event = {
+        "eventType": "WORKER_LIFECYCLE_EVENT",
+        "sessionName": "s",
+        "workerLifecycleEvent": {"workerId": "AQ==", "stateTransitions": [transition]},
+    }
+    (found,), invalid = decode(json.dumps([event]).encode())
+    ((account,),) = (one.transitions.values() for one in found.entities)
+    assert (account["death_memory_bytes"], found.unknown, invalid) == (8_482_560_409, {}, [])
+
+
 @pytest.mark.parametrize("body", [b"", b"{}", b"7", b"[7]", b"[", b'["a"]', b"\xff"])
 def test_bodies_that_are_no_batch_are_refused(body: bytes) -> None:
     with pytest.raises(MalformedBatch):

@@ -154,6 +154,10 @@ def test_workers() -> None:
         "exit_type": "SYSTEM_ERROR",
         "exit_detail": "killed",
     }
+    data.exit_type = 4
+    data.memory_used_bytes_at_death = 8_482_560_409
+    observed = entity_tables.worker(data, NOW, {}).observed
+    assert (observed["exit_type"], observed["death_memory_bytes"]) == ("NODE_OUT_OF_MEMORY", 8_482_560_409)
 
 
 def job(**fields: Any) -> Any:

@@ -24,6 +24,7 @@ const death = (is_expected: boolean, message: string): Death => ({
   candidates: [],
   missing: null,
   process: null,
+  memory_bytes: null,
   ray: null,
 });
 
