@@ -99,7 +99,8 @@ SELECT m.high AS task_hi, repeat('f', 24) || '{JOB}' AS task_lo, 0 AS attempt,
     CASE WHEN m.n <= {tasks} - 20 AND m.n % 997 != 3 THEN m.began + m.lasted END AS finished_ns,
     CASE WHEN m.n <= {tasks} - 20 AND m.n % 997 = 3 THEN m.began + m.lasted END AS failed_ns,
     m.began + 100000 AS execute_begin_ns, m.began + m.lasted - 100000 AS execute_end_ns,
-    1000 AS return_bytes, 1000 AS output_bytes, m.began + m.lasted - 50000 AS returned_ns
+    100_000_000 + (hash(m.n * 17) % 1_000_000_000)::BIGINT AS peak_memory, 100_000_000 AS start_memory,
+    'own' AS memory_scope, 1000 AS return_bytes, 1000 AS output_bytes, m.began + m.lasted - 50000 AS returned_ns
 FROM made m JOIN way w ON w.top = m.top
     AND w.place = CASE WHEN m.place = 0 THEN 0 WHEN m.place <= 10 THEN m.place ELSE 100 + (m.place - 11) // 9 + 1 END
 ORDER BY m.n"""

@@ -10,7 +10,7 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.version import __version__
 
 #: Version of the rollups. Increase it whenever their content changes, so that older ones are ignored.
-_VERSION = f"{__version__}/5"
+_VERSION = f"{__version__}/6"
 
 
 def read_rollup(file: SessionFile, name: str, last_ns: int) -> bytes | None:

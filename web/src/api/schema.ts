@@ -1148,7 +1148,7 @@ export interface FlameAnswer {
   frames_total: number;
   folded: number;
   session: string;
-  weight: 'executing' | 'awaiting' | 'duration' | 'cpu' | 'count' | 'bytes' | 'critical_path';
+  weight: 'executing' | 'awaiting' | 'duration' | 'cpu' | 'count' | 'bytes' | 'memory_time' | 'critical_path';
   path_job_id: string | null;
   total: number;
   attempts: number;
@@ -1176,6 +1176,11 @@ export interface FlameFrame {
   bytes: number;
   cpu_ns: number;
   cpu_known: number;
+  memory_byte_seconds: number;
+  memory_known: number;
+  memory_shared: number;
+  p95_memory: number | null;
+  max_memory: number | null;
   first_ns: number | null;
   p50_ns: number | null;
   p95_ns: number | null;
@@ -2961,7 +2966,7 @@ export interface RulesAnswer {
 /** A function's callers and callees. */
 export interface SandwichAnswer {
   session: string;
-  weight: 'executing' | 'awaiting' | 'duration' | 'cpu' | 'count' | 'bytes' | 'critical_path';
+  weight: 'executing' | 'awaiting' | 'duration' | 'cpu' | 'count' | 'bytes' | 'memory_time' | 'critical_path';
   of: string;
   own: number;
   value: number;

@@ -31,7 +31,7 @@ from rayscope.views.flame.schemas import (
 router = Router()
 _ROLLUP = msgspec.json.Decoder(sql.PathSums)
 ROLLUPS: dict[str, Make] = {
-    "flame": lambda file, last_ns: sql.path_sums(file, TaskFilters(), last_ns=last_ns)
+    "flame": lambda file, last_ns: sql.path_sums(file, TaskFilters(), last_ns=last_ns, with_peaks=True)
 }
 
 
@@ -77,7 +77,9 @@ def flow_flame(
         if not filters.active() and not baseline:
             sums = rollups.read(file, chosen, "flame", _ROLLUP)
         if sums is None:
-            sums = sql.path_sums(file, filters, last_ns=last_ns, baseline=baseline)
+            sums = sql.path_sums(
+                file, filters, last_ns=last_ns, baseline=baseline, with_peaks=weight == "memory_time"
+            )
         rows = [Own(*row) for row in sums.rows]
         before = None if sums.baseline is None else [Own(*row) for row in sums.baseline]
         path_job = None

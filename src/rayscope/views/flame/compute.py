@@ -22,6 +22,7 @@ WEIGHTS: dict[Weight, str] = {
     "cpu": "cpu_ns",
     "count": "attempts",
     "bytes": "bytes",
+    "memory_time": "memory_byte_seconds",
     "critical_path": "path_ns",
 }
 #: Maximum number of frames in a graph.
@@ -39,6 +40,10 @@ class Own(NamedTuple):
 
     ``cpu_ns`` is the CPU time of those ``cpu_known`` attempts whose CPU time is known. ``path_ns`` is the
     time of the attempts on a job's critical path.
+
+    ``memory_byte_seconds`` is the peak memory times the duration, of those ``memory_known`` attempts that
+    were measured alone in their processes. Another ``memory_shared`` attempts shared a process.
+    ``p95_memory`` and ``max_memory`` are of the peaks of both. ``p95_memory`` may be missing.
     """
 
     path: str | None
@@ -53,6 +58,11 @@ class Own(NamedTuple):
     bytes: int = 0
     cpu_ns: int = 0
     cpu_known: int = 0
+    memory_byte_seconds: int = 0
+    memory_known: int = 0
+    memory_shared: int = 0
+    p95_memory: int | None = None
+    max_memory: int | None = None
     first_ns: int | None = None
     p50_ns: int | None = None
     p95_ns: int | None = None
@@ -95,6 +105,11 @@ class Frame(msgspec.Struct):
     bytes: int = 0
     cpu_ns: int = 0
     cpu_known: int = 0
+    memory_byte_seconds: int = 0
+    memory_known: int = 0
+    memory_shared: int = 0
+    p95_memory: int | None = None
+    max_memory: int | None = None
     first_ns: int | None = None
     p50_ns: int | None = None
     p95_ns: int | None = None
@@ -342,6 +357,9 @@ _SUMS = (
     "bytes",
     "cpu_ns",
     "cpu_known",
+    "memory_byte_seconds",
+    "memory_known",
+    "memory_shared",
 )
 
 
@@ -349,10 +367,14 @@ def _add(frame: Frame, more: Own | Frame) -> None:
     """Add the figures of ``more`` to ``frame``. Quantiles cannot be added, so they become None."""
     alone = frame.attempts == 0
     for name in _SUMS:
-        setattr(frame, name, min(getattr(frame, name) + getattr(more, name), _LARGEST))
+        if added := getattr(more, name):  # most are 0
+            setattr(frame, name, min(getattr(frame, name) + added, _LARGEST))
     if more.attempts:
-        frame.p50_ns, frame.p95_ns = (more.p50_ns, more.p95_ns) if alone else (None, None)
+        frame.p50_ns, frame.p95_ns, frame.p95_memory = (
+            (more.p50_ns, more.p95_ns, more.p95_memory) if alone else (None, None, None)
+        )
     frame.max_ns = _of_both(max, frame.max_ns, more.max_ns)
+    frame.max_memory = _of_both(max, frame.max_memory, more.max_memory)
     frame.first_ns = _of_both(min, frame.first_ns, more.first_ns)
 
 
@@ -437,7 +459,7 @@ def _cut(frames: list[Frame], limit: int, *, inverted: bool = False) -> Tree:
                 other.baseline_own = other.baseline_value
         if outermost or not inverted:
             _add(other, frame)
-        other.p50_ns = other.p95_ns = None
+        other.p50_ns = other.p95_ns = other.p95_memory = None
     return Tree(_ordered([*inside.values(), *others.values()]), len(frames), len(frames) - kept)
 
 

@@ -7,12 +7,17 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 #: The figure that determines the width of a frame.
-Weight = Literal["executing", "awaiting", "duration", "cpu", "count", "bytes", "critical_path"]
+Weight = Literal["executing", "awaiting", "duration", "cpu", "count", "bytes", "memory_time", "critical_path"]
 FrameKind = Literal["driver", "call", "library", "unknown", "other"]
 
 
 class FlameFrame(TypedDict):
-    """A call path. ``own`` covers its own attempts, and ``value`` also those below it."""
+    """A call path. ``own`` covers its own attempts, and ``value`` also those below it.
+
+    ``memory_byte_seconds``: the peak memory times the duration of the ``memory_known`` attempts that were
+    alone in their processes. ``memory_shared``: how many shared a process. ``p95_memory``, ``max_memory``: of
+    both.
+    """
 
     id: str
     parent: str | None
@@ -31,6 +36,11 @@ class FlameFrame(TypedDict):
     bytes: int
     cpu_ns: int
     cpu_known: int
+    memory_byte_seconds: int
+    memory_known: int
+    memory_shared: int
+    p95_memory: int | None
+    max_memory: int | None
     first_ns: int | None
     p50_ns: int | None
     p95_ns: int | None

@@ -42,7 +42,12 @@ _GROUP = "path_id, lone, made"
 _LONE = f"coalesce(lone, {creation_name('made')})"
 
 
-def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
+def _byte_seconds(ns: str) -> str:
+    """SQL for the peak memory of an attempt times ``ns``, in bytes times seconds."""
+    return f"least(peak_memory * (({ns}) / 1e9), 9e18)::BIGINT"
+
+
+def _by_path(where: Where, since: int, upto: int, last: int, *, with_peaks: bool) -> tuple[str, str]:
     """Return two SQL statements. One creates a helper table, the other returns a row per call path.
 
     A single statement would exceed the memory limit. Both take the parameters of ``where``. ``since``,
@@ -50,7 +55,10 @@ def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
 
     Blocked time is the union of an attempt's waits, as in ``execution.phases``. In a running attempt, a wait
     without a recorded end continues. If several waits were recorded as one sum, a time range gets a
-    proportional share of it. Quantiles are computed from eight buckets of durations per power of two.
+    proportional share of it. Quantiles are computed from eight buckets of durations per power of two. Those
+    of peak memory are NULL unless ``with_peaks``, because they take a quarter of the time of all other sums.
+
+    If attempts shared a process, its memory is not added up, because it would count several times.
     """
     is_ranged = since > 0 or upto < FOREVER
 
@@ -60,23 +68,30 @@ def _by_path(where: Where, since: int, upto: int, last: int) -> tuple[str, str]:
 
     # A time range gets CPU time in proportion to its length.
     lies = inside("began", "ended")
+    held = f"CASE WHEN memory_scope = 'own' AND began IS NOT NULL THEN {_byte_seconds(lies)} END"
     used = f"(cpu_ns * (({lies}) / greatest(1, ended - began)))::BIGINT" if is_ranged else "cpu_ns"
     waited = waited_ns("true", f"SELECT {_KEY}, ended FROM timed", (str(since), str(upto)))
     timed = f"""
 WITH chosen AS NOT MATERIALIZED (
     SELECT {_KEY}, path_id, CASE WHEN path_id IS NULL THEN {called_name("attempts")} END AS lone,
         CASE WHEN path_id IS NULL THEN {CREATED_ACTOR} END AS made,
-        state, output_bytes, cpu_ns, {CREATED} AS created, {START} AS began, {ended_at(last)} AS ended,
-        {EXECUTING} AS runs, {executed_at(last)} AS executed
+        state, output_bytes, cpu_ns, peak_memory, memory_scope,
+        {CREATED} AS created, {START} AS began, {ended_at(last)} AS ended, {EXECUTING} AS runs,
+        {executed_at(last)} AS executed
     FROM attempts{where.sql}),
 timed AS NOT MATERIALIZED (SELECT *, {inside("runs", "executed")} AS executing FROM chosen)"""
+    peaks = f"""
+    UNION ALL BY NAME SELECT {_GROUP}, {bucket("peak_memory")} AS bucket, count(*) AS took_n,
+        true AS is_memory, min(peak_memory) AS min_took, max(peak_memory) AS max_took
+    FROM chosen WHERE peak_memory IS NOT NULL GROUP BY {_GROUP}, bucket"""
     return (
         f"CREATE OR REPLACE TEMP TABLE waited AS {timed} SELECT * FROM ({waited})",
         f"""{timed},
 lasted AS (
-    SELECT {_GROUP}, state, output_bytes, executing, coalesce(began, created) AS first_ns,
+    SELECT {_GROUP}, state, output_bytes, peak_memory, memory_scope, executing,
+        coalesce(began, created) AS first_ns,
         CASE WHEN began IS NOT NULL THEN greatest(0, ended - began) END AS took,
-        {inside("began", "ended")} AS inside, {used} AS used,
+        {lies} AS inside, {used} AS used, {held} AS held,
         {waited_columns("w.")}
     FROM timed t LEFT JOIN waited w ON w.key = {attempt_key("t.")}),
 sums AS (
@@ -84,21 +99,27 @@ sums AS (
         count(*) FILTER (state = 'FAILED') AS failed, count(*) FILTER (state LIKE 'RUNNING%') AS running,
         {total("inside")} AS inside, {total("executing")} AS executing,
         {total("awaiting")} AS awaiting, {total("blocked")} AS blocked, {total("output_bytes")} AS bytes,
-        {total("used")} AS used, count(used) AS used_n,
-        min(first_ns) AS first_ns, min(took) AS min_took, max(took) AS max_took
-    FROM lasted GROUP BY {_GROUP}, bucket),
+        {total("used")} AS used, count(used) AS used_n, {total("held")} AS held, count(held) AS held_n,
+        count(peak_memory) FILTER (memory_scope = 'shared') AS shared, false AS is_memory,
+        min(first_ns) AS first_ns, min(took) AS min_took, max(took) AS max_took,
+        max(peak_memory) AS max_memory
+    FROM lasted GROUP BY {_GROUP}, bucket{peaks if with_peaks else ""}),
 named AS (
-    SELECT path_id, {_LONE} AS lone, bucket, sum(n) AS n, sum(took_n) AS took_n, sum(failed) AS failed,
-        sum(running) AS running, sum(inside) AS inside, sum(executing) AS executing,
+    SELECT path_id, {_LONE} AS lone, is_memory, bucket, sum(n) AS n, sum(took_n) AS took_n,
+        sum(failed) AS failed, sum(running) AS running, sum(inside) AS inside, sum(executing) AS executing,
         sum(awaiting) AS awaiting, sum(blocked) AS blocked, sum(bytes) AS bytes, sum(used) AS used,
-        sum(used_n) AS used_n, min(first_ns) AS first_ns, min(min_took) AS min_took,
-        max(max_took) AS max_took
-    FROM sums GROUP BY path_id, {_LONE}, bucket),
-ranked AS ({ranked("named", "path_id, lone")})
+        sum(used_n) AS used_n, sum(held) AS held, sum(held_n) AS held_n, sum(shared) AS shared,
+        min(first_ns) AS first_ns, min(min_took) AS min_took, max(max_took) AS max_took,
+        max(max_memory) AS max_memory
+    FROM sums GROUP BY path_id, {_LONE}, is_memory, bucket),
+ranked AS ({ranked("named", "path_id, lone, is_memory")})
 SELECT path_id, lone, sum(n)::BIGINT, sum(failed)::BIGINT, sum(running)::BIGINT, {total("inside")},
     greatest(0, {total("executing")} - {total("awaiting")} - {total("blocked")}), {total("awaiting")},
     {total("blocked")}, {total("bytes")},
-    {total("used")}, sum(used_n)::BIGINT, min(first_ns), {quantile(0.5)}, {quantile(0.95)}, max(max_took)
+    {total("used")}, sum(used_n)::BIGINT, {total("held")}, sum(held_n)::BIGINT, sum(shared)::BIGINT,
+    {quantile(0.95, "is_memory")}, max(max_memory),
+    min(first_ns), {quantile(0.5, "NOT is_memory")}, {quantile(0.95, "NOT is_memory")},
+    max(max_took) FILTER (NOT is_memory)
 FROM ranked GROUP BY path_id, lone LIMIT {MAX_PATHS + 1}
 """,
     )
@@ -132,12 +153,13 @@ def path_sums(
     *,
     last_ns: int,
     baseline: Sequence[Mapping[str, Any]] = (),
+    with_peaks: bool = False,
 ) -> PathSums:
     """Return sums over the attempts that match ``filters``, by call path. Times are clipped to their range.
 
     Each ``baseline`` is a set of changes to the filters. The result has the rows of all of them. Unless the
     filters name a job, the main sums exclude the job of a baseline. Running attempts last until ``last_ns``.
-    Raises BadQuery.
+    ``with_peaks``: include ``p95_memory``. Raises BadQuery.
     """
     where = attempt_filters(filters)
     compared = [replace(filters, **one) for one in baseline]
@@ -146,7 +168,7 @@ def path_sums(
             if one.get("job_id"):
                 where.add("job_id IS DISTINCT FROM ?", one["job_id"])
     with file.reader() as reader:
-        rows = _sums(reader, where, filters, last_ns)
+        rows = _sums(reader, where, filters, last_ns, with_peaks=with_peaks)
         before = None
         if compared:
             before = [row for one in compared for row in _sums(reader, attempt_filters(one), one, last_ns)]
@@ -171,11 +193,16 @@ def _paths(reader: duckdb.DuckDBPyConnection, ids: Iterable[int]) -> list[tuple[
 
 
 def _sums(
-    reader: duckdb.DuckDBPyConnection, where: Where, filters: TaskFilters, last_ns: int
+    reader: duckdb.DuckDBPyConnection,
+    where: Where,
+    filters: TaskFilters,
+    last_ns: int,
+    *,
+    with_peaks: bool = False,
 ) -> list[tuple[Any, ...]]:
     since, until = filters.since_ns, filters.until_ns
     upto = FOREVER if until is None else int(until)
-    for sql in _by_path(where, int(since or 0), upto, int(last_ns)):
+    for sql in _by_path(where, int(since or 0), upto, int(last_ns), with_peaks=with_peaks):
         reader.execute(sql, where.values)
     found = reader.fetchall()
     if len(found) > MAX_PATHS:

@@ -60,6 +60,51 @@ def _flame(fresh: Running, **params: Any) -> tuple[dict[str, Any], dict[tuple[st
     return found, named
 
 
+def test_memory_adds_up_over_time_where_it_is_known(fresh: Running) -> None:
+    story = _story()
+    measured = iter(
+        [
+            (2_000, "own"),
+            (500, "own"),
+            (900, "shared"),
+            (3_000, "own"),
+            (None, "off"),
+            (None, None),
+            (1_000, "own"),
+        ]
+    )
+    for attempt in story.batch.attempts:
+        if attempt.type != "DRIVER_TASK":
+            attempt.peak_memory, attempt.memory_scope = next(measured)
+    fresh.record(story)
+    found, frames = _flame(fresh, weight="memory_time")
+    # 60 ms of each train, 10 ms of the load that was alone in its process, 40 ms of the driver's own.
+    assert found["total"] == 120 + 180 + 5 + 40
+    train, inner, outer = frames[("train",)], frames[("train", "load")], frames[("load",)]
+    assert (train["own"], train["value"], outer["own"]) == (300, 305, 40)
+    assert (train["memory_known"], train["max_memory"], train["p95_memory"]) == (2, 3_000, 2_950)
+    assert (inner["memory_byte_seconds"], inner["attempts"]) == (5, 4)
+    assert (inner["memory_known"], inner["memory_shared"], inner["max_memory"]) == (1, 1, 900)
+    assert frames[()]["max_memory"] is None
+    # The second half of the driver's own load.
+    found, frames = _flame(fresh, weight="memory_time", since_ns=at(330), until_ns=at(400))
+    assert (found["total"], frames[("load",)]["max_memory"]) == (20, 1_000)
+    # Other weights have all but the quantile, which takes time.
+    inner = _flame(fresh)[1][("train", "load")]
+    assert (inner["memory_known"], inner["max_memory"], inner["p95_memory"]) == (1, 900, None)
+    around = fresh.get("/api/v1/flow/flame", weight="memory_time", of="load")
+    assert (around["own"], around["callees"]["frames"][0]["max_memory"]) == (45, 1_000)
+
+
+def test_memory_that_was_not_measured_is_not_0(fresh: Running) -> None:
+    fresh.record(_story())
+    found, frames = _flame(fresh, weight="memory_time")
+    assert found["total"] == 0
+    assert {(one["memory_known"], one["max_memory"], one["p95_memory"]) for one in frames.values()} == {
+        (0, None, None)
+    }
+
+
 def test_widths_are_shares_of_the_critical_path(fresh: Running) -> None:
     """Frames of a function have its share of the critical path, and all frames together have all of it."""
     story = _story()

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { FlameAnswer, FlameFrame, FlameTree } from '../../api/schema';
 import { FlameList } from './FlameList';
 import { largest, type Node } from './flame';
-import { valueText } from './flameText';
+import { usePeaksText, valueText } from './flameText';
 import { type FlameParams, useSandwich } from './useFlame';
 
 /** The callers and callees of a function, over all its frames. */
@@ -14,10 +14,12 @@ export function FlameCallers(props: {
   onZoom: (frame: string | undefined) => void;
 }) {
   const { t } = useTranslation();
+  const peaks = usePeaksText();
   const { answer, name, nodes, onZoom } = props;
   const found = useSandwich(props.params, answer.weight, name).data;
   if (found === undefined) return null;
   const text = (value: number) => valueText(value, found.weight);
+  const note = found.weight === 'memory_time' ? peaks : undefined;
   const pick = (frame: FlameFrame) => {
     const to = frame.name === null ? undefined : largest(nodes.values(), frame.name)?.frame.id;
     if (frame.kind === 'driver' || to !== undefined) onZoom(to);
@@ -32,6 +34,7 @@ export function FlameCallers(props: {
         items={firstRow(found.callers)}
         whole={found.value}
         text={text}
+        note={note}
         onPick={pick}
         can={can}
       />
@@ -41,6 +44,7 @@ export function FlameCallers(props: {
         items={firstRow(found.callees)}
         whole={found.value}
         text={text}
+        note={note}
         onPick={pick}
         can={can}
       />

@@ -7,7 +7,10 @@ import { FlameList } from './FlameList';
 const frame = (name: string, value: number, baseline: number) =>
   ({ id: name, parent: 'top', name, kind: 'call', value, baseline_value: baseline }) as FlameFrame;
 const FRAMES = [frame('same', 90, 90), frame('nothing', 0, 0), frame('gone', 0, 30), frame('more', 60, 10)];
-const list = (change?: (one: FlameFrame) => { by: number; text: string }) => (
+const list = (
+  change?: (one: FlameFrame) => { by: number; text: string },
+  note?: (one: FlameFrame) => string,
+) => (
   <FlameList
     title="Below"
     testId="list"
@@ -16,6 +19,7 @@ const list = (change?: (one: FlameFrame) => { by: number; text: string }) => (
     text={String}
     onPick={() => undefined}
     change={change}
+    note={note}
   />
 );
 const names = () =>
@@ -28,4 +32,9 @@ it('has the largest first, and the largest change where two are compared', async
   expect(names()).toEqual(['same', 'more', 'gone']);
   rerender(list((one) => ({ by: one.value - (one.baseline_value ?? 0), text: '' })));
   expect(names()).toEqual(['more', 'gone', 'same']);
+});
+
+it('adds a line to each frame, such as its peak memory', async () => {
+  await render(list(undefined, (one) => `max ${one.name}`));
+  expect(screen.getAllByRole('button')[1]?.textContent).toContain('max more');
 });

@@ -18,6 +18,8 @@ export function FlameList(props: {
   text: (value: number) => string;
   onPick: (frame: FlameFrame) => void;
   can?: (frame: FlameFrame) => boolean;
+  /** A second line for each frame. */
+  note?: ((frame: FlameFrame) => string) | undefined;
   /**
    * The difference of a frame from the compared one. If it is given, frames are sorted by its size, largest
    * first.
@@ -57,6 +59,9 @@ export function FlameList(props: {
               <span className={`${words.num} ${words.dim}`}>
                 {change === undefined ? shareText(frame.value, props.whole) : change(frame).text}
               </span>
+              {props.note !== undefined && (
+                <span className={`${css.note} ${words.num} ${words.dim}`}>{props.note(frame)}</span>
+              )}
             </button>
           </li>
         ))}

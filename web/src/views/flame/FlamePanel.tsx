@@ -12,7 +12,7 @@ import { FlameCallers } from './FlameCallers';
 import { FlameList } from './FlameList';
 import css from './FlamePanel.module.css';
 import { type Node, scaleOf, shareText } from './flame';
-import { useFrameName, valueText } from './flameText';
+import { useFrameName, usePeaksText, valueText } from './flameText';
 import type { FlameParams } from './useFlame';
 
 /** The zoomed frame: its numbers, the callers and callees of its function, and links. */
@@ -30,10 +30,12 @@ export function FlamePanel(props: {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const nameOf = useFrameName();
+  const peaks = usePeaksText();
   const name = frame.kind === 'call' ? frame.name : null;
   const called = frame.kind === 'library' ? frame.name : name;
   const text = (value: number) => valueText(value, answer.weight);
   const has = frame.attempts > 0;
+  const measured = frame.memory_known + frame.memory_shared;
   const attempts = frame.parent === null ? answer.attempts : frame.attempts;
   return (
     <aside className={css.panel} aria-label={t('flame.details')} data-testid="flame-panel">
@@ -108,6 +110,19 @@ export function FlamePanel(props: {
             <Fact name={t('column.max')}>
               <Duration ns={frame.max_ns} />
             </Fact>
+            <Fact
+              name={t('column.peakMemory')}
+              share={
+                measured > 0 && measured < frame.attempts
+                  ? t('flame.cpuKnown', { n: count(measured), all: count(frame.attempts) })
+                  : ''
+              }
+            >
+              {frame.max_memory === null ? <Dash /> : bytes(frame.max_memory)}
+            </Fact>
+            {frame.p95_memory !== null && (
+              <Fact name={t('functions.memory.p95')}>{bytes(frame.p95_memory)}</Fact>
+            )}
             <Fact name={t('flame.weights.bytes')}>{frame.bytes > 0 ? bytes(frame.bytes) : <Dash />}</Fact>
           </>
         )}
@@ -145,6 +160,7 @@ export function FlamePanel(props: {
           items={node.children.map((child) => child.frame)}
           whole={frame.value}
           text={text}
+          note={answer.weight === 'memory_time' ? peaks : undefined}
           change={
             frame.baseline_value === null ? undefined : (child) => changeOf(child, scaleOf(answer, relative))
           }

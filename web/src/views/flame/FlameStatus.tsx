@@ -6,7 +6,7 @@ import { useJobName } from '../../ui/JobName';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './FlameStatus.module.css';
-import { found, matcher, type Node, shareText } from './flame';
+import { found, matcher, measuredMemory, type Node, shareText } from './flame';
 import { valueText } from './flameText';
 
 /** The unit of the widths, the totals, and the result of the search. */
@@ -23,6 +23,7 @@ export function FlameStatus(props: {
   const libraryTexts = useLibraryTexts();
   const matches = matcher(url.settings?.find);
   const hits = matches && found(zoomed, matches);
+  const memory = measuredMemory(answer);
   return (
     <span className={`${css.found} ${words.num}`} role="status" data-testid="flame-status">
       {answer.path_job_id !== null ? (
@@ -42,6 +43,12 @@ export function FlameStatus(props: {
           value: valueText(answer.total, answer.weight),
           n: count(answer.attempts),
         })
+      )}
+      {answer.weight === 'memory_time' && (
+        <span className={words.dim} title={t('flame.memoryHint')} data-testid="flame-measured">
+          {t('flame.cpuKnown', { n: count(memory.known), all: count(memory.attempts) })}
+          {memory.shared > 0 && ` · ${t('flame.memoryShared', { n: count(memory.shared) })}`}
+        </span>
       )}
       {answer.libraries.length > 0 && (
         <span className={words.dim} data-testid="libraries">

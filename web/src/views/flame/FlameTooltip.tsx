@@ -5,7 +5,7 @@ import tips from '../../ui/theme/tip.module.css';
 import words from '../../ui/theme/words.module.css';
 import css from './FlameTooltip.module.css';
 import { shareText } from './flame';
-import { useFrameName, valueText } from './flameText';
+import { useFrameName, usePeaksText, valueText } from './flameText';
 
 export interface PointedFrame {
   id: string;
@@ -15,7 +15,7 @@ export interface PointedFrame {
 }
 
 const TIP_WIDTH = 310;
-const TIP_HEIGHT = 190;
+const TIP_HEIGHT = 210;
 
 /** The numbers of the hovered frame, next to the pointer. */
 export function FlameTooltip(props: {
@@ -28,6 +28,7 @@ export function FlameTooltip(props: {
 }) {
   const { t } = useTranslation();
   const nameOf = useFrameName();
+  const peaks = usePeaksText();
   const { frame, answer, pointed } = props;
   const text = (value: number) => valueText(value, answer.weight);
   const lines: [string, string][] = [
@@ -46,7 +47,10 @@ export function FlameTooltip(props: {
   if (frame.blocked_ns > 0) lines.push([t('time.blocked'), duration(frame.blocked_ns)]);
   if (frame.p50_ns !== null)
     lines.push([t('flame.quantiles'), [frame.p50_ns, frame.p95_ns, frame.max_ns].map(duration).join(' · ')]);
-  const isTime = answer.weight !== 'count' && answer.weight !== 'bytes';
+  const isMemory = answer.weight === 'memory_time';
+  if (isMemory && frame.attempts > 0)
+    lines.push([t('column.peakMemory'), peaks(frame) || t('flame.notMeasured')]);
+  const isTime = !isMemory && answer.weight !== 'count' && answer.weight !== 'bytes';
   const left = Math.max(4, Math.min(pointed.x + 14, props.width - TIP_WIDTH - 4));
   const below = pointed.y + 14 + TIP_HEIGHT <= props.height || pointed.y < TIP_HEIGHT;
   return (
@@ -71,6 +75,7 @@ export function FlameTooltip(props: {
         ))}
       </dl>
       {isTime && attempts > 1 && <p className={words.dim}>{t('flame.sumHint')}</p>}
+      {isMemory && <p className={words.dim}>{t('flame.weightHint.memory_time')}</p>}
     </div>
   );
 }

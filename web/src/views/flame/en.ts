@@ -19,6 +19,8 @@ export const en = {
       count: 'No attempts',
       cpu: 'CPU time is unknown: only the tracer records it, and these workers were not traced',
       bytes: 'Returned bytes are unknown: only the tracer records them, and these workers were not traced',
+      memory_time:
+        'Memory is unknown: the tracer measures it at the end of attempts, and none had a process of its own',
     },
     crumbs: 'Path from the driver to this frame',
     driver: 'Driver',
@@ -34,13 +36,26 @@ export const en = {
     folded: '{{n}} of {{all}} frame{{all, s}} merged',
     foldedHint: 'The smallest frames under each frame are merged into one. Zoom in to see them.',
     weight: 'Box width',
-    weights: { critical_path: 'Critical path', cpu: 'CPU', count: 'Attempts', bytes: 'Returned' },
+    weights: {
+      critical_path: 'Critical path',
+      cpu: 'CPU',
+      count: 'Attempts',
+      bytes: 'Returned',
+      memory_time: 'Memory × time',
+    },
     weightHint: {
       critical_path: 'How much of the critical path, which decided how long the job took, lies here',
       cpu: 'CPU time of the worker process during the attempt, as measured by the tracer',
       count: 'Number of attempts',
       bytes: 'Bytes that the attempts returned',
+      memory_time:
+        'Peak memory of each attempt × its duration, added up: at most this much was held over time',
     },
+    peakMax: 'max {{size}}',
+    notMeasured: 'not measured',
+    memoryShared: '{{n}} shared a process',
+    memoryHint:
+      'Not known: attempts that have not ended, were killed, or are not traced. The memory of a process that attempts shared is not added up, because it would count several times.',
     cpuKnown: 'known for {{n}} of {{all}}',
     cpuShare: '{{share}} of executing time',
     order: 'Box order',

@@ -7,11 +7,13 @@ import {
   layout,
   lineOf,
   matcher,
+  measuredMemory,
   neighbour,
   scaleOf,
   shareText,
   toNodes,
 } from './flame';
+import { valueText } from './flameText';
 
 function frame(id: string, parent: string | null, value: number, more: Partial<FlameFrame> = {}): FlameFrame {
   return {
@@ -32,6 +34,11 @@ function frame(id: string, parent: string | null, value: number, more: Partial<F
     bytes: 0,
     cpu_ns: 0,
     cpu_known: 0,
+    memory_byte_seconds: 0,
+    memory_known: 0,
+    memory_shared: 0,
+    p95_memory: null,
+    max_memory: null,
     first_ns: null,
     p50_ns: null,
     p95_ns: null,
@@ -170,4 +177,14 @@ test('boxes of overlapping calls neither overlap nor reach beyond their caller',
     expect(caller).toEqual({ left: 0, right: width });
     expect(end).toBeLessThanOrEqual(width);
   }
+});
+
+test('memory over time has its own unit, and says how much of it is known', () => {
+  expect(valueText(3 * 2 ** 30, 'memory_time')).toBe('3.00 GiB·s');
+  const frames = [
+    frame('0', null, 100, { attempts: 0 }),
+    frame('a', '0', 60, { attempts: 5, memory_known: 2, memory_shared: 1 }),
+    frame('b', '0', 40, { attempts: 4, memory_known: 4 }),
+  ];
+  expect(measuredMemory(answer(frames))).toEqual({ known: 6, shared: 1, attempts: 9 });
 });

@@ -12,6 +12,7 @@ export const WEIGHTS = [
   'cpu',
   'count',
   'bytes',
+  'memory_time',
 ] as const;
 export type Weight = (typeof WEIGHTS)[number];
 export const ORDERS = ['size', 'time'] as const;
@@ -41,6 +42,20 @@ export function toNodes(answer: FlameAnswer): Map<string, Node> {
     nodes.set(frame.id, node);
   }
   return nodes;
+}
+
+/**
+ * How many of the attempts of an answer have a measured memory of their own (`known`), and how many shared a
+ * process.
+ */
+export function measuredMemory(answer: FlameAnswer): { known: number; shared: number; attempts: number } {
+  const sum = { known: 0, shared: 0, attempts: 0 };
+  for (const frame of answer.frames) {
+    sum.known += frame.memory_known;
+    sum.shared += frame.memory_shared;
+    sum.attempts += frame.attempts;
+  }
+  return sum;
 }
 
 /** The path from the root to a node, including the node. */

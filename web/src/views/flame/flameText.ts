@@ -5,7 +5,19 @@ import type { Weight } from './flame';
 
 /** Formats a value of a weight. */
 export function valueText(value: number, weight: Weight): string {
-  return weight === 'count' ? count(value) : weight === 'bytes' ? bytes(value) : duration(value);
+  if (weight === 'count') return count(value);
+  if (weight === 'memory_time') return `${bytes(value)}·s`;
+  return weight === 'bytes' ? bytes(value) : duration(value);
+}
+
+/** The p95 and the maximum of the peak memory of a frame's own attempts; empty if none was measured. */
+export function usePeaksText(): (frame: FlameFrame) => string {
+  const { t } = useTranslation();
+  return ({ p95_memory, max_memory }) => {
+    if (max_memory === null) return '';
+    const max = t('flame.peakMax', { size: bytes(max_memory) });
+    return p95_memory === null ? max : `p95 ${bytes(p95_memory)} · ${max}`;
+  };
 }
 
 /** The label of a frame. */
