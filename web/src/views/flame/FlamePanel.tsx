@@ -92,7 +92,7 @@ export function FlamePanel(props: {
             </Fact>
             <Fact
               name={t('flame.weights.cpu')}
-              share={
+              note={
                 frame.cpu_known > 0 && frame.cpu_known < frame.attempts
                   ? t('flame.cpuKnown', { n: count(frame.cpu_known), all: count(frame.attempts) })
                   : frame.cpu_known > 0 && frame.executing_ns > 0
@@ -112,7 +112,7 @@ export function FlamePanel(props: {
             </Fact>
             <Fact
               name={t('column.peakMemory')}
-              share={
+              note={
                 measured > 0 && measured < frame.attempts
                   ? t('flame.cpuKnown', { n: count(measured), all: count(frame.attempts) })
                   : ''
@@ -171,12 +171,14 @@ export function FlamePanel(props: {
   );
 }
 
-function Fact(props: { name: string; share?: string; children: React.ReactNode }) {
+/** A number. `share`: it as a percentage; `note`: a line below. */
+function Fact(props: { name: string; share?: string; note?: string; children: React.ReactNode }) {
   return (
     <div>
       <dt>{props.name}</dt>
       <dd className={words.num}>{props.children}</dd>
       <dd className={`${words.num} ${words.dim}`}>{props.share}</dd>
+      {props.note && <dd className={`${css.note} ${words.num} ${words.dim}`}>{props.note}</dd>}
     </div>
   );
 }
