@@ -17,7 +17,8 @@ class HiddenLibrary(TypedDict):
 class AttemptLane(TypedDict):
     """A worker, node, actor, or function, and its attempts.
 
-    ``functions`` are the first of all ``functions_total`` functions that a worker ran.
+    ``functions`` are the first of all ``functions_total`` functions that a worker ran. ``max_memory``: the
+    largest peak memory of its attempts, in bytes, or null if none was measured.
     """
 
     id: str
@@ -34,6 +35,7 @@ class AttemptLane(TypedDict):
     functions_total: int
     attempts: int
     busy_ns: int
+    max_memory: int | None
 
 
 class Body(BaseModel):

@@ -1382,6 +1382,7 @@ export interface GanttAnswer {
   begin_ns: number;
   end_ns: number;
   attempts: number;
+  max_memory: number | null;
   resolution_ns: number;
   lanes: GanttLane[];
   lanes_from: number;
@@ -1389,6 +1390,7 @@ export interface GanttAnswer {
   names: string[];
   states: string[];
   bars: GanttBars;
+  memory_shared: number[];
   details: GanttDetails;
   blocked: GanttSpans;
   in_window: number;
@@ -1413,6 +1415,7 @@ export interface GanttLane {
   functions_total: number;
   attempts: number;
   busy_ns: number;
+  max_memory: number | null;
   waiting: number;
   rows: number;
   folded: number;
@@ -1430,6 +1433,7 @@ export interface GanttBars {
   state: number[];
   task_id: string[];
   attempt: number[];
+  peak_memory: (number | null)[];
 }
 /** Start times of the phases of wide bars, relative to the bar's start. ``bar`` is a bar's index. */
 export interface GanttDetails {
@@ -2803,6 +2807,7 @@ export interface RangeFunction {
   awaiting_ns: number;
   blocked_ns: number;
   busy_ns: number;
+  max_memory: number | null;
   mean: number;
 }
 /** A worker, node, actor, or function, with figures for the range. */
@@ -2821,6 +2826,7 @@ export interface RangeLane {
   functions_total: number;
   attempts: number;
   busy_ns: number;
+  max_memory: number | null;
   rows: number | null;
   share: number | null;
 }

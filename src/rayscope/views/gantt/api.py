@@ -79,6 +79,7 @@ class _Extent(msgspec.Struct):
     origin_ns: int
     end_ns: int
     attempts: int
+    max_memory: int | None
     lanes: list[Row]
     lanes_total: int
     bucket_ns: int
@@ -203,6 +204,7 @@ def _encode_answer(
         "failed": [bar["failed"] for bar in window.bars],
         "task_id": [bar["task_id"] for bar in window.bars],
         "attempt": [bar["attempt"] for bar in window.bars],
+        "peak_memory": [bar["peak_memory"] for bar in window.bars],
         "name": [names.setdefault(bar["name"], len(names)) for bar in window.bars],
         "state": [STATES.index(bar["state"]) for bar in window.bars],
     }
@@ -215,12 +217,16 @@ def _encode_answer(
         "begin_ns": extent.origin_ns,
         "end_ns": max(extent.end_ns, *(extent.origin_ns + bar["end"] for bar in window.bars), 0),
         "attempts": max(extent.attempts, window.in_window),
+        "max_memory": max(
+            (one for one in (extent.max_memory, *bars["peak_memory"]) if one is not None), default=None
+        ),
         "resolution_ns": window.resolution_ns,
         "lanes": rows.lanes,
         "lanes_total": extent.lanes_total,
         "names": list(names),
         "states": list(STATES),
         "bars": bars,
+        "memory_shared": [at for at, bar in enumerate(window.bars) if bar["is_shared"]],
         "details": {
             "bar": detailed,
             "created": [window.bars[at]["created"] for at in detailed],

@@ -20,7 +20,10 @@ class GanttLane(AttemptLane):
 
 
 class GanttBars(TypedDict):
-    """Bars as columns of equal length. Start and end times are relative to ``origin_ns``."""
+    """Bars as columns of equal length. Start and end times are relative to ``origin_ns``.
+
+    ``peak_memory``: the largest of its attempts, in bytes. It is null if none was measured.
+    """
 
     lane: list[int]
     row: list[int]
@@ -33,6 +36,7 @@ class GanttBars(TypedDict):
     state: list[int]
     task_id: list[str]
     attempt: list[int]
+    peak_memory: list[int | None]
 
 
 class GanttDetails(TypedDict):
@@ -63,7 +67,11 @@ class Utilisation(TypedDict):
 
 
 class GanttAnswer(TypedDict):
-    """The Gantt chart of a window."""
+    """The Gantt chart of a window.
+
+    ``max_memory``: the largest peak memory of all attempts, also outside the window. ``memory_shared``: the
+    indexes of the bars whose attempt shared its process, so that the memory is not its own.
+    """
 
     session: str
     by: str
@@ -71,6 +79,7 @@ class GanttAnswer(TypedDict):
     begin_ns: int
     end_ns: int
     attempts: int
+    max_memory: int | None
     resolution_ns: int
     lanes: list[GanttLane]
     lanes_from: int
@@ -78,6 +87,7 @@ class GanttAnswer(TypedDict):
     names: list[str]
     states: list[str]
     bars: GanttBars
+    memory_shared: list[int]
     details: GanttDetails
     blocked: GanttSpans
     in_window: int

@@ -61,11 +61,15 @@ _BEGINS = {
 
 
 class Extent(NamedTuple):
-    """The part that does not depend on the window: the total time range, and some of the lanes."""
+    """The part that does not depend on the window: the total time range, and some of the lanes.
+
+    ``max_memory``: the largest peak memory of all attempts.
+    """
 
     origin_ns: int
     end_ns: int
     attempts: int
+    max_memory: int | None
     lanes: list[Row]
     lanes_total: int
 
@@ -111,7 +115,7 @@ def extent(
         call_lanes.label(shown, calls)
         name_lanes(reader, shown, by)
     if extent is None:
-        return Extent(last_ns, last_ns, 0, [], 0)
+        return Extent(last_ns, last_ns, 0, None, [], 0)
     return Extent(*extent, shown, lanes_total)
 
 
@@ -241,17 +245,23 @@ class _Window(NamedTuple):
 
 def _lanes(
     reader: duckdb.DuckDBPyConnection, base: _Base, label: str, order: str, offset: int, limit: int
-) -> tuple[tuple[int, int, int] | None, int, list[Row]]:
-    """Return the total (begin, end, attempts), the number of lanes, and the requested lanes with labels."""
-    used = ("node_id", "worker_pid", "actor_id", "actor_repr_name")
+) -> tuple[tuple[int, int, int, int | None] | None, int, list[Row]]:
+    """Return the total (begin, end, attempts, largest peak memory), the number of lanes, and the requested
+    lanes with labels.
+    """
+    used = ("node_id", "worker_pid", "actor_id", "actor_repr_name", "peak_memory")
     busy = total(f"CASE WHEN NOT waits OR lane = '{NOT_PLACED}' THEN ended_ns - began_ns END")
     every = (
         f"SELECT lane, {label}, count(*) AS attempts, {busy} AS busy_ns, "
         "count(*) FILTER (waits AND told_end_ns IS NULL) AS waiting, "
-        "min(began_ns) AS first_ns, min(least(created_ns, began_ns)) AS since, max(ended_ns) AS until "
+        "max(peak_memory) AS max_memory, min(began_ns) AS first_ns, "
+        "min(least(created_ns, began_ns)) AS since, max(ended_ns) AS until "
         f"FROM ({base.select(*used)}) GROUP BY lane"
     )
-    sums = "min(since) AS origin, max(until) AS over, sum(attempts)::BIGINT AS total, count(*) AS lanes_total"
+    sums = (
+        "min(since) AS origin, max(until) AS over, sum(attempts)::BIGINT AS total, max(max_memory) AS peak, "
+        "count(*) AS lanes_total"
+    )
     rows = rows_of(
         reader.execute(
             f"WITH every AS MATERIALIZED ({every}), whole AS (SELECT {sums} FROM every), shown AS ("
@@ -264,11 +274,22 @@ def _lanes(
     first = rows[0]
     if not first["total"]:
         return None, 0, []
-    extent, lanes_total = (first["origin"], first["over"], first["total"]), first["lanes_total"]
+    extent = (first["origin"], first["over"], first["total"], first["peak"])
+    lanes_total = first["lanes_total"]
     if first["lane"] is None:
         return extent, lanes_total, []
     for row in rows:
-        for name in ("origin", "over", "total", "lanes_total", "first_ns", "repr_name", "since", "until"):
+        for name in (
+            "origin",
+            "over",
+            "total",
+            "peak",
+            "lanes_total",
+            "first_ns",
+            "repr_name",
+            "since",
+            "until",
+        ):
             del row[name]
     return extent, lanes_total, rows
 
@@ -279,9 +300,9 @@ def _cells(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> in
     Each row is a group of attempts that have the same lane, are all waiting or all not, and begin in the same
     ``cell`` (a period of ``grain`` ns, a power of two). They also have the same ``steps``: how often the
     grain must be doubled until they are shorter than two grains. ``longest`` is the row of the longest
-    attempt.
+    attempt, and ``peak`` the largest peak memory.
     """
-    attempts, values = window.select("rowid AS place", f"{_FAILED} AS has_failed")
+    attempts, values = window.select("rowid AS place", f"{_FAILED} AS has_failed", "peak_memory")
     exponent = grain.bit_length() - 1  # shifts are faster than divisions
     doubled = f"(took >> {exponent + 1})"
     reader.execute(
@@ -289,7 +310,7 @@ def _cells(reader: duckdb.DuckDBPyConnection, window: _Window, grain: int) -> in
         f"CASE WHEN {doubled} > 0 THEN floor(log2(least({doubled}, {1 << _STEPS})))::INTEGER + 1 ELSE 0 END "
         "AS steps, count(*) AS n, min(began_ns) AS began, max(ended_ns) AS ended, "
         f"{total('took')} AS busy, count(*) FILTER (has_failed) AS failed, "
-        "arg_max(place, took) AS longest, max(took) AS most "
+        "arg_max(place, took) AS longest, max(took) AS most, max(peak_memory) AS peak "
         f"FROM (SELECT *, ended_ns - began_ns AS took FROM ({attempts})) GROUP BY lane, waits, cell, steps",
         values,
     )
@@ -333,10 +354,11 @@ def _bars(
     alone = ""
     values: list[Any] = []
     if window is not None:
-        attempts, values = window.select("rowid AS place", f"{_FAILED} AS has_failed")
+        attempts, values = window.select("rowid AS place", f"{_FAILED} AS has_failed", "peak_memory")
         alone = (
             "UNION ALL SELECT lane, waits, 1, began_ns, ended_ns, NULL, ended_ns - began_ns, "
-            f"has_failed::BIGINT, place FROM ({attempts}) WHERE ended_ns - began_ns >= {2 * size}"
+            f"has_failed::BIGINT, place, peak_memory FROM ({attempts}) "
+            f"WHERE ended_ns - began_ns >= {2 * size}"
         )
     state = (
         f"CASE WHEN {_FAILED} THEN 'failed' "
@@ -355,13 +377,14 @@ WITH bars AS MATERIALIZED (
     SELECT * FROM (
         SELECT lane, waits, sum(n)::BIGINT AS n, min(began) AS began_at, max(ended) AS ended_at,
             (cell >> {step}) AS cell, {total("busy")} AS busy, sum(failed)::BIGINT AS failed,
-            arg_max(longest, most) AS place
+            arg_max(longest, most) AS place, max(peak) AS peak
         FROM cells WHERE steps <= {step} GROUP BY lane, waits, cell >> {step} {alone})
     ORDER BY ended_at - began_at DESC, lane, began_at LIMIT {MAX_BARS})
 SELECT b.lane AS lane, waits, n AS count, began_at - {int(origin)} AS begin,
     CASE WHEN n > 1 AND cell IS NOT NULL THEN least(ended_at, (cell + 1) * {size}) ELSE ended_at END
         - {int(origin)} AS end,
-    busy, failed, {TASK_ID} AS task_id, attempt, {NAME} AS name, {state}, {begins}
+    busy, failed, {TASK_ID} AS task_id, attempt, {NAME} AS name, {state}, peak AS peak_memory,
+    n = 1 AND peak IS NOT NULL AND memory_scope = 'shared' AS is_shared, {begins}
 FROM bars b JOIN attempts ON attempts.rowid = b.place
 ORDER BY ended_at - began_at DESC, b.lane, began_at""",
             values,

@@ -8,7 +8,10 @@ from rayscope.api.schemas import AttemptLane
 
 
 class RangeFunction(TypedDict):
-    """A function's attempts, clipped to the range."""
+    """A function's attempts, clipped to the range.
+
+    ``max_memory``: their largest peak memory in bytes, also if it was reached outside the range.
+    """
 
     name: str
     attempts: int
@@ -17,6 +20,7 @@ class RangeFunction(TypedDict):
     awaiting_ns: int
     blocked_ns: int
     busy_ns: int
+    max_memory: int | None
     mean: float
 
 

@@ -141,25 +141,27 @@ def _extent(
 def _touching(where: Where, lane: str, since: int, until: int, last: int) -> str:
     """Return SQL for one row per lane, function, and state.
 
-    Each row has the number of attempts, how many of them were on workers inside the range (``placed``), their
-    time there (``busy_ns``), and the phases. The parameters are those of ``where``.
+    Each row has the number of attempts, how many of them were on workers inside the range (``placed``), the
+    largest peak memory of these, their time there (``busy_ns``), and the phases. The parameters are those of
+    ``where``.
     """
     inside = (str(since), str(until))
+    placed = f"lane IS NOT NULL AND began_ns <= {until} AND ended_ns >= {since}"
     busy = f"greatest(0, least(ended_ns, {until}) - greatest(began_ns, {since}))"
     ended = f"SELECT {_KEY}, {ended_at(last)} AS ended FROM attempts"
     return f"""
 SELECT lane, shown, state, max(node_id) AS node_id, max(worker_pid) AS worker_pid, max(actor_id) AS actor_id,
     max(actor_repr_name) AS actor_repr_name, count(*) AS attempts,
-    count(*) FILTER (lane IS NOT NULL AND began_ns <= {until} AND ended_ns >= {since}) AS placed,
+    count(*) FILTER ({placed}) AS placed, max(peak_memory) FILTER ({placed}) AS max_memory,
     {total(f"CASE WHEN began_ns IS NOT NULL THEN {busy} END")} AS busy_ns,
     {", ".join(f"{total(_phase_inside(phase))} AS {phase}_ns" for phase in SCHEDULING_PHASES)}
 FROM (
-    SELECT lane, shown, state, node_id, worker_pid, actor_id, actor_repr_name, began_ns,
+    SELECT lane, shown, state, node_id, worker_pid, actor_id, actor_repr_name, peak_memory, began_ns,
         greatest(ended_ns, began_ns) AS ended_ns, {phase_durations(*inside)},
         {waited_columns()}
     FROM (
         SELECT {_KEY}, coalesce({function_name("attempts")}, '') AS shown, coalesce(state, 'NIL') AS state,
-            node_id, worker_pid, actor_id, actor_repr_name, {REACHED} AS began_ns,
+            node_id, worker_pid, actor_id, actor_repr_name, peak_memory, {REACHED} AS began_ns,
             {ended_at(last)} AS ended_ns, CASE WHEN {REACHED} IS NOT NULL THEN {lane} END AS lane,
             {phase_begins(last)}
         FROM ({with_worker_starts(where.sql.removeprefix(" WHERE "))}) AS attempts) a
@@ -179,7 +181,8 @@ def _functions(reader: duckdb.DuckDBPyConnection) -> tuple[list[Row], int]:
         reader.execute(
             f"SELECT shown AS name, {total('attempts')} AS attempts, "
             f"{total('CASE WHEN state = $failed THEN attempts END')} AS failed, "
-            f"{total('busy_ns')} AS busy_ns, {_PHASES}, count(*) OVER () AS functions_total FROM sums "
+            f"{total('busy_ns')} AS busy_ns, max(max_memory) AS max_memory, {_PHASES}, "
+            "count(*) OVER () AS functions_total FROM sums "
             f"GROUP BY shown ORDER BY executing_ns DESC, attempts DESC, shown LIMIT {MAX_ROWS}",
             {"failed": "FAILED"},
         )
@@ -197,7 +200,7 @@ def _lanes(reader: duckdb.DuckDBPyConnection, by: str) -> tuple[list[Row], int]:
         reader.execute(
             f"SELECT {LABELLED}, l.lane AS id FROM ("
             f"SELECT lane, {label}, {total('placed')} AS attempts, {total('busy_ns')} AS busy_ns, "
-            "count(*) OVER () AS lanes_total "
+            "max(max_memory) AS max_memory, count(*) OVER () AS lanes_total "
             f"FROM sums WHERE lane IS NOT NULL AND placed > 0 GROUP BY lane) l {LABELS} "
             f"ORDER BY busy_ns DESC, lane LIMIT {MAX_ROWS}"
         )

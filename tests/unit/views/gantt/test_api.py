@@ -196,6 +196,44 @@ def test_bars_too_small_to_see_are_merged_and_counted(fresh: Running) -> None:
     assert near["merged"] == 0
 
 
+def test_bars_have_the_largest_peak_memory_of_their_attempts(fresh: Running) -> None:
+    story = Story()
+    sizes = {
+        "long": (500, "own"),
+        "shared": (900, "shared"),
+        "unknown": (None, "off"),
+        "later": (2_000, "own"),
+    }
+    for begin, (name, memory) in zip((0, 200, 400, 5_000), sizes.items(), strict=True):
+        story.task(name, begin, begin, begin + 100, worker=A)
+        story.batch.attempts[-1].peak_memory, story.batch.attempts[-1].memory_scope = memory
+    for number in range(10):
+        story.task("tiny", 600, 600 + number / 100, 600.005 + number / 100, worker=B)
+        story.batch.attempts[-1].peak_memory, story.batch.attempts[-1].memory_scope = 10 * number, "own"
+    story.batch.attempts[-1].peak_memory = None
+    fresh.record(story)
+    picture = fresh.get("/api/v1/flow/gantt", width=800, since_ns=at(0), until_ns=at(800))
+    columns = picture["bars"]
+    names = [picture["names"][at_] for at_ in columns["name"]]
+    assert dict(zip(names, columns["peak_memory"], strict=True)) == {
+        "long": 500,
+        "shared": 900,
+        "unknown": None,
+        "tiny": 80,
+    }
+    assert columns["count"][names.index("tiny")] == 10
+    assert picture["memory_shared"] == [names.index("shared")]
+    assert {lane["id"]: lane["max_memory"] for lane in picture["lanes"]} == {A: 2_000, B: 80}
+    assert picture["max_memory"] == 2_000
+
+
+def test_memory_that_was_not_measured_is_null(fresh: Running, two_workers: Story) -> None:
+    fresh.record(two_workers)
+    picture = fresh.get("/api/v1/flow/gantt")
+    assert (picture["max_memory"], picture["memory_shared"]) == (None, [])
+    assert set(picture["bars"]["peak_memory"]) == {None}
+
+
 def test_utilisation_is_the_mean_number_of_running_attempts(fresh: Running) -> None:
     story = Story()
     story.task("whole", 0, 0, 400)

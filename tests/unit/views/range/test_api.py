@@ -82,6 +82,20 @@ def test_times_are_cut_to_the_range(fresh: Running, story: Story) -> None:
     ]
 
 
+def test_the_largest_peak_memory_is_of_attempts_on_workers_in_the_range(fresh: Running, story: Story) -> None:
+    for attempt, peak in zip(story.batch.attempts, (9_000, 100, 300, None, 9_000), strict=True):
+        attempt.peak_memory = peak
+    fresh.record(story)
+    found = get_range(fresh, 100, 200)
+    assert {row["name"]: row["max_memory"] for row in found["functions"]} == {
+        "inner": 300,
+        "outer": 100,
+        "long": None,
+        "late": None,  # it only waits here
+    }
+    assert [lane["max_memory"] for lane in found["lanes"]] == [300, None]
+
+
 def test_a_range_gets_its_share_of_waits_reported_as_one_sum(fresh: Running) -> None:
     story = Story()
     task = story.task("many", 0, 0, 100)

@@ -44,7 +44,7 @@ export function GanttChart(props: {
 }) {
   const { data, shift, window: view, find, onMove, onRange } = props;
   const { t } = useTranslation();
-  const [, change] = useSessionUrl();
+  const [url, change] = useSessionUrl();
   const [scroll, setScroll] = useState(0);
   const [drawn, setDrawn] = useState<Span | null>(null);
   const [hover, setHover] = useState<Point | null>(null);
@@ -62,6 +62,7 @@ export function GanttChart(props: {
     find,
     range: drawn ?? props.range,
     kept: props.kept,
+    byMemory: url.settings?.color === 'memory',
     canvas: props.canvas,
     onWidth: props.onWidth,
   });

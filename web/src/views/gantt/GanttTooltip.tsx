@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { FindingItem, GanttAnswer, GanttLane } from '../../api/schema';
-import { count, duration, shortId } from '../../base/format';
+import { bytes, count, duration, shortId } from '../../base/format';
 import { Severity } from '../../ui/alerts/Severity';
 import type { Size } from '../../ui/canvas';
 import { useFindingTexts } from '../../ui/insights/useFindingTexts';
@@ -89,6 +89,7 @@ function BarTooltip({ data, bar, detail }: { data: GanttAnswer; bar: number; det
         </div>
       )}
       {n > 1 && failed > 0 && <div className={shared.bad}>{t('gantt.tipFailed', { n: count(failed) })}</div>}
+      <MemoryLine data={data} bar={bar} />
       {created !== null && created !== undefined && created < 0 && (
         <div className={words.dim}>{t('gantt.tipWaited', { span: duration(-created) })}</div>
       )}
@@ -97,6 +98,23 @@ function BarTooltip({ data, bar, detail }: { data: GanttAnswer; bar: number; det
         <span className={words.mono}>{shortId(bars.task_id[bar] ?? '')}</span>
       </div>
     </>
+  );
+}
+
+/** The peak memory of a bar. Hidden if nothing was measured, or the attempts have not started. */
+function MemoryLine({ data, bar }: { data: GanttAnswer; bar: number }) {
+  const { t } = useTranslation();
+  const peak = data.bars.peak_memory[bar] ?? null;
+  if (data.max_memory === null || data.states[data.bars.state[bar] as number] === 'waiting') return null;
+  if (peak === null) return <div className={words.dim}>{t('gantt.tipNoMemory')}</div>;
+  const isShared = data.memory_shared.includes(bar);
+  return (
+    <div>
+      {t((data.bars.count[bar] as number) > 1 ? 'gantt.tipLargestMemory' : 'gantt.tipMemory', {
+        size: bytes(peak),
+      })}
+      {isShared && <span className={words.dim}> · {t('gantt.tipShared')}</span>}
+    </div>
   );
 }
 
@@ -116,6 +134,7 @@ function LaneTooltip(props: {
         <div className={`${words.mono} ${words.breaks}`}>{lane.id}</div>
       )}
       <div>{t('gantt.tipLane', { n: count(lane.attempts), busy: duration(lane.busy_ns) })}</div>
+      {lane.max_memory !== null && <div>{t('gantt.tipLargestMemory', { size: bytes(lane.max_memory) })}</div>}
       {finding && (
         <div>
           <Severity severity={finding.severity} /> {texts.title(finding.kind, finding.title)}:{' '}

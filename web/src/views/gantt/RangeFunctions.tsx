@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { count, duration, percent } from '../../base/format';
+import { bytes, count, duration, percent } from '../../base/format';
 import { withFilter } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
 import words from '../../ui/theme/words.module.css';
@@ -36,6 +36,7 @@ export function RangeFunctions({ answer }: { answer: RangeAnswer }) {
                 <span className={`${shared.more} ${words.dim} ${words.num}`}>
                   {count(row.attempts)}× · {t('range.atATime', { mean: meanText(row.mean) })}
                   {row.blocked_ns > 0 && ` · ${t('range.blocked', { span: duration(row.blocked_ns) })}`}
+                  {row.max_memory !== null && ` · ${t('gantt.memoryUpTo', { size: bytes(row.max_memory) })}`}
                   {row.failed > 0 && (
                     <span className={shared.bad}> · {t('gantt.tipFailed', { n: count(row.failed) })}</span>
                   )}

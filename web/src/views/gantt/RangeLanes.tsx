@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { RangeLane } from '../../api/schema';
-import { count, duration, percent } from '../../base/format';
+import { bytes, count, duration, percent } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
 import shared from './gantt.module.css';
 import { laneLabel } from './ganttLanes';
@@ -34,6 +34,8 @@ export function RangeLanes({ answer, onPick }: { answer: RangeAnswer; onPick: (l
                   <span className={`${shared.more} ${words.dim} ${words.num}`}>
                     {lane.kind === 'worker' && detail !== '' && `${detail} · `}
                     {count(lane.attempts)}×
+                    {lane.max_memory !== null &&
+                      ` · ${t('gantt.memoryUpTo', { size: bytes(lane.max_memory) })}`}
                     {lane.rows !== null && lane.rows > 1 && ` · ${t('range.rows', { n: count(lane.rows) })}`}
                   </span>
                 </span>

@@ -3,6 +3,7 @@
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
 import { BAR } from './gantt';
 import type { LayoutRow } from './ganttLayout';
+import { memoryFill } from './ganttMemory';
 import type { Profile } from './ganttProfile';
 import { type Scene, xOf } from './ganttScene';
 
@@ -64,7 +65,9 @@ export function drawBand(
   const name = data.names[profile.name] ?? '';
   const height = row.height - 9;
   context.globalAlpha = scene.path !== null || (scene.matches !== null && !scene.matches(name)) ? 0.35 : 1;
-  context.fillStyle = look.named(name);
+  context.fillStyle = scene.byMemory
+    ? memoryFill(data.lanes[row.lane - data.lanes_from]?.max_memory, data.max_memory, look.scheme)
+    : look.named(name);
   drawProfile(context, size, scene, profile, y + 4, height);
   context.globalAlpha = 1;
   const { bars } = data;

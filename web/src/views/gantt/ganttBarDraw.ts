@@ -4,6 +4,7 @@ import type { GanttAnswer } from '../../api/schema';
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
 import { BAR, ROW } from './gantt';
 import { drawProfile } from './ganttBandDraw';
+import { barFill } from './ganttMemory';
 import { type Profile, profileOf } from './ganttProfile';
 import { type Scene, sectionOf, xOf, yOf } from './ganttScene';
 
@@ -47,7 +48,9 @@ export function drawBars(
     const box = place(bar);
     if (box === null) continue;
     context.globalAlpha = 0.4;
-    context.fillStyle = look.named(data.names[profile.name] ?? '');
+    context.fillStyle = scene.byMemory
+      ? barFill(scene, look, bar)
+      : look.named(data.names[profile.name] ?? '');
     drawProfile(context, size, scene, profile, box.y, box.height);
     context.globalAlpha = 1;
   }
@@ -106,6 +109,7 @@ function drawBar(
   const { bars } = data;
   const name = data.names[bars.name[bar] as number] ?? '';
   const state = data.states[bars.state[bar] as number];
+  const fill = barFill(scene, look, bar);
   const merged = (bars.count[bar] as number) > 1;
   const lane = data.lanes[bars.lane[bar] as number];
   const waiting = lane?.kind === 'not_placed';
@@ -114,10 +118,10 @@ function drawBar(
   context.globalAlpha = (faded ? 0.22 : 1) * dense * (waiting ? 0.55 : 1);
   if (state === 'running' && !merged && width > 8) {
     const fade = context.createLinearGradient(x + width - Math.min(40, width / 2), 0, x + width, 0);
-    fade.addColorStop(0, look.named(name));
+    fade.addColorStop(0, fill);
     fade.addColorStop(1, 'transparent');
     context.fillStyle = fade;
-  } else context.fillStyle = look.named(name);
+  } else context.fillStyle = fill;
   context.fillRect(x, y, width, BAR);
   const lighter = (from: number, to: number) => {
     const begin = Math.max(x, xOf(scene, size, from + shift));
@@ -129,7 +133,7 @@ function drawBar(
     const first = Math.max(x, xOf(scene, size, from + shift));
     const last = Math.min(x + width, xOf(scene, size, to + shift));
     const panel = context.fillStyle;
-    context.fillStyle = look.named(name);
+    context.fillStyle = fill;
     if (last - first >= 1) context.fillRect(first, y + BAR / 2 - 1, last - first, 2);
     context.fillStyle = panel;
   };

@@ -19,6 +19,7 @@ const lane = (id: string, more: Partial<GanttLane> = {}): GanttLane => ({
   attempts: 1,
   waiting: 0,
   busy_ns: 900,
+  max_memory: null,
   rows: 1,
   folded: 0,
   ...more,

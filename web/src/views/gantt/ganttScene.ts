@@ -20,6 +20,8 @@ export interface Arrow {
 
 export interface Scene {
   data: GanttAnswer;
+  /** Whether colours show the peak memory instead of the function. */
+  byMemory: boolean;
   /** Added to times of the data to get times of the window. */
   shift: number;
   window: Span;

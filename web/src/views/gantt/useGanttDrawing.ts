@@ -23,11 +23,12 @@ export function useGanttDrawing(chart: {
   find: GanttFind;
   range: Span | null;
   kept: Span | null;
+  byMemory: boolean;
   /** This ref is set to the canvas. */
   canvas: RefObject<HTMLCanvasElement | null>;
   onWidth: (width: number) => void;
 }) {
-  const { model, hit, shift, window: view, scroll, hover, find, range, kept, onWidth } = chart;
+  const { model, hit, shift, window: view, scroll, hover, find, range, kept, byMemory, onWidth } = chart;
   const look = usePalette();
   const drawing = useCanvas(
     useCallback(
@@ -37,6 +38,7 @@ export function useGanttDrawing(chart: {
         const under = hover ? hit(hover.x, hover.y, shape.width) : null;
         const scene: Scene = {
           data,
+          byMemory,
           shift,
           window: view,
           zero: shift,
@@ -60,7 +62,7 @@ export function useGanttDrawing(chart: {
         drawGantt(context, shape, scene, look);
         drawRanges(context, shape, scene, look, range, kept);
       },
-      [model, shift, view, scroll, hover, hit, look, find, range, kept],
+      [model, shift, view, scroll, hover, hit, look, find, range, kept, byMemory],
     ),
   );
   const { width } = drawing.size;
