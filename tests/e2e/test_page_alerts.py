@@ -45,6 +45,8 @@ class Alerting:
         self.length = 90.0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._keep_session_live, daemon=True)
+
+    def start(self) -> None:
         self._thread.start()
 
     def _keep_session_live(self) -> None:
@@ -68,6 +70,7 @@ class Alerting:
 @pytest.fixture
 def alerting(tmp_path: Path) -> Iterator[Alerting]:
     made = Alerting(tmp_path / "data")
+    made.start()
     yield made
     made.stop()
 
@@ -125,6 +128,16 @@ def test_an_alert_from_firing_to_resolved(alerting: Alerting, page: Page) -> Non
     events = page.get_by_test_id("alert-event")
     expect(events.first).to_contain_text("已恢复")
     expect(events.first.locator("svg")).to_have_count(2)  # an arrow, and the series that led to it
+
+
+def test_a_page_that_was_opened_before_its_session_began(tmp_path: Path, page: Page) -> None:
+    alerting = Alerting(tmp_path / "data")
+    with page.expect_websocket() as opened:
+        page.goto(f"{alerting.server.url}/s/{SESSION}/alerts")
+    opened.value.wait_for_event("framereceived", predicate=lambda text: '"error"' in str(text))
+    alerting.start()
+    expect(page.get_by_test_id("alert-badge")).to_have_text("1")
+    alerting.stop()
 
 
 def test_a_page_without_a_socket_is_updated_over_http(alerting: Alerting, page: Page) -> None:

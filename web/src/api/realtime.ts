@@ -144,11 +144,18 @@ class Push {
   private take(message: Message): void {
     if (message.kind === 'alive' || message.topic === undefined || message.session === undefined) return;
     if (message.seq !== undefined) this.say({ ack: 1 });
-    const one = this.watched.get(keyOf(message.topic, { session: message.session, ...message.params }));
+    const key = keyOf(message.topic, { session: message.session, ...message.params });
+    const one = this.watched.get(key);
     if (one === undefined) return;
     if (message.kind === 'state') this.set(one, message.data);
     else if (message.kind === 'change' && one.current) this.set(one, merged(one.data, message.data));
     else one.current = false; // after an error, the server sends the full state
+    // An error without a version refuses the subscription, such as to a session that is not yet known.
+    if (message.kind === 'error' && message.seq === undefined) {
+      setTimeout(() => {
+        if (this.watched.get(key) === one) this.say({ subscribe: [subscriptionOf(one)] });
+      }, REFRESH);
+    }
   }
 
   private set(one: Subscription, data: unknown): void {
