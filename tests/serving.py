@@ -106,7 +106,8 @@ def ask_library():
     assert [one.result() for one in responses] == [f"M{each % MODELS}" for each in range(count)]
 
 ask_library()
-with ThreadPoolExecutor(12) as pool:
+# Few clients: a slow request delays the others, and a process reports only its 20 slowest hops of 5 s.
+with ThreadPoolExecutor(6) as pool:
     codes = list(pool.map(ask, range(REQUESTS)))
 ask_library()
 try:
