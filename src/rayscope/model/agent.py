@@ -37,7 +37,7 @@ class ProcessEnd(msgspec.Struct, frozen=True):
     pid: _Count
     start_ns: _Count
     end_ns: _Count
-    source: Literal["pidfd", "procfs", "none"]
+    source: Literal["pidfd", "connector", "procfs", "none"]
     name: Annotated[str, msgspec.Meta(max_length=60, pattern=_ONE_LINE)] | None = None
     exit_code: Annotated[int, msgspec.Meta(ge=0, le=255)] | None = None
     signal: Annotated[str, msgspec.Meta(max_length=20, pattern="^SIG[A-Z0-9+]+$")] | None = None
@@ -156,7 +156,7 @@ class AgentReport(msgspec.Struct):
                 name: value for name, value in msgspec.structs.asdict(batch).items() if value is not None
             }
             for name in ("samples", "looks"):
-                observed[name] = msgspec.json.encode(observed[name]).decode()
+                observed[name] = str(msgspec.json.encode(observed[name]), "utf-8")
             entity_id = f"{self.node_id}:{batch.gpu_uuid}:{batch.begin_ns}"
             observed |= {"node_id": self.node_id, **batch.sums()}
             entities.append(Entity("gpu_sample", entity_id, {}, {}, batch.end_ns, observed))
