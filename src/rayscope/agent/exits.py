@@ -20,6 +20,7 @@ import time
 from collections import deque
 from typing import Any, NamedTuple
 
+from rayscope.agent.exit_events import ExitEvents, is_needed
 from rayscope.agent.report import Reporter, argument
 
 log = logging.getLogger("rayscope.agent")
@@ -168,6 +169,7 @@ class Watcher:
         self._memory: dict[tuple[str, ...], Memory] = {}
         self._kills_before: dict[tuple[str, ...], deque[tuple[str, int] | None]] = {}
         self._kernel_log = KernelLog()
+        self._events = ExitEvents() if is_needed() else None
 
     def run(self) -> None:
         """Watch forever. An error costs a look, never the agent."""
@@ -229,6 +231,8 @@ class Watcher:
         except OSError:
             self._node["disk_free"] = None
         self._kernel_log.read()
+        if self._events is not None:
+            self._events.read()
 
     def _watch(self, pid: int, stat: Stat) -> None:
         if len(self._watched) >= self._limit:
@@ -239,12 +243,19 @@ class Watcher:
             return
         self._watched[fd] = Process(pid, fd, stat)
         self._kernel_log.killed.pop(pid, None)  # it was another process's
+        if self._events is not None:
+            self._events.forget(pid)
         self._poll.register(fd, select.POLLIN)
 
     def _is_reported(self, process: Process) -> bool:
         """Report an ended process, unless more will be known soon."""
         waited_s = time.monotonic() - process.ended[1]
         status, source, may_know_more = process.exit_status()
+        if self._events is not None and self._events.is_open and source != "pidfd":
+            event = self._events.status(process.pid)  # comes shortly after the pidfd says that it ended
+            status, source, may_know_more = (
+                (status, source, True) if event is None else (event, "connector", False)
+            )
         is_killed = status is not None and status & 0x7F == signal.SIGKILL
         if (may_know_more and waited_s < _REAP_S) or (is_killed and waited_s < _KERNEL_LOG_S):
             return False

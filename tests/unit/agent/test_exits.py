@@ -20,6 +20,7 @@ import pytest
 from tests.waiting import wait_until
 
 from rayscope.agent import entry, exits, report
+from rayscope.agent.exit_events import ExitEvents
 from rayscope.agent.exits import KernelLog, Memory, Watcher
 from rayscope.agent.settings import EXPORT_ADDR, WATCH_EXITS
 from rayscope.model.agent import ProcessEnd
@@ -115,9 +116,16 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
         one.stop()
 
 
-@KNOWS_STATUS
 @pytest.mark.parametrize("way", ["fetches", "ignores"])
-def test_exit_codes_and_signals(node: Callable[..., Node], way: str) -> None:
+@pytest.mark.parametrize("source", [pytest.param("pidfd", marks=KNOWS_STATUS), "connector"])
+def test_exit_codes_and_signals(
+    node: Callable[..., Node], monkeypatch: pytest.MonkeyPatch, way: str, source: str
+) -> None:
+    if source == "connector":
+        if not ExitEvents().is_open:
+            pytest.skip("needs root in the first namespaces")
+        monkeypatch.setattr(exits, "is_needed", lambda: True)
+        monkeypatch.setattr(exits, "_GET_INFO", 0)
     raylet = node(way)
     codes = {raylet.fork(f"os._exit({code})"): code for code in (0, 3, 255)}
     signals = {raylet.fork(): number for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM, 40)}
@@ -127,7 +135,7 @@ def test_exit_codes_and_signals(node: Callable[..., Node], way: str) -> None:
     for pid, number in signals.items():
         os.kill(pid, number)
     ends = {end["pid"]: end for end in raylet.ends(7)}
-    assert {end["source"] for end in ends.values()} == {"pidfd"}
+    assert {end["source"] for end in ends.values()} == {source}
     assert {pid: end["exit_code"] for pid, end in ends.items() if "exit_code" in end} == codes
     names = {pid: "SIG40" if number == 40 else signal.Signals(number).name for pid, number in signals.items()}
     assert {pid: end["signal"] for pid, end in ends.items() if "signal" in end} == names

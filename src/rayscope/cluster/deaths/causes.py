@@ -72,7 +72,7 @@ CANDIDATES = {
 #: Code -> the missing fact that rules out all candidates but one.
 MISSING = {
     "exit_status": "The exit status of the process would tell. Rayscope reads it where rayscope-agent is "
-    "installed on the node and Linux is 6.15 or later.",
+    "installed on the node and Linux is 6.15 or later, or Ray runs as root in no container.",
     "oom_counter": "The kernel's count of OOM kills would tell, but the node's agent could not read it.",
     "report": "Ray had not reported how it ended when the recording stopped.",
 }

@@ -841,7 +841,7 @@ export const zhServerMessages = {
     death_maybe_cluster_gone: { message: '随集群一起结束。' },
     death_missing_exit_status: {
       message:
-        '进程的退出状态可以说明原因。节点上装有 rayscope-agent 且 Linux 不低于 6.15 时，Rayscope 会读取它。',
+        '进程的退出状态可以说明原因。节点上装有 rayscope-agent，并且 Linux 不低于 6.15，或 Ray 以 root 运行且不在容器中时，Rayscope 会读取它。',
     },
     death_missing_oom_counter: { message: '内核的 OOM 计数可以说明原因，但节点的代理无法读取。' },
     death_missing_report: { message: '录制停止时 Ray 尚未报告它如何结束。' },
