@@ -252,7 +252,8 @@ def test_times_with_a_zone(running: Any) -> None:
 
 def test_times_are_in_the_zone_of_the_server(running: Any) -> None:
     zone = "SELECT current_setting('TimeZone')"
-    assert post_sql(running, zone).json()["rows"][0][0] == duckdb.sql(zone).fetchall()[0][0]
+    with duckdb.connect() as connection:
+        assert post_sql(running, zone).json()["rows"] == [list(*connection.execute(zone).fetchall())]
 
 
 def test_errors_point_at_the_place_and_name_nothing_of_the_server(running: Any) -> None:
