@@ -26,14 +26,20 @@ _STATUS = struct.Struct("iii")
 _SO_ATTACH_FILTER = 26
 _BUFFER_BYTES = 1 << 20
 _MAX_KEPT = 4096
+_MAX_READ = 2 * _MAX_KEPT
 
 
 class ExitEvents:
-    """The exit statuses of the processes that ended last, by PID. Empty without the permission."""
+    """The exit statuses of the processes that ended last, by PID.
 
-    def __init__(self) -> None:
+    Empty without the permission, and where it is not ``needed``.
+    """
+
+    def __init__(self, *, needed: bool) -> None:
         self._statuses: dict[int, int] = {}
         self._socket: socket.socket | None = None
+        if not needed:
+            return
         try:
             connector = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _NETLINK_CONNECTOR)
         except (AttributeError, OSError):
@@ -51,12 +57,14 @@ class ExitEvents:
 
     @property
     def is_open(self) -> bool:
-        """Whether the kernel permits it."""
+        """Whether it receives events."""
         return self._socket is not None
 
     def read(self) -> None:
-        """Read new events."""
-        while self._socket is not None:
+        """Read new events, up to a limit."""
+        if self._socket is None:
+            return
+        for _ in range(_MAX_READ):
             try:
                 event = self._socket.recv(256)
             except BlockingIOError:

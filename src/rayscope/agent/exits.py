@@ -169,7 +169,7 @@ class Watcher:
         self._memory: dict[tuple[str, ...], Memory] = {}
         self._kills_before: dict[tuple[str, ...], deque[tuple[str, int] | None]] = {}
         self._kernel_log = KernelLog()
-        self._events = ExitEvents() if is_needed() else None
+        self._events = ExitEvents(needed=is_needed())
 
     def run(self) -> None:
         """Watch forever. An error costs a look, never the agent."""
@@ -231,8 +231,7 @@ class Watcher:
         except OSError:
             self._node["disk_free"] = None
         self._kernel_log.read()
-        if self._events is not None:
-            self._events.read()
+        self._events.read()
 
     def _watch(self, pid: int, stat: Stat) -> None:
         if len(self._watched) >= self._limit:
@@ -243,15 +242,14 @@ class Watcher:
             return
         self._watched[fd] = Process(pid, fd, stat)
         self._kernel_log.killed.pop(pid, None)  # it was another process's
-        if self._events is not None:
-            self._events.forget(pid)
+        self._events.forget(pid)
         self._poll.register(fd, select.POLLIN)
 
     def _is_reported(self, process: Process) -> bool:
         """Report an ended process, unless more will be known soon."""
         waited_s = time.monotonic() - process.ended[1]
         status, source, may_know_more = process.exit_status()
-        if self._events is not None and self._events.is_open and source != "pidfd":
+        if self._events.is_open and source != "pidfd":
             event = self._events.status(process.pid)  # comes shortly after the pidfd says that it ended
             status, source, may_know_more = (
                 (status, source, True) if event is None else (event, "connector", False)

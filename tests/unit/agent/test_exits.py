@@ -122,7 +122,7 @@ def test_exit_codes_and_signals(
     node: Callable[..., Node], monkeypatch: pytest.MonkeyPatch, way: str, source: str
 ) -> None:
     if source == "connector":
-        if not ExitEvents().is_open:
+        if not ExitEvents(needed=True).is_open:
             pytest.skip("needs root in the first namespaces")
         monkeypatch.setattr(exits, "is_needed", lambda: True)
         monkeypatch.setattr(exits, "_GET_INFO", 0)

@@ -181,7 +181,8 @@ def _add_entity(kind: Kind, path: str) -> None:
 
         def look(file: SessionFile) -> Any:
             found = entities.get_entity(file, kind, entity_id)
-            _add_causes(file, logs, chosen, found["history"])
+            if kind == "actor":
+                _add_causes(file, logs, chosen, found["history"])
             return found
 
         row = records.read(chosen, look)

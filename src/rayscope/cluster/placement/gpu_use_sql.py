@@ -50,7 +50,7 @@ def _holds_gpus(reader: duckdb.DuckDBPyConnection, rows: list[Any]) -> bool:
         return True
     actors = [row["actor_id"] for row in rows if row["actor_id"]]
     found = reader.execute(
-        "SELECT 1 FROM actor_rows WHERE list_contains($1, id) AND contains(required_resources, $2) LIMIT 1",
-        [actors, _GPU],
+        f"SELECT 1 FROM actor_rows r WHERE list_contains($1, id) AND {gpu_use.holds_gpus('r')} LIMIT 1",
+        [actors],
     )
     return bool(actors) and found.fetchone() is not None

@@ -13,9 +13,8 @@ from rayscope.cluster.placement.reservations import reservation
 from rayscope.cluster.placement.schemas import GpuShare
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.sql.execution import hex_id
-from rayscope.storage.sql.gpu_use import GPUS_OF_SPAN, REPORTED_GPUS
+from rayscope.storage.sql.gpu_use import GPUS_OF_SPAN, REPORTED_GPUS, holds_gpus
 
-_WANTS_GPU = "contains({}.required_resources, '\"GPU')"
 #: The tracer's report takes precedence, because the GCS does not know a node's CUDA_VISIBLE_DEVICES.
 _OF_ACTORS = f"""
 SELECT r.id, r.required_resources, coalesce(g.reported, json_extract_string(r.doc, '$[3].gpus'))
@@ -35,7 +34,7 @@ def gpus_of_actors(
 ) -> dict[str, list[GpuShare]]:
     """The GPUs of each actor that requested some: ``index`` (None if unknown) and ``share``."""
     asked = reader.execute(
-        f"SELECT id FROM actor_rows r WHERE list_contains($ids, id) AND {_WANTS_GPU.format('r')}",
+        f"SELECT id FROM actor_rows r WHERE list_contains($ids, id) AND {holds_gpus('r')}",
         {"ids": [one for one in ids if one]},
     ).fetchall()
     if not asked:  # usually the case; avoids a scan of all spans
@@ -48,7 +47,7 @@ def gpus_of_attempts(
     reader: duckdb.DuckDBPyConnection, attempts: str, values: dict[str, Any] | None = None
 ) -> dict[tuple[str, int], list[GpuShare]]:
     """The GPUs of attempts that requested some, by task and attempt. ``attempts``: SQL that selects them."""
-    asking = f"FROM ({attempts}) a WHERE a.type != 'ACTOR_TASK' AND {_WANTS_GPU.format('a')}"
+    asking = f"FROM ({attempts}) a WHERE a.type != 'ACTOR_TASK' AND {holds_gpus('a')}"
     if reader.execute(f"SELECT 1 {asking} LIMIT 1", values).fetchone() is None:
         return {}
     found = reader.execute(

@@ -16,6 +16,11 @@ COLUMNS = ("gpu_scope", "gpu_busy_ns", "gpu_measured_ns", "gpu_held_ns", "gpu_me
 SCOPES = ("own", "process", "shared", "unsupported", "mig", "unmeasured")
 
 
+def holds_gpus(table: str) -> str:
+    """SQL condition: the task or actor of a row of ``table`` requests GPUs."""
+    return f"contains({table}.required_resources, '\"GPU')"
+
+
 def of_attempts(last: str | int, chosen: str = "true") -> str:
     """SQL for the use by attempts: ``task_hi``, ``task_lo``, ``attempt`` and :data:`COLUMNS`.
 
@@ -27,7 +32,7 @@ WITH {_actors(last)}, own AS (
     SELECT a.task_hi, a.task_lo, a.attempt, a.node_id, a.worker_pid AS pid, {EXECUTING} AS began,
         {executed_at(last)} AS ended, s.gpus, false AS by_position, false AS is_beside
     FROM attempts a LEFT JOIN spans s USING (task_hi, task_lo, attempt)
-    WHERE {chosen} AND a.type = 'NORMAL_TASK' AND contains(a.required_resources, '"GPU')
+    WHERE {chosen} AND a.type = 'NORMAL_TASK' AND {holds_gpus("a")}
 ), wanted AS (
     SELECT DISTINCT worker_id FROM attempts a
     WHERE {chosen} AND a.type IN ('ACTOR_TASK', 'ACTOR_CREATION_TASK')
@@ -80,7 +85,7 @@ spans AS MATERIALIZED (
             THEN json_extract_string(r.doc, '$[3].gpus') END) AS gpus, s.gpus IS NULL AS by_position
     FROM attempts a JOIN actor_rows r ON r.id = a.actor_id LEFT JOIN worker_rows w ON w.id = a.worker_id
     LEFT JOIN spans s USING (task_hi, task_lo, attempt)
-    WHERE a.type = 'ACTOR_CREATION_TASK' AND contains(r.required_resources, '"GPU')
+    WHERE a.type = 'ACTOR_CREATION_TASK' AND {holds_gpus("r")}
         AND {EXECUTING} IS NOT NULL AND {chosen}
 )"""
 
