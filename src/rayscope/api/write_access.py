@@ -19,7 +19,7 @@ from rayscope.api.parameters import CurrentSecrets
 from rayscope.api.responses import error
 from rayscope.api.routes import Router
 from rayscope.api.schemas import Body
-from rayscope.api.security import matches
+from rayscope.api.security import Secrets, matches
 from rayscope.errors import RayscopeError
 
 HEADER = "X-Rayscope-Operator"
@@ -40,11 +40,16 @@ class OperatorLogin(Body):
     token: str = Field(max_length=500)
 
 
+def check_operator(secrets: Secrets, token: str | None) -> None:
+    """Raise NotOperator unless ``token`` is the operator token."""
+    if token is None or not matches(token, secrets.operator_token):
+        raise NotOperator("This needs the operator token.")
+
+
 async def _check(
     secrets: CurrentSecrets, token: Annotated[str | None, Header(alias=HEADER, max_length=500)] = None
 ) -> None:
-    if token is None or not matches(token, secrets.operator_token):
-        raise NotOperator("This needs the operator token.")
+    check_operator(secrets, token)
 
 
 #: Dependencies of routes that change something. They raise NotOperator if the operator token is missing.

@@ -111,6 +111,14 @@ GenerateToken = Annotated[
         rich_help_panel=_SERVER,
     ),
 ]
+Debugger = Annotated[
+    bool,
+    typer.Option(
+        "--debugger",
+        help="Let operators attach debuggers to tasks that wait for one (RAYSCOPE_DEBUGGER).",
+        rich_help_panel=_SERVER,
+    ),
+]
 NoTrace = Annotated[
     bool,
     typer.Option(
@@ -203,7 +211,7 @@ def settings_from(
     port: int | None = None,
     token: str | None = None,
     generate_token: bool = False,
-    **others: str | None,
+    **others: str | bool | None,
 ) -> Settings:
     """Return the settings from the environment, overridden by the given options.
 

@@ -19,6 +19,7 @@ from rayscope.cli.child import Child
 from rayscope.cli.console import fail, say, stderr, warn
 from rayscope.cli.options import (
     DataDir,
+    Debugger,
     GenerateToken,
     Host,
     NoExitWatch,
@@ -71,6 +72,7 @@ def run(
     port: Port = None,
     token: Token = None,
     generate_token: GenerateToken = False,
+    debugger: Debugger = False,
     leave: Annotated[
         bool, typer.Option("--exit", help="Exit when the script ends instead of serving until Ctrl-C.")
     ] = False,
@@ -92,7 +94,7 @@ def run(
         command = command_for(target)
     except TargetError as error:
         fail(error.message, error.remedy)
-    settings = settings_from(data_dir, host, port, token, generate_token)
+    settings = settings_from(data_dir, host, port, token, generate_token, debugger=debugger or None)
     # The program's environment. It is copied first, because a server in this process may change its own.
     environ = dict(os.environ)
     with (

@@ -7,6 +7,7 @@ from rayscope.cli.console import fail, say
 from rayscope.cli.options import (
     ArchiveUrl,
     DataDir,
+    Debugger,
     GenerateToken,
     Host,
     Port,
@@ -37,6 +38,7 @@ def serve(
     generate_token: GenerateToken = False,
     archive: ArchiveUrl = None,
     warehouse: WarehouseUrl = None,
+    debugger: Debugger = False,
 ) -> None:
     """Serve the UI and the API, and receive events from clusters, until Ctrl-C."""
     settings = settings_from(
@@ -48,6 +50,7 @@ def serve(
         root_path=root_path,
         archive=archive,
         warehouse=warehouse,
+        debugger=debugger or None,
     )
     found = running_server(settings.folder)
     if found is not None:

@@ -52,6 +52,7 @@ TRACED = frozenset(
         "rayscope.export",
         "rayscope.fetched",
         "rayscope.gpus",
+        "rayscope.paused",
         "rayscope.plan",
         "rayscope.risk",
         "rayscope.serve",

@@ -16,6 +16,7 @@ from rayscope.api.responses import answer, error
 from rayscope.api.security import BodyRefused, Guard
 from rayscope.cluster.crashes import api as crashes_api
 from rayscope.cluster.deaths import api as deaths_api
+from rayscope.cluster.debugger import api as debugger_api
 from rayscope.cluster.entities import api as entities_api
 from rayscope.cluster.events import api as events_api
 from rayscope.cluster.find import api as find_api
@@ -82,6 +83,7 @@ _APIS = (
     jobs_api,
     crashes_api,
     deaths_api,
+    debugger_api,
     memory_api,
     nodes_api,
     entities_api,

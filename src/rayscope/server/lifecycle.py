@@ -12,6 +12,8 @@ from urllib.parse import quote
 from rayscope.alerts import topics as alerts_topics
 from rayscope.alerts.service import AlertService
 from rayscope.api.security import RefusedBodies, Secrets
+from rayscope.cluster.debugger import topics as debugger_topics
+from rayscope.cluster.debugger.debuggees import Debuggees
 from rayscope.cluster.jobs import topics as jobs_topics
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
@@ -118,6 +120,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         alerts=_create_alerts(settings, catalog, records, clusters, metrics, is_keeper, lambda: services.url),
         bodies=Bodies(settings.max_batch_bytes),
         dumps=Dumps(),
+        debuggees=Debuggees(settings.debugger_limit_s if settings.debugger else None),
         replays=Replays(),
         searches=Searches(logs),
         dashboards=Dashboards(folder / "dashboards"),
@@ -192,6 +195,7 @@ def _provide_topics(services: Services) -> None:
     provide("actors", lambda session, _: sessions_topics.actors(records, session))
     provide("alerts", lambda session, _: alerts_topics.alerts(records, alerts, session))
     provide("metrics", lambda session, _: nodes_topics.headline(records, metrics, usage, session))
+    provide("debugger", lambda session, _: debugger_topics.debugger(records, services.debuggees, session))
     provide("job", lambda session, params: jobs_topics.job(records, session, params))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rayscope.alerts.service import AlertService
 from rayscope.api.security import RefusedBodies, Secrets
+from rayscope.cluster.debugger.debuggees import Debuggees
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
 from rayscope.cluster.logs.program_output import ProgramOutputs
@@ -69,6 +70,8 @@ class Services:
     bodies: Bodies
     #: Python stacks of live workers.
     dumps: Dumps
+    #: Processes that wait for a debugger.
+    debuggees: Debuggees
     replays: Replays
     searches: Searches
     dashboards: Dashboards

@@ -224,7 +224,7 @@ class Call:
     def __init__(self, name: str, objects: bytes = b"", count: int = 0, refs_id: int = 0) -> None:
         self.name, self.objects, self.count, self.refs_id = name, objects, count, refs_id
         self.begin_ns = time.time_ns()
-        self.task, self.known = _owner()
+        self.task, self.known = owner()
         self.sizes: Sequence[int] | None = None
         self.reported = self.interrupted = self.blocks_loop = False
         self.groups = _groups_of(objects) if state.groups else b""
@@ -391,7 +391,7 @@ def spend(cost: int = 1) -> bool:
     return state.used <= state.budget
 
 
-def _owner() -> tuple[Task, bool]:
+def owner() -> tuple[Task, bool]:
     """The task of the current call, and whether Ray itself attributes the call to that task.
 
     Ray attributes an event to the task of its thread. The user's coroutines and threads have no such task.
@@ -428,7 +428,7 @@ def objects(
 
 def report_arguments(callee: bytes, ids: bytes, count: int) -> None:
     """Report the references passed to a call: at most ``MAX_OBJECTS``, none of them inside containers."""
-    task, known = _owner()
+    task, known = owner()
     if not spend(1 + count // _OBJECTS_AN_EVENT):
         now = time.time_ns()
         _add_up(task, "rayscope.arguments", count, 0, now, now)
@@ -485,7 +485,7 @@ def add_fetched(task: Task, ids: bytes, sizes: list[int]) -> None:
 
 def report_contents(large: Sequence[tuple[int, int]]) -> None:
     """Report sizes (bytes) and checksums of large arguments, to detect values that are passed repeatedly."""
-    task, known = _owner()
+    task, known = owner()
     if spend():
         payload = {"s": [size for size, _ in large], "sums": [check_sum for _, check_sum in large]}
         _send(b"rayscope.contents", payload, None if known else task)
@@ -500,7 +500,7 @@ def report_risk(kind: str, place: str, times: int, values: dict[str, str] | None
         times: number of occurrences since the last report.
         values: further details.
     """
-    task, known = _owner()
+    task, known = owner()
     spend()
     payload: dict[str, Any] = {"name": kind, "text": place, "n": times}
     if values:
@@ -520,7 +520,7 @@ def report_always(name: str, payload: dict[str, Any], task: Task | None = None) 
     """
     known = False
     if task is None:
-        task, known = _owner()
+        task, known = owner()
     spend()
     _send(name.encode(), payload, None if known else task)
 
@@ -567,7 +567,7 @@ def end(call: Call, payload: dict[str, Any]) -> None:
 
 def report(name: str, payload: dict[str, Any], count: int = 0, size: int = 0) -> None:
     """Report something that has no duration. Beyond the budget, only ``count`` and ``size`` are added up."""
-    task, known = _owner()
+    task, known = owner()
     if spend(1 + count // _OBJECTS_AN_EVENT):
         _send(name.encode(), payload, None if known else task)
     else:

@@ -115,6 +115,7 @@ def install() -> None:
         (worker.Worker, "put_object", _put_object),
         (worker.Worker, "deserialize_objects", _deserialize_objects),
         (worker.Worker, "main_loop", _main_loop),
+        (worker.Worker, "worker_paused_by_debugger", _paused),
         (serialization.SerializationContext, "serialize", _serialize),
         (serialization.SerializationContext, "add_contained_object_ref", _add_contained_object_ref),
         (remote_function.RemoteFunction, "_remote", _remote),
@@ -341,6 +342,48 @@ def _add_contained_object_ref(original: Callable[..., Any]) -> Callable[..., Any
         return result
 
     return add_contained_object_ref
+
+
+def _paused(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def worker_paused_by_debugger(*args: Any, **kwargs: Any) -> Any:
+        around = original(*args, **kwargs)
+        return _Paused(around) if state.on else around
+
+    return worker_paused_by_debugger
+
+
+class _Paused:
+    """Wraps Ray's context manager around the wait for a debugger. No frame of ours stays on the stack."""
+
+    def __init__(self, around: Any) -> None:
+        self._around = around
+
+    def __enter__(self) -> Any:
+        entered = self._around.__enter__()
+        self._pause = _begin_pause()
+        return entered
+
+    def __exit__(self, *error: Any) -> Any:
+        if self._pause is not None:
+            _end_pause(self._pause)
+        return self._around.__exit__(*error)
+
+
+@_safe
+def _begin_pause() -> Any:
+    if not emit.ready():
+        return None
+    from rayscope.tracer import debugger  # rarely needed
+
+    return debugger.begin()
+
+
+@_safe
+def _end_pause(pause: Any) -> None:
+    from rayscope.tracer import debugger
+
+    debugger.end(pause)
 
 
 @_safe

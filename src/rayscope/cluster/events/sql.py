@@ -117,6 +117,9 @@ _EVENTS = f"""
         count(*), max({END})
     FROM attempts WHERE state = 'FAILED' AND {NOT_DRIVER}
     GROUP BY {_FUNCTION}, error_type, job_id, {IS_STOPPED}, {_IS_RETRIED}, {END} // 60_000_000_000
+    UNION ALL SELECT time_ns, 'INFO', 'task', 'TASK_PAUSED', {_FUNCTION}, {_FUNCTION}, n.value, node_id,
+        job_id, 1, NULL
+    FROM annotation_rows n JOIN attempts USING (task_hi, task_lo, attempt) WHERE n.kind = 'pause'
     UNION ALL SELECT time_ns, 'WARNING', 'dataset', 'DATA_ISSUE', dataset_id,
         concat_ws(' / ', regexp_replace(dataset_id, '^dataset_', ''), operator),
         concat_ws(': ', issue, message), NULL, job_id, 1, NULL

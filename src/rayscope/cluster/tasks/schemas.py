@@ -155,7 +155,10 @@ class EdgeItem(TypedDict):
 
 
 class AnnotationItem(TypedDict):
-    """An annotation of a task by user code."""
+    """An annotation of a task by user code, or (``pause``) where it waited for a debugger.
+
+    ``kind``: ``annotation``, ``counter`` or ``pause``.
+    """
 
     attempt: int
     kind: str

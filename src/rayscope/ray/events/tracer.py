@@ -337,6 +337,13 @@ def _add_risk(event: _Event) -> None:
     event.add_span(payload.name, event.begin, extra)
 
 
+def _add_paused(event: _Event) -> None:
+    text = event.payload.text[:_MAX_TEXT]
+    event.batch.annotations.append(
+        Annotation(event.task_id, event.attempt, "pause", "debugger", text, None, event.begin)
+    )
+
+
 def _add_plan(event: _Event) -> None:
     payload = event.payload
     event.batch.entities += _plan(payload.name, payload.operators, payload.inputs)
@@ -452,6 +459,7 @@ _ADD_RECORDS: dict[str, Callable[[_Event], Any]] = {
     "rayscope.definition": _add_definition,
     "rayscope.gpus": _add_gpus,
     "rayscope.risk": _add_risk,
+    "rayscope.paused": _add_paused,
     "rayscope.plan": _add_plan,
     "rayscope.dataset_end": _add_dataset_end,
     "rayscope.awaited": _add_awaited,

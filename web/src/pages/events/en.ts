@@ -49,6 +49,7 @@ export const en = {
       PLACEMENT_GROUP_REMOVED: 'Placement group removed',
       PLACEMENT_GROUP_RESCHEDULING: 'Placement group rescheduling',
       TASK_FAILED: 'Task failed',
+      TASK_PAUSED: 'Waited for a debugger',
       TASK_RETRIED: 'Attempt failed, retried',
       DATA_ISSUE: 'Ray Data warning',
       EVENTS_LOST: 'Events dropped',

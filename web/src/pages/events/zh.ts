@@ -52,6 +52,7 @@ export const zh: Translated<typeof en> = {
       PLACEMENT_GROUP_REMOVED: '放置组已移除',
       PLACEMENT_GROUP_RESCHEDULING: '放置组正在重新调度',
       TASK_FAILED: '任务失败',
+      TASK_PAUSED: '等待调试器',
       TASK_RETRIED: '尝试失败，已重试',
       DATA_ISSUE: 'Ray Data 警告',
       EVENTS_LOST: '事件被丢弃',

@@ -1,0 +1,1 @@
+"""Tasks that wait for a debugger, and the connections of debuggers to them."""

@@ -1,0 +1,177 @@
+"""Routes about tasks that wait for a debugger, and the connections of their processes and of debuggers."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Header, Request, WebSocket
+from fastapi.responses import Response
+
+from rayscope.api.parameters import CurrentRecords, CurrentSecrets, Session
+from rayscope.api.provide import provide
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
+from rayscope.api.schemas import ErrorAnswer
+from rayscope.api.security import BadKey
+from rayscope.api.write_access import HEADER, OPERATOR_ONLY, NotOperator, check_operator
+from rayscope.cluster.debugger import schemas
+from rayscope.cluster.debugger.debuggees import Debuggee, Debuggees, DebuggerRefused, NotPaused
+from rayscope.cluster.debugger.listing import paused_tasks
+from rayscope.cluster.debugger.viewer import Viewer
+
+log = logging.getLogger("rayscope.server")
+
+#: Close codes: 4000 and the HTTP status of the same error.
+_WRONG_KEY = 4404
+_CLOSED_BY_PROCESS = 4410
+_CONFLICT: dict[int | str, dict[str, Any]] = {409: {"model": ErrorAnswer}}
+T = TypeVar("T")
+_SECRET = {"Cache-Control": "no-store"}
+CurrentDebuggees = Annotated[Debuggees, provide(Debuggees)]
+
+router = Router()
+
+
+@router.get("/api/v1/paused-tasks")
+def paused(
+    records: CurrentRecords, debuggees: CurrentDebuggees, session: Session = None
+) -> Json[schemas.PausedTasks]:
+    """The tasks that wait for a debugger or have one attached, the longest wait first."""
+    return answer(paused_tasks(records, debuggees, records.resolve(session)))
+
+
+@router.post(
+    "/api/v1/paused-tasks/{pause_id}/release",
+    status_code=204,
+    dependencies=OPERATOR_ONLY,
+    responses=_CONFLICT,
+)
+async def release(debuggees: CurrentDebuggees, request: Request, pause_id: str) -> Response:
+    """Let a paused task run on. A debugger that is attached to its process is detached."""
+    debuggee, pause = debuggees.find(pause_id)
+    log.info("debugger: %s releases task %s", _address(request), pause.task_id)
+    await debuggee.release()
+    return Response(status_code=204)
+
+
+@router.post("/api/v1/paused-tasks/{pause_id}/stack", dependencies=OPERATOR_ONLY, responses=_CONFLICT)
+async def stack(debuggees: CurrentDebuggees, request: Request, pause_id: str) -> Json[schemas.PausedStack]:
+    """Attach the server itself as a debugger, unless it is attached already, and return the stack. Release
+    the task to detach it.
+    """
+    debuggee, pause = debuggees.find(pause_id)
+    viewer = debuggee.debugger
+    if not isinstance(viewer, Viewer):
+        viewer = Viewer(debuggee, _address(request))
+        log.info("debugger: %s looks at task %s", viewer.address, pause.task_id)
+        await viewer.begin()
+    return _secret(await viewer.stack())
+
+
+@router.post("/api/v1/paused-tasks/{pause_id}/variables", dependencies=OPERATOR_ONLY, responses=_CONFLICT)
+async def variables(
+    debuggees: CurrentDebuggees, pause_id: str, asked: schemas.VariablesRequest
+) -> Json[schemas.Variables]:
+    """The local variables of a frame of the stack, or the parts of a variable."""
+    viewer = _viewer(debuggees.find(pause_id)[0])
+    return _secret(await viewer.variables(asked.frame_id, asked.reference))
+
+
+@router.post("/api/v1/paused-tasks/{pause_id}/source", dependencies=OPERATOR_ONLY, responses=_CONFLICT)
+async def source(
+    debuggees: CurrentDebuggees, pause_id: str, asked: schemas.SourceRequest
+) -> Json[schemas.SourceLines]:
+    """The source around the line of a frame of the stack."""
+    viewer = _viewer(debuggees.find(pause_id)[0])
+    return _secret(await viewer.source(asked.frame_id))
+
+
+sockets = APIRouter()
+
+
+@sockets.websocket("/api/ingest/{key}/debugger")
+async def process(secrets: CurrentSecrets, debuggees: CurrentDebuggees, key: str, socket: WebSocket) -> None:
+    """The connection of a process that waits for a debugger."""
+    try:
+        secrets.check_key(key)
+    except BadKey:
+        await socket.close(_WRONG_KEY, BadKey.code)
+        return
+    # Starlette raises RuntimeError if the process has gone in the meantime.
+    with contextlib.suppress(RuntimeError):
+        await debuggees.serve(socket)
+
+
+@sockets.websocket("/ws/debugger/{pause_id}")
+async def debugger(
+    secrets: CurrentSecrets,
+    debuggees: CurrentDebuggees,
+    pause_id: str,
+    socket: WebSocket,
+    token: Annotated[str | None, Header(alias=HEADER, max_length=500)] = None,
+) -> None:
+    """The connection of a debugger. Binary messages are the stream of the debug adapter protocol, in both
+    directions.
+    """
+    try:
+        check_operator(secrets, token)
+        debuggee, pause = debuggees.find(pause_id)
+        client = Client(socket, _address(socket))
+        await debuggee.attach(client)
+    except (NotOperator, NotPaused, DebuggerRefused) as problem:
+        await socket.close(4000 + problem.status, f"{problem.code}: {problem.message}"[:120])
+        return
+    log.info("debugger: %s is attached to task %s", client.address, pause.task_id)
+    try:
+        with contextlib.suppress(RuntimeError):
+            await client.serve(debuggee)
+    finally:
+        log.info("debugger: %s has left task %s", client.address, pause.task_id)
+        await debuggee.detach(client)
+
+
+class Client:
+    """A debugger at the other end of a WebSocket."""
+
+    def __init__(self, socket: WebSocket, address: str) -> None:
+        self.address = address
+        self._socket = socket
+
+    async def serve(self, debuggee: Debuggee) -> None:
+        """Pass on what the debugger sends, until it leaves."""
+        await self._socket.accept()
+        while (message := await self._socket.receive())["type"] != "websocket.disconnect":
+            if data := message.get("bytes"):
+                await debuggee.send(data)
+
+    async def deliver(self, data: bytes) -> None:
+        """Take a part of the stream that debugpy sends."""
+        with contextlib.suppress(RuntimeError):  # it has just left
+            await self._socket.send_bytes(data)
+
+    async def end(self, reason: str) -> None:
+        """The process is gone, or its debugger has closed the connection."""
+        with contextlib.suppress(RuntimeError):
+            await self._socket.close(_CLOSED_BY_PROCESS, reason[:120])
+
+
+router.routes.extend(sockets.routes)
+
+
+def _address(connection: Request | WebSocket) -> str:
+    return "" if connection.client is None else f"{connection.client.host}:{connection.client.port}"
+
+
+def _viewer(debuggee: Debuggee) -> Viewer:
+    if not isinstance(debuggee.debugger, Viewer):
+        raise NotPaused("The web page's debugger is not attached to this task.", "Load its stack first.")
+    return debuggee.debugger
+
+
+def _secret(value: T) -> Json[T]:
+    """A response that may contain secrets of the user's program."""
+    response = answer(value)
+    response.headers.update(_SECRET)
+    return response

@@ -1,0 +1,115 @@
+"""Shapes of the responses about tasks that wait for a debugger."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from rayscope.api.schemas import Body
+
+
+class PausedTask(TypedDict):
+    """A task, or a driver, that waits for a debugger or has one attached.
+
+    ``state``: ``waiting`` for a debugger, ``stopped`` by one that is attached, or ``running`` while one is
+    attached. ``error``: the error after which it stopped, None at a breakpoint. ``file`` and ``line``: where.
+    ``debugger``: the address of the debugger that is attached, None if there is none. ``release_ns``: when it
+    runs on unless a debugger is used, None without a limit. ``resources``: what it holds meanwhile.
+    ``waiters``: number of tasks that wait for its results.
+    """
+
+    pause_id: str
+    state: Literal["waiting", "stopped", "running"]
+    session: str
+    job_id: str
+    task_id: str
+    attempt: int
+    name: str | None
+    actor_id: str | None
+    worker_id: str
+    node_id: str
+    pid: int
+    is_driver: bool
+    function: str | None
+    file: str | None
+    line: int
+    error: str | None
+    since_ns: int
+    release_ns: int | None
+    debugger: str | None
+    resources: dict[str, float]
+    waiters: int
+
+
+class PausedTasks(TypedDict):
+    """The tasks of a session that wait for a debugger, the longest wait first.
+
+    ``is_enabled``: whether the server lets debuggers in. ``limit_s``: after how long without use a task runs
+    on, None if the server lets no debuggers in.
+    """
+
+    session: str
+    is_enabled: bool
+    limit_s: float | None
+    items: list[PausedTask]
+
+
+class Frame(TypedDict):
+    """A Python frame. ``frame_id``: for its variables and source."""
+
+    frame_id: int
+    function: str
+    file: str | None
+    line: int
+
+
+class StoppedThread(TypedDict):
+    """A thread that a debugger has stopped, with its frames, innermost first."""
+
+    name: str
+    frames: list[Frame]
+
+
+class PausedStack(TypedDict):
+    """The threads of a paused task's process that are stopped."""
+
+    threads: list[StoppedThread]
+
+
+class Variable(TypedDict):
+    """A variable. ``reference``: for its parts, 0 if it has none."""
+
+    name: str
+    value: str
+    type: str | None
+    reference: int
+
+
+class Variables(TypedDict):
+    """Variables of a frame, or parts of a variable. ``left_out``: how many more there are."""
+
+    items: list[Variable]
+    left_out: int
+
+
+class SourceLines(TypedDict):
+    """Lines of the file of a frame, the first of which has the number ``first``."""
+
+    file: str | None
+    first: int
+    lines: list[str]
+
+
+class VariablesRequest(Body):
+    """Ask for the variables of a frame, or for the parts of a variable."""
+
+    frame_id: int | None = Field(None, ge=0, lt=2**53)
+    reference: int | None = Field(None, ge=1, lt=2**53)
+
+
+class SourceRequest(Body):
+    """Ask for the source around the line of a frame."""
+
+    frame_id: int = Field(ge=0, lt=2**53)

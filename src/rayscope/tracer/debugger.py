@@ -1,0 +1,325 @@
+"""Reports that code of this process waits for a debugger, and connects debuggers to it.
+
+Ray's ``breakpoint()`` opens debugpy's port and waits for a client without a time limit. While it does, a
+thread of ours has a connection to the Rayscope server, so the server knows of the wait at once, and a
+debugger that is connected to the server reaches debugpy even if no port of this machine can be reached. The
+messages of debugpy's own protocol pass through unchanged.
+
+If the server lets debuggers in, it sets a time limit. Then code runs on once nobody has used the debugger
+for this long, once the debugger has left, or once the server is gone. Otherwise Ray waits as it always does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import secrets
+import select
+import socket
+import sys
+import threading
+import time
+from types import FrameType, TracebackType
+from typing import Any
+
+from rayscope.tracer import emit
+from rayscope.tracer.emit import state
+from rayscope.tracer.websocket import BINARY, TEXT, WebSocket
+
+#: The variable that holds the URL to which Ray's agents send events.
+_INGEST_URL = "RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR"
+#: Time limit of one network operation, and the interval of attempts to connect, in seconds.
+_TIMEOUT_S = 5.0
+_RETRY_S = 1.0
+#: How long a debugger may take to accept a client and to let the code run on, in seconds.
+_RELEASE_S = 5.0
+_CHUNK_BYTES = 32 << 10
+_MAX_TEXT = 300
+
+
+class Pause:
+    """A thread that waits for a debugger.
+
+    ``task``: what it runs. ``values``: the message about it to the server. ``relay``: the connection that
+    reports it, if any.
+    """
+
+    def __init__(self) -> None:
+        self.relay: Relay | None = None
+        self.task = task = emit.owner()[0]
+        frame, error = _place()
+        code = None if frame is None else frame.f_code
+        line = 0 if frame is None else frame.f_lineno
+        if error is not None and error.__traceback__ is not None:
+            trace = _last(error.__traceback__)
+            code, line = trace.tb_frame.f_code, trace.tb_lineno
+        self.values: dict[str, Any] = {
+            "id": secrets.token_hex(8),
+            "task_id": task.id.hex(),
+            "attempt": task.attempt,
+            "function": None if code is None else code.co_name[:_MAX_TEXT],
+            "file": None if code is None else code.co_filename[-_MAX_TEXT:],
+            "line": line,
+            "since_ns": time.time_ns(),
+            "error": None if error is None else f"{type(error).__name__}: {error}"[:_MAX_TEXT],
+        }
+
+    @property
+    def place(self) -> str:
+        """Where the thread waits, and why, as text."""
+        values = self.values
+        place = f"{os.path.basename(values['file'] or '')}:{values['line']} ({values['function']})"
+        return f"{place}: {values['error']}" if values["error"] else place
+
+
+def _place() -> tuple[FrameType | None, BaseException | None]:
+    """The innermost frame of the user's code, and the error if Ray stops because of one."""
+    frame: FrameType | None = sys._getframe(1)
+    error = None
+    while frame is not None:
+        name, file = str(frame.f_globals.get("__name__")), frame.f_code.co_filename
+        if frame.f_code.co_name == "_post_mortem":
+            error = sys.exc_info()[1]
+        elif name.partition(".")[0] not in ("ray", "rayscope", "contextlib") and "/ray/_private/" not in file:
+            break
+        frame = frame.f_back
+    return frame, error
+
+
+def _last(trace: TracebackType) -> TracebackType:
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace
+
+
+class Relay:
+    """A connection of this process to the server, while one of its threads waits or has a debugger."""
+
+    def __init__(self, pause: Pause) -> None:
+        self._pauses = {pause.values["id"]: pause.values}
+        self._lock = threading.Lock()
+        self._is_over = False
+        self._wake = socket.socketpair()
+        self._server: WebSocket | None = None
+        self._debugger: socket.socket | None = None
+        self._limit_s: float | None = None
+        self._used = 0.0
+        thread = threading.Thread(target=self._run, name="rayscope-debugger", daemon=True)
+        # debugpy must not stop this thread with the others.
+        thread.pydev_do_not_trace = thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
+        thread.start()
+
+    def add(self, pause: Pause) -> bool:
+        """Report that a thread waits. Returns False if this connection is closing."""
+        with self._lock:
+            if self._is_over:
+                return False
+            self._pauses[pause.values["id"]] = pause.values
+            self._wake[1].send(b"\0")
+            return True
+
+    def remove(self, pause: Pause) -> None:
+        """Report that a thread no longer waits: a debugger is attached, or the thread was released."""
+        with self._lock:
+            self._pauses.pop(pause.values["id"], None)
+            if not self._is_over:
+                self._wake[1].send(b"\0")
+
+    def _run(self) -> None:
+        while not self._ends():
+            try:
+                self._server = WebSocket(_url(), _TIMEOUT_S)
+                self._used = time.monotonic()
+                self._report()
+                while not self._ends():
+                    self._step(self._server)
+            except (OSError, ValueError) as error:
+                emit.log.debug("the connection for debuggers: %r", error)
+                if self._limit_s is not None:  # the server let debuggers in, and is gone
+                    self._release()
+                time.sleep(_RETRY_S)
+            finally:
+                self._leave()
+                if self._server is not None:
+                    self._server.close()
+                self._server, self._limit_s = None, None
+
+    def _ends(self) -> bool:
+        """Whether this connection is no longer needed."""
+        with self._lock:
+            if not self._pauses and self._debugger is None:
+                self._is_over = True
+                for end in self._wake:
+                    end.close()
+            return self._is_over
+
+    def _step(self, server: WebSocket) -> None:
+        """Wait for news from the server, the debugger or the threads that wait, or for the time limit."""
+        sources: list[Any] = [server, self._wake[0]]
+        if self._debugger is not None:
+            sources.append(self._debugger)
+        left_s = None
+        if self._limit_s is not None:
+            left_s = max(0.0, self._used + self._limit_s - time.monotonic())
+        readable, _, _ = select.select(sources, [], [], left_s)
+        if not readable:
+            self._release()
+            self._used = time.monotonic()
+        if self._wake[0] in readable:
+            self._wake[0].recv(4096)
+            self._report()
+        if self._debugger is not None and self._debugger in readable:
+            self._pass_on(server, self._debugger)
+        if server in readable:
+            for kind, message in server.receive():
+                self._used = time.monotonic()
+                if kind == BINARY:
+                    if self._debugger is not None:
+                        self._debugger.sendall(message)
+                else:
+                    self._obey(json.loads(message))
+
+    def _obey(self, message: dict[str, Any]) -> None:
+        """Do what the server asks for."""
+        if "limit_s" in message:
+            self._limit_s = float(message["limit_s"])
+        if message.get("attach"):
+            try:
+                self._debugger = _connect()
+                self._say({"attached": True})
+            except OSError as error:
+                self._say({"attached": False, "reason": str(error)[:_MAX_TEXT]})
+        if message.get("detach"):
+            self._leave()
+        if message.get("release"):
+            self._release()
+
+    def _pass_on(self, server: WebSocket, debugger: socket.socket) -> None:
+        """Pass what the debugger says on to the server."""
+        try:
+            data = debugger.recv(_CHUNK_BYTES)
+        except OSError:
+            data = b""
+        if data:
+            server.send(BINARY, data)
+        else:
+            self._leave()
+            self._say({"attached": False, "reason": "the debugger closed the connection"})
+
+    def _leave(self) -> None:
+        """End the debugger's session. debugpy then lets all threads run on."""
+        if self._debugger is not None:
+            self._debugger.close()
+            self._debugger = None
+
+    def _release(self) -> None:
+        """Let the threads that wait or have stopped run on.
+
+        Ending debugpy's wait is not enough, because Ray then stops the thread for a client. So this attaches
+        as a client and leaves.
+        """
+        if self._debugger is not None:
+            self._leave()
+            return
+        try:
+            _attach_and_leave()
+        except (OSError, ValueError) as error:
+            emit.log.debug("the debugger cannot be released: %r", error)
+
+    def _report(self) -> None:
+        with self._lock:
+            paused = list(self._pauses.values())
+        self._say({**_about(), "paused": paused})
+
+    def _say(self, message: dict[str, Any]) -> None:
+        if self._server is not None:
+            self._server.send(TEXT, json.dumps(message).encode())
+
+
+def _url() -> str:
+    """The server's address for this connection, "" if no server is configured."""
+    url = os.environ.get(_INGEST_URL, "")
+    base, found, _ = url.partition("/ray-events")
+    if not found or "/api/ingest/" not in base or not url.startswith(("http://", "https://")):
+        return ""
+    return f"{base}/debugger"
+
+
+def _about() -> dict[str, Any]:
+    """What identifies this process."""
+    worker, core = state.worker.global_worker, state.core
+    node = getattr(state.worker, "_global_node", None)
+    return {
+        "session": getattr(node, "session_name", None),
+        "node_id": worker.current_node_id.hex(),
+        "worker_id": core.get_worker_id().hex(),
+        "job_id": core.get_current_job_id().hex(),
+        "actor_id": worker.actor_id.hex() if not worker.actor_id.is_nil() else None,
+        "pid": os.getpid(),
+        "host": worker.node_ip_address,
+        "is_driver": worker.mode == 0,
+    }
+
+
+def _connect() -> socket.socket:
+    """Connect to debugpy, which listens at the port that Ray opened."""
+    worker = state.worker.global_worker
+    address = worker.node_ip_address, worker.debugger_port
+    connection = socket.create_connection(address, _TIMEOUT_S)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def _attach_and_leave() -> None:
+    """Be debugpy's client for a moment, in the debug adapter protocol."""
+    numbers = itertools.count(1)
+    with _connect() as connection, connection.makefile("rb") as answers:
+        connection.settimeout(_RELEASE_S)
+
+        def ask(command: str, **arguments: Any) -> None:
+            message = {"seq": next(numbers), "type": "request", "command": command, "arguments": arguments}
+            body = json.dumps(message).encode()
+            connection.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+        def await_(key: str, name: str) -> None:
+            while True:
+                size = 0
+                while line := answers.readline(1000).strip():
+                    if line.lower().startswith(b"content-length:"):
+                        size = int(line.partition(b":")[2])
+                if not size:
+                    raise ConnectionError("the debugger closed the connection")
+                if json.loads(answers.read(size)).get(key) == name:
+                    return
+
+        ask("initialize", clientID="rayscope", adapterID="debugpy")
+        ask("attach", subProcess=False)
+        await_("event", "initialized")
+        ask("configurationDone")
+        await_("command", "attach")
+        ask("disconnect", terminateDebuggee=False)
+        await_("command", "disconnect")
+
+
+_relay: Relay | None = None
+_lock = threading.Lock()
+
+
+def begin() -> Pause:
+    """Report that the current thread waits for a debugger."""
+    global _relay
+    pause = Pause()
+    emit.report_always("rayscope.paused", {"text": pause.place}, pause.task)
+    if _url():
+        with _lock:
+            if _relay is None or not _relay.add(pause):
+                _relay = Relay(pause)
+            pause.relay = _relay
+    return pause
+
+
+def end(pause: Pause) -> None:
+    """Report that the thread of ``pause`` no longer waits."""
+    if pause.relay is not None:
+        pause.relay.remove(pause)

@@ -1,0 +1,364 @@
+"""Debuggers on real tasks that wait at a breakpoint or at an error."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+from tests.cluster import env_without_ray, free_port, start_in_turn
+from tests.dap_client import DapClient
+from tests.recorded import Recorded
+from tests.waiting import wait_until
+from websockets.exceptions import InvalidStatus
+
+from rayscope.cli.recording import Parts, node_env
+
+pytestmark = [pytest.mark.ray]
+
+PROGRAM = """
+import asyncio, sys, time
+import ray
+
+def inner(secret):
+    doubled = secret * 2
+    breakpoint()
+    return doubled + 1
+
+@ray.remote(num_cpus=0.5)
+def in_task(value):
+    return inner(value)
+
+@ray.remote(num_cpus=0.5)
+def nested(value):
+    return ray.get(in_task.remote(value))
+
+@ray.remote(num_cpus=0.5)
+class Actor:
+    def method(self, value):
+        return inner(value)
+
+@ray.remote(num_cpus=0.5)
+class Async:
+    async def method(self, value):
+        await asyncio.sleep(0)
+        return inner(value)
+
+@ray.remote(num_cpus=0.5, max_retries=0, runtime_env={"env_vars": {"RAY_DEBUG_POST_MORTEM": "1"}})
+def fails(value):
+    divisor = value - 20
+    return 1 / divisor
+
+what = sys.argv[1]
+if what == "task":
+    ref = in_task.remote(20)
+elif what == "nested":
+    ref = nested.remote(20)
+elif what == "actor":
+    ref = Actor.remote().method.remote(20)
+elif what == "async_actor":
+    ref = Async.remote().method.remote(20)
+elif what == "fails":
+    ref = fails.remote(20)
+elif what == "two":
+    ref = [in_task.remote(20), in_task.remote(30)]
+try:
+    print("RESULT", ray.get(ref), time.time(), flush=True)
+except ZeroDivisionError:
+    print("RESULT error", time.time(), flush=True)
+"""
+
+
+#: Starts Ray where nothing outside can reach it, and a way out to the server: a socket in the file system.
+ALONE = """
+import os, socket, subprocess, sys, threading
+import ray
+
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+def pump(source, target):
+    while data := source.recv(65536):
+        target.sendall(data)
+    target.shutdown(socket.SHUT_WR)
+
+def serve():
+    listener = socket.create_server(("127.0.0.1", 8700))
+    while True:
+        inside, _ = listener.accept()
+        outside = socket.socket(socket.AF_UNIX)
+        outside.connect(os.environ["WAY_OUT"])
+        for ends in ((inside, outside), (outside, inside)):
+            threading.Thread(target=pump, args=ends, daemon=True).start()
+
+threading.Thread(target=serve, daemon=True).start()
+ray.init(num_cpus=2, object_store_memory=100_000_000, _temp_dir=os.environ["RAY_DIR"], log_to_driver=False)
+"""
+
+
+@pytest.fixture
+def debugged(cluster: Recorded) -> Iterator[Recorded]:
+    """The cluster, whose server lets debuggers in."""
+    cluster.services.debuggees.limit_s = 900.0
+    yield cluster
+    cluster.services.debuggees.limit_s = None
+
+
+@pytest.fixture
+def start(cluster: Recorded) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+    started: list[subprocess.Popen[str]] = []
+
+    def run(what: str) -> subprocess.Popen[str]:
+        process = cluster.start_driver(PROGRAM, what)
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.wait()
+        cluster.processes.remove(process)
+
+
+def paused(cluster: Recorded, number: int = 1) -> list[dict[str, Any]]:
+    """The paused tasks, once there are so many."""
+
+    def look() -> list[dict[str, Any]] | None:
+        items: list[dict[str, Any]] = cluster.get("/api/v1/paused-tasks")["items"]
+        return items if len(items) == number else None
+
+    found: list[dict[str, Any]] = wait_until(look, f"{number} paused tasks")
+    return found
+
+
+def client_of(cluster: Recorded, item: dict[str, Any]) -> DapClient:
+    return DapClient(cluster.url, cluster.services.secrets.operator_token, item["pause_id"])
+
+
+def post(cluster: Recorded, item: dict[str, Any], what: str, **body: Any) -> httpx.Response:
+    headers = {"X-Rayscope-Operator": cluster.services.secrets.operator_token}
+    path = f"{cluster.url}/api/v1/paused-tasks/{item['pause_id']}/{what}"
+    return httpx.post(path, json=body or None, headers=headers, timeout=60)
+
+
+def result(process: subprocess.Popen[str]) -> list[str]:
+    """What the driver printed as its result."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("RESULT"):
+            return line.split()[1:]
+    raise AssertionError("no result")
+
+
+@pytest.mark.parametrize("what", ["task", "nested", "actor", "async_actor"])
+def test_a_debugger_at_a_breakpoint(
+    debugged: Recorded, start: Callable[[str], subprocess.Popen[str]], what: str
+) -> None:
+    driver = start(what)
+    (item,) = paused(debugged)
+    assert (item["state"], item["function"], item["error"]) == ("waiting", "inner", None)
+    assert item["file"].endswith(".py")
+    assert PROGRAM.splitlines()[item["line"] - 3].strip() in ("breakpoint()", "return doubled + 1")
+    assert item["resources"] == ({"CPU": 0.5} if what in ("task", "nested") else item["resources"])
+    client = client_of(debugged, item)
+    thread = client.attach()
+    frames = client.frames(thread)
+    assert frames[0]["name"] == "inner"
+    assert client.variables(frames[0]) == {"secret": "20", "doubled": "40"}
+    assert client.ask("evaluate", expression="secret + doubled", frameId=frames[0]["id"])["result"] == "60"
+    assert paused(debugged)[0]["state"] == "stopped"
+    client.send("next", threadId=thread)
+    client.await_message(event="stopped")
+    assert client.frames(thread)[0]["line"] == frames[0]["line"] + (
+        1 if PROGRAM.splitlines()[frames[0]["line"] - 3].strip() == "breakpoint()" else 0
+    )
+    client.leave()
+    assert result(driver)[0] == "41"
+    wait_until(lambda: not debugged.get("/api/v1/paused-tasks")["items"], "an empty list")
+
+
+def test_a_debugger_at_an_error(debugged: Recorded, start: Callable[[str], subprocess.Popen[str]]) -> None:
+    driver = start("fails")
+    (item,) = paused(debugged)
+    assert (item["function"], item["error"]) == ("fails", "ZeroDivisionError: division by zero")
+    client = client_of(debugged, item)
+    frames = client.frames(client.attach())
+    assert frames[0]["name"] == "fails"
+    assert client.variables(frames[0])["divisor"] == "0"
+    client.leave()
+    assert result(driver)[0] == "error"
+
+
+def test_two_at_once_and_a_second_debugger(
+    debugged: Recorded, start: Callable[[str], subprocess.Popen[str]]
+) -> None:
+    driver = start("two")
+    items = paused(debugged, 2)
+    clients = [client_of(debugged, item) for item in items]
+    frames = [client.frames(client.attach())[0] for client in clients]
+    values = [client.variables(frame)["secret"] for client, frame in zip(clients, frames, strict=True)]
+    assert sorted(values) == ["20", "30"]
+    with pytest.raises(InvalidStatus) as refused:
+        client_of(debugged, items[0])
+    assert refused.value.response.status_code == 403
+    for client in clients:
+        client.leave()
+    assert "".join(result(driver)[:2]) == "[41,61]"
+
+
+def test_released_on_request_and_after_the_limit(
+    debugged: Recorded, start: Callable[[str], subprocess.Popen[str]]
+) -> None:
+    driver = start("task")
+    (item,) = paused(debugged)
+    assert post(debugged, item, "release").status_code == 204
+    released = time.time()
+    assert float(result(driver)[1]) - released < 5
+    debugged.services.debuggees.limit_s = 3.0
+    driver = start("task")
+    (item,) = paused(debugged)
+    assert item["release_ns"] - item["since_ns"] < 10e9
+    ended = float(result(driver)[1])
+    print(f"ran on {ended - item['release_ns'] / 1e9:.2f} s after the limit")
+
+
+def test_the_web_page_looks(debugged: Recorded, start: Callable[[str], subprocess.Popen[str]]) -> None:
+    driver = start("task")
+    (item,) = paused(debugged)
+    assert httpx.post(f"{debugged.url}/api/v1/paused-tasks/{item['pause_id']}/stack").status_code == 403
+    answer = post(debugged, item, "stack")
+    assert answer.headers["cache-control"] == "no-store"
+    (thread,) = answer.json()["threads"]
+    frame = thread["frames"][0]
+    assert frame["function"] == "inner"
+    variables = post(debugged, item, "variables", frame_id=frame["frame_id"]).json()["items"]
+    assert {one["name"]: one["value"] for one in variables} == {"secret": "20", "doubled": "40"}
+    source = post(debugged, item, "source", frame_id=frame["frame_id"]).json()
+    assert "doubled = secret * 2" in "\n".join(source["lines"])
+    assert post(debugged, item, "release").status_code == 204
+    assert result(driver)[0] == "41"
+
+
+def test_a_server_that_lets_no_debuggers_in(
+    cluster: Recorded, start: Callable[[str], subprocess.Popen[str]]
+) -> None:
+    driver = start("task")
+    (item,) = paused(cluster)
+    assert item["release_ns"] is None
+    answer = post(cluster, item, "release")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "debugger_disabled")
+    driver.kill()
+    wait_until(lambda: not cluster.get("/api/v1/paused-tasks")["items"], "an empty list")
+
+
+def test_no_port_of_the_machine_can_be_reached(debugged: Recorded, tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        way_out = f"{folder}/out"
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(way_out)
+        listener.listen()
+        threading.Thread(target=lead_out, args=(listener, debugged.url), daemon=True).start()
+        key = debugged.ingest_url.partition("/api/ingest/")[2]
+        env = env_without_ray() | node_env(f"http://127.0.0.1:8700/api/ingest/{key}", Parts())
+        env |= {"HOME": folder, "RAY_DIR": f"{folder}/r", "WAY_OUT": way_out, "RAY_AUTH_MODE": "disabled"}
+        script = tmp_path / "alone.py"
+        script.write_text(ALONE + PROGRAM)
+        command = ["unshare", "--net", "--map-root-user", sys.executable, str(script), "task"]
+        driver = start_in_turn(command, Path(folder), env=env, stdout=subprocess.PIPE)
+        try:
+            session = wait_until(lambda: other_session(debugged), "its session")
+            item = wait_until(lambda: paused_of(debugged, session), "the paused task")[0]
+            client = client_of(debugged, item)
+            frames = client.frames(client.attach())
+            assert client.variables(frames[0]) == {"secret": "20", "doubled": "40"}
+            client.leave()
+            assert result(driver)[0] == "41"
+        finally:
+            driver.terminate()
+            driver.wait(60)
+            listener.close()
+
+
+def lead_out(listener: socket.socket, url: str) -> None:
+    """Connect what comes to ``listener`` to the server."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    with contextlib.suppress(OSError):
+        while True:
+            inside, _ = listener.accept()
+            outside = socket.create_connection((host, int(port)))
+            for ends in ((inside, outside), (outside, inside)):
+                threading.Thread(target=pump, args=ends, daemon=True).start()
+
+
+def pump(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+def other_session(cluster: Recorded) -> str | None:
+    sessions = cluster.get("/api/v1/sessions")["items"]
+    return next((one["session"] for one in sessions if one["session"] != cluster.session), None)
+
+
+def paused_of(cluster: Recorded, session: str) -> list[dict[str, Any]]:
+    answer = httpx.get(f"{cluster.url}/api/v1/paused-tasks", params={"session": session})
+    items: list[dict[str, Any]] = answer.json()["items"]
+    return items
+
+
+def test_the_server_dies(cluster: Recorded, tmp_path: Path) -> None:
+    """The task waits for a debugger of a server that ends without a farewell."""
+    port = free_port()
+    command = [sys.executable, "-m", "rayscope.cli", "serve", "--debugger", "--data-dir", str(tmp_path)]
+    server = subprocess.Popen([*command, "--port", str(port)], stdout=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_until(lambda: answers(url), "the server")
+        key = (tmp_path / "key").read_text().strip()
+        variable = "RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR"
+        program = PROGRAM.replace(
+            "in_task.remote(20)",
+            "in_task.options(runtime_env={'env_vars': {"
+            f"'{variable}': '{url}/api/ingest/{key}/ray-events'}}}}).remote(20)",
+        )
+        driver = cluster.start_driver(program, "task")
+        wait_until(lambda: "ESTABLISHED" in connections(port), "the connection of the task")
+        server.kill()
+        died = time.time()
+        value, ended = result(driver)
+        assert value == "41"
+        print(f"ran on {float(ended) - died:.2f} s after the server's death")
+        driver.wait(60)
+        cluster.processes.remove(driver)
+    finally:
+        server.kill()
+        server.wait()
+
+
+def answers(url: str) -> bool:
+    with contextlib.suppress(httpx.HTTPError):
+        return httpx.get(f"{url}/api/health").status_code == 200
+    return False
+
+
+def connections(port: int) -> list[str]:
+    """The states of connections from a worker of Ray to a port of this machine."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        if (process.info["cmdline"] or [""])[0].startswith("ray::"):
+            with contextlib.suppress(psutil.Error):
+                found += [
+                    one.status for one in process.net_connections() if one.raddr and one.raddr.port == port
+                ]
+    return found
