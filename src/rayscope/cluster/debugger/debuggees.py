@@ -11,7 +11,7 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import msgspec
 from starlette.websockets import WebSocket
@@ -46,6 +46,13 @@ class Pause(msgspec.Struct, frozen=True):
     file: _Text | None = None
     line: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] = 0
     error: _Text | None = None
+
+
+class Held(NamedTuple):
+    """A thread that waits for a debugger, or (``is_waiting`` is false) that has one."""
+
+    pause: Pause
+    is_waiting: bool
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -96,14 +103,14 @@ class Debugger(Protocol):
 class Debuggee:
     """A process that waits for a debugger or has one attached.
 
-    ``pauses``: its threads that wait, or that have a debugger, by ID. ``used_ns``: when a debugger was last
+    ``held``: its threads that wait or have a debugger, by ID; replaced, never changed, because other threads
+    read it. ``used_ns``: when a debugger was last
     used. ``stopped``: the threads that the attached debugger has stopped, by its own IDs.
     """
 
     def __init__(self, socket: WebSocket) -> None:
         self.about = Report()
-        self.pauses: dict[str, Pause] = {}
-        self.waiting: frozenset[str] = frozenset()
+        self.held: dict[str, Held] = {}
         self.debugger: Debugger | None = None
         self.stopped: set[int] = set()
         self.used_ns = time.time_ns()
@@ -170,10 +177,12 @@ class Debuggee:
         report = _decode_report(text)
         if report.paused is not None:
             self.about = report
-            self.waiting = frozenset(pause.id for pause in report.paused)
             # Those that no longer wait stay while a debugger is attached.
-            kept = self.pauses if self.debugger is not None else {}
-            self.pauses = {**kept, **{pause.id: pause for pause in report.paused}}
+            kept = self.held if self.debugger is not None else {}
+            self.held = {
+                **{name: Held(held.pause, is_waiting=False) for name, held in kept.items()},
+                **{pause.id: Held(pause, is_waiting=True) for pause in report.paused},
+            }
         if report.attached is not None:
             if self._accepted is not None and not self._accepted.done():
                 self._accepted.set_result(report)
@@ -215,7 +224,7 @@ class Debuggee:
         """Forget the debugger."""
         self.debugger = self._reader = None
         self.stopped = set()
-        self.pauses = {name: pause for name, pause in self.pauses.items() if name in self.waiting}
+        self.held = {name: held for name, held in self.held.items() if held.is_waiting}
 
 
 class Debuggees:
@@ -227,15 +236,15 @@ class Debuggees:
         self.limit_s = limit_s
         self._open: set[Debuggee] = set()
 
-    def of_session(self, session: str) -> list[tuple[Debuggee, Pause]]:
+    def of_session(self, session: str) -> list[tuple[Debuggee, Held]]:
         """The paused threads of a session, the longest wait first."""
         found = [
-            (debuggee, pause)
+            (debuggee, held)
             for debuggee in list(self._open)
             if debuggee.about.session == session
-            for pause in list(debuggee.pauses.values())
+            for held in debuggee.held.values()
         ]
-        return sorted(found, key=lambda one: one[1].since_ns)
+        return sorted(found, key=lambda one: one[1].pause.since_ns)
 
     def find(self, pause_id: str) -> tuple[Debuggee, Pause]:
         """The process of a pause. Raises NotPaused, and DebuggerRefused if debuggers are not let in."""
@@ -246,8 +255,8 @@ class Debuggees:
                 "debugger_disabled",
             )
         for debuggee in self._open:
-            if (pause := debuggee.pauses.get(pause_id)) is not None:
-                return debuggee, pause
+            if (held := debuggee.held.get(pause_id)) is not None:
+                return debuggee, held.pause
         raise NotPaused("This task does not wait for a debugger any more.")
 
     async def serve(self, socket: WebSocket) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rayscope.cluster.debugger import sql
-from rayscope.cluster.debugger.debuggees import Debuggee, Debuggees, Pause
+from rayscope.cluster.debugger.debuggees import Debuggee, Debuggees, Held
 from rayscope.cluster.debugger.schemas import PausedTask, PausedTasks
 from rayscope.cluster.placement.reservations import reservation
 from rayscope.records.reader import SessionReader
@@ -17,18 +17,19 @@ def paused_tasks(records: SessionReader, debuggees: Debuggees, session: str) -> 
     found = debuggees.of_session(session)
     items: list[PausedTask] = []
     if found:
-        tasks = [pause.task_id for _, pause in found]
+        tasks = [held.pause.task_id for _, held in found]
 
         def read(file: SessionFile) -> tuple[dict[tuple[str, int], sql.Facts], dict[str, int]]:
             return sql.facts_of(file, tasks), sql.waiters_of(file, tasks)
 
         facts, waiters = records.read(session, read)
-        for debuggee, pause in found:
+        for debuggee, held in found:
+            pause = held.pause
             known = facts.get((pause.task_id, pause.attempt), _NO_FACTS)
             # Once a debugger lets it run on, a task may end while the debugger is still attached.
-            if not known.has_ended or pause.id in debuggee.waiting:
+            if not known.has_ended or held.is_waiting:
                 limit_s = debuggees.limit_s
-                items.append(_item(session, debuggee, pause, known, waiters.get(pause.task_id, 0), limit_s))
+                items.append(_item(session, debuggee, held, known, waiters.get(pause.task_id, 0), limit_s))
     return {
         "session": session,
         "is_enabled": debuggees.limit_s is not None,
@@ -38,12 +39,12 @@ def paused_tasks(records: SessionReader, debuggees: Debuggees, session: str) -> 
 
 
 def _item(
-    session: str, debuggee: Debuggee, pause: Pause, known: sql.Facts, waiters: int, limit_s: float | None
+    session: str, debuggee: Debuggee, held: Held, known: sql.Facts, waiters: int, limit_s: float | None
 ) -> PausedTask:
-    about, debugger = debuggee.about, debuggee.debugger
+    pause, about, debugger = held.pause, debuggee.about, debuggee.debugger
     return {
         "pause_id": pause.id,
-        "state": "waiting" if pause.id in debuggee.waiting else "stopped" if debuggee.stopped else "running",
+        "state": "waiting" if held.is_waiting else "stopped" if debuggee.stopped else "running",
         "session": session,
         "job_id": about.job_id or "",
         "task_id": pause.task_id,

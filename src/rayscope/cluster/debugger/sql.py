@@ -8,9 +8,10 @@ from typing import NamedTuple
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import END, FIRST_PUT, hex_id, is_driver
 
-#: $tasks and $attempts: the tasks that wait. Those that hold the resources of an actor have its requirements.
+#: A method of an actor holds the resources of the actor.
 _FACTS = f"""
-SELECT {hex_id("t.task")} AS task_id, t.attempt, t.name, coalesce(t.required_resources, r.required_resources),
+SELECT {hex_id("t.task")} AS task_id, t.attempt, t.name,
+    CASE WHEN t.type = 'ACTOR_TASK' THEN r.required_resources ELSE t.required_resources END,
     t.{END} IS NOT NULL
 FROM attempts t LEFT JOIN actor_rows r ON r.id = t.actor_id
 WHERE list_contains($tasks, {hex_id("t.task")})
