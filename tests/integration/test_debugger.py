@@ -72,6 +72,9 @@ elif what == "fails":
     ref = fails.remote(20)
 elif what == "two":
     ref = [in_task.remote(20), in_task.remote(30)]
+elif what == "threads":
+    actor = Actor.options(max_concurrency=2).remote()
+    ref = [actor.method.remote(20), actor.method.remote(30)]
 try:
     print("RESULT", ray.get(ref), time.time(), flush=True)
 except ZeroDivisionError:
@@ -232,6 +235,28 @@ def test_released_on_request_and_after_the_limit(
     assert item["release_ns"] - item["since_ns"] < 10e9
     ended = float(result(driver)[1])
     print(f"ran on {ended - item['release_ns'] / 1e9:.2f} s after the limit")
+
+
+def test_two_threads_of_an_actor_are_released_together(
+    debugged: Recorded, start: Callable[[str], subprocess.Popen[str]]
+) -> None:
+    driver = start("threads")
+    item = paused(debugged, 2)[0]
+    assert post(debugged, item, "release").status_code == 204
+    assert "".join(result(driver)[:2]) == "[41,61]"
+
+
+def test_a_debugger_that_leaves_before_it_has_stopped_anything(
+    debugged: Recorded, start: Callable[[str], subprocess.Popen[str]]
+) -> None:
+    driver = start("task")
+    client = client_of(debugged, paused(debugged)[0])
+    client.ask("initialize", clientID="test", adapterID="debugpy")
+    client.send("attach", subProcess=False)
+    client.await_message(event="initialized")
+    client.send("configurationDone")
+    client.socket.close()
+    assert result(driver)[0] == "41"
 
 
 def test_the_web_page_looks(debugged: Recorded, start: Callable[[str], subprocess.Popen[str]]) -> None:

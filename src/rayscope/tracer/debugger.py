@@ -11,6 +11,7 @@ for this long, once the debugger has left, or once the server is gone. Otherwise
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -34,6 +35,9 @@ _TIMEOUT_S = 5.0
 _RETRY_S = 1.0
 #: How long a debugger may take to accept a client and to let the code run on, in seconds.
 _RELEASE_S = 5.0
+#: How long a thread may take to run on after its wait was canceled, and the interval of looks, in seconds.
+_CANCEL_S = 0.5
+_LOOK_S = 0.01
 _CHUNK_BYTES = 32 << 10
 _MAX_TEXT = 300
 
@@ -42,11 +46,12 @@ class Pause:
     """A thread that waits for a debugger.
 
     ``task``: what it runs. ``values``: the message about it to the server. ``relay``: the connection that
-    reports it, if any.
+    reports it, if any. ``is_released``: the thread is to run on without a debugger.
     """
 
     def __init__(self) -> None:
         self.relay: Relay | None = None
+        self.is_released = False
         self.task = task = emit.owner()[0]
         frame, error = _place()
         code = None if frame is None else frame.f_code
@@ -97,7 +102,7 @@ class Relay:
     """A connection of this process to the server, while one of its threads waits or has a debugger."""
 
     def __init__(self, pause: Pause) -> None:
-        self._pauses = {pause.values["id"]: pause.values}
+        self._pauses = {pause.values["id"]: pause}
         self._lock = threading.Lock()
         self._is_over = False
         self._wake = socket.socketpair()
@@ -115,7 +120,7 @@ class Relay:
         with self._lock:
             if self._is_over:
                 return False
-            self._pauses[pause.values["id"]] = pause.values
+            self._pauses[pause.values["id"]] = pause
             self._wake[1].send(b"\0")
             return True
 
@@ -214,13 +219,19 @@ class Relay:
             self._debugger = None
 
     def _release(self) -> None:
-        """Let the threads that wait or have stopped run on.
-
-        Ending debugpy's wait is not enough, because Ray then stops the thread for a client. So this attaches
-        as a client and leaves.
-        """
+        """Let the threads that wait or have stopped run on."""
         if self._debugger is not None:
             self._leave()
+            return
+        with self._lock:
+            for pause in self._pauses.values():
+                pause.is_released = True
+        with contextlib.suppress(AttributeError, KeyError):  # it has not begun to wait yet
+            sys.modules["debugpy"].wait_for_client.cancel()
+        deadline = time.monotonic() + _CANCEL_S
+        while self._pauses and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
+        if not self._pauses:
             return
         try:
             _attach_and_leave()
@@ -229,7 +240,7 @@ class Relay:
 
     def _report(self) -> None:
         with self._lock:
-            paused = list(self._pauses.values())
+            paused = [pause.values for pause in self._pauses.values()]
         self._say({**_about(), "paused": paused})
 
     def _say(self, message: dict[str, Any]) -> None:
@@ -272,7 +283,10 @@ def _connect() -> socket.socket:
 
 
 def _attach_and_leave() -> None:
-    """Be debugpy's client for a moment, in the debug adapter protocol."""
+    """Be debugpy's client for a moment, which ends the waits of all threads.
+
+    ``wait_for_client.cancel`` reaches only the thread that began to wait last.
+    """
     numbers = itertools.count(1)
     with _connect() as connection, connection.makefile("rb") as answers:
         connection.settimeout(_RELEASE_S)
@@ -306,9 +320,48 @@ _relay: Relay | None = None
 _lock = threading.Lock()
 
 
+#: The threads that are to run on at Ray's next attempt to stop them.
+_passing: set[int] = set()
+_MARK = "_rayscope_passes"
+
+
+def _pass_once() -> None:
+    """Let the current thread run on where Ray would now stop it. Without a client, it would wait there for
+    the next one.
+    """
+    from ray.util import debugpy as rays
+
+    _passing.add(threading.get_ident())
+    if hasattr(rays, _MARK):
+        return
+    setattr(rays, _MARK, True)
+    stop_at_error = rays._debugpy_excepthook
+
+    def _debugpy_breakpoint() -> None:
+        if not _may_pass():
+            import pydevd  # type: ignore[import-not-found]
+
+            # As in Ray's function, which must be called by `set_trace` itself.
+            pydevd.settrace(stop_at_frame=sys._getframe().f_back)
+
+    def _debugpy_excepthook() -> None:
+        if not _may_pass():
+            stop_at_error()
+
+    rays._debugpy_breakpoint, rays._debugpy_excepthook = _debugpy_breakpoint, _debugpy_excepthook
+
+
+def _may_pass() -> bool:
+    thread = threading.get_ident()
+    may_pass = thread in _passing
+    _passing.discard(thread)
+    return may_pass
+
+
 def begin() -> Pause:
     """Report that the current thread waits for a debugger."""
     global _relay
+    _passing.discard(threading.get_ident())
     pause = Pause()
     emit.report_always("rayscope.paused", {"text": pause.place}, pause.task)
     if _url():
@@ -320,6 +373,10 @@ def begin() -> Pause:
 
 
 def end(pause: Pause) -> None:
-    """Report that the thread of ``pause`` no longer waits."""
+    """Report that the current thread no longer waits. Unless a debugger is attached, it runs on."""
+    import debugpy
+
+    if pause.is_released or not debugpy.is_client_connected():
+        _pass_once()
     if pause.relay is not None:
         pause.relay.remove(pause)
