@@ -21,6 +21,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -137,6 +138,7 @@ class Relay:
                 self._server = WebSocket(_url(), _TIMEOUT_S)
                 self._used = time.monotonic()
                 self._report()
+                self._take(self._server.messages())  # which arrived with the response
                 while not self._ends():
                     self._step(self._server)
             except (OSError, ValueError) as error:
@@ -177,13 +179,16 @@ class Relay:
         if self._debugger is not None and self._debugger in readable:
             self._pass_on(server, self._debugger)
         if server in readable:
-            for kind, message in server.receive():
-                self._used = time.monotonic()
-                if kind == BINARY:
-                    if self._debugger is not None:
-                        self._debugger.sendall(message)
-                else:
-                    self._obey(json.loads(message))
+            self._take(server.receive())
+
+    def _take(self, messages: Iterable[tuple[int, bytes]]) -> None:
+        """Take messages of the server."""
+        for kind, message in messages:
+            self._used = time.monotonic()
+            if kind != BINARY:
+                self._obey(json.loads(message))
+            elif self._debugger is not None:
+                self._debugger.sendall(message)
 
     def _obey(self, message: dict[str, Any]) -> None:
         """Do what the server asks for."""
