@@ -45,7 +45,7 @@ _OPERATOR = "X-Rayscope-Operator"
 
 
 def program(kind: str, value: int) -> None:
-    """Run one task that waits for a debugger. Prints when it went on."""
+    """Run one task that waits for a debugger. Prints when the task continued."""
     import asyncio
 
     import ray
@@ -92,9 +92,9 @@ def program(kind: str, value: int) -> None:
             else ray.remote(num_cpus=0.1)(function).remote(value)
         )
     try:
-        print("WENT_ON", ray.get(made), flush=True)
+        print("CONTINUED", ray.get(made), flush=True)
     except ZeroDivisionError:
-        print("WENT_ON", time.time(), flush=True)
+        print("CONTINUED", time.time(), flush=True)
 
 
 class Lab:
@@ -137,16 +137,16 @@ class Lab:
         httpx.post(url, headers={_OPERATOR: self.token}, timeout=60).raise_for_status()
 
 
-def went_on(driver: subprocess.Popen[str]) -> float:
-    """When the task of a program went on, s since the epoch."""
+def continued(driver: subprocess.Popen[str]) -> float:
+    """Wait until the task of a program continues. Returns the time, s since the epoch."""
     out, _ = driver.communicate(timeout=_WAIT_S)
-    return float(out.split("WENT_ON", 1)[1].split()[0])
+    return float(out.split("CONTINUED", 1)[1].split()[0])
 
 
 def attach(lab: Lab, kind: str, value: int) -> dict[str, float]:
     """Attach to a task, and compare its variables. Returns the times. Raises AssertionError."""
     driver = lab.start(kind, value)
-    item, listed = lab.paused()
+    item, delay_s = lab.paused()
     began = time.monotonic()
     client = DapClient(lab.server.url, lab.token, item["pause_id"])
     frames = client.frames(client.attach())
@@ -156,7 +156,7 @@ def attach(lab: Lab, kind: str, value: int) -> dict[str, float]:
     assert values["doubled"] == str(2 * value), values
     left = time.time()
     client.leave()
-    return {"listed": listed, "stack": took, "left": went_on(driver) - left}
+    return {"listed": delay_s, "stack": took, "left": continued(driver) - left}
 
 
 def release(lab: Lab, how: str, value: int) -> float:
@@ -171,7 +171,7 @@ def release(lab: Lab, how: str, value: int) -> float:
         lab.server.popen.kill()
     else:
         since = item["release_ns"] / 1e9
-    return went_on(driver) - since
+    return continued(driver) - since
 
 
 def main() -> int:

@@ -134,7 +134,7 @@ def start(cluster: Recorded) -> Iterator[Callable[[str], subprocess.Popen[str]]]
 
 
 def paused(cluster: Recorded, number: int = 1) -> list[dict[str, Any]]:
-    """The paused tasks, once there are so many."""
+    """Wait for this number of paused tasks."""
 
     def look() -> list[dict[str, Any]] | None:
         items: list[dict[str, Any]] = cluster.get("/api/v1/paused-tasks")["items"]
@@ -155,7 +155,7 @@ def post(cluster: Recorded, item: dict[str, Any], what: str, **body: Any) -> htt
 
 
 def result(process: subprocess.Popen[str]) -> list[str]:
-    """What the driver printed as its result."""
+    """The words of the result that the driver printed."""
     assert process.stdout is not None
     for line in process.stdout:
         if line.startswith("RESULT"):

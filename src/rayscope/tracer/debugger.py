@@ -263,7 +263,7 @@ def _url() -> str:
 
 
 def _about() -> dict[str, Any]:
-    """What identifies this process."""
+    """The IDs of this process and its node."""
     worker, core = state.worker.global_worker, state.core
     node = getattr(state.worker, "_global_node", None)
     return {

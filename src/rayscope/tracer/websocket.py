@@ -10,8 +10,11 @@ import struct
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-TEXT, BINARY = 1, 2
-_CLOSE, _PING, _PONG = 8, 9, 10
+TEXT = 1
+BINARY = 2
+_CLOSE = 8
+_PING = 9
+_PONG = 10
 _FINAL = 0x80
 _MASKED = 0x80
 _MAX_HEAD_BYTES = 16 << 10

@@ -225,7 +225,7 @@ export interface AmountOf {
   available: number;
   used: number;
 }
-/** An annotation of a task by user code. */
+/** An annotation of a task by user code, or (``pause``) where it waited for a debugger. */
 export interface AnnotationItem {
   attempt: number;
   kind: string;
@@ -1211,6 +1211,13 @@ export interface FleetServer {
 /** The URI at which the cluster's nodes find the folder. */
 export interface FolderAnswer {
   uri: string;
+}
+/** A Python frame. ``frame_id``: for its variables and source. */
+export interface Frame {
+  frame_id: number;
+  function: string;
+  file: string | null;
+  line: number;
 }
 /** The Python frames of workers at ``at_ns``. */
 export interface FramesAnswer {
@@ -2532,6 +2539,48 @@ export interface PathStretch {
   begin_ns: number;
   duration_ns: number;
 }
+/** The threads of a paused task's process that are stopped. */
+export interface PausedStack {
+  threads: StoppedThread[];
+}
+/** A thread that a debugger has stopped, with its frames, innermost first. */
+export interface StoppedThread {
+  name: string;
+  frames: Frame[];
+}
+/** A task, or a driver, that waits for a debugger or has one attached. */
+export interface PausedTask {
+  pause_id: string;
+  state: 'waiting' | 'stopped' | 'running';
+  session: string;
+  job_id: string;
+  task_id: string;
+  attempt: number;
+  name: string | null;
+  actor_id: string | null;
+  worker_id: string;
+  node_id: string;
+  pid: number;
+  is_driver: boolean;
+  function: string | null;
+  file: string | null;
+  line: number;
+  error: string | null;
+  since_ns: number;
+  release_ns: number | null;
+  debugger: string | null;
+  resources: {
+    [k: string]: number;
+  };
+  waiters: number;
+}
+/** The tasks of a session that wait for a debugger, the longest wait first. */
+export interface PausedTasks {
+  session: string;
+  is_enabled: boolean;
+  limit_s: number | null;
+  items: PausedTask[];
+}
 /** A holder of a scarce resource: a running task (with its ``attempt``), an actor or a placement group. */
 export interface PendingHolder {
   kind: 'actor' | 'task' | 'placement_group';
@@ -3317,6 +3366,16 @@ export interface SilenceInfo {
 export interface SilencesAnswer {
   items: SilenceInfo[];
 }
+/** Lines of the file of a frame, the first of which has the number ``first``. */
+export interface SourceLines {
+  file: string | null;
+  first: number;
+  lines: string[];
+}
+/** Ask for the source around the line of a frame. */
+export interface SourceRequest {
+  frame_id: number;
+}
 /** A measured span of time inside an attempt. */
 export interface SpanItem {
   name: string;
@@ -3828,6 +3887,23 @@ export interface TuneExperimentPage {
   problem: ErrorDetail | null;
   items: TuneExperimentItem[];
 }
+/** A variable. ``reference``: for its parts, 0 if it has none. */
+export interface Variable {
+  name: string;
+  value: string;
+  type: string | null;
+  reference: number;
+}
+/** Variables of a frame, or parts of a variable. ``left_out``: how many more there are. */
+export interface Variables {
+  items: Variable[];
+  left_out: number;
+}
+/** Ask for the variables of a frame, or for the parts of a variable. */
+export interface VariablesRequest {
+  frame_id?: number | null;
+  reference?: number | null;
+}
 /** The predicted duration of a job with changes. ``baseline_ns``: how long it took until ``end_ns``. */
 export interface WhatIfAnswer {
   saving_ns: number | null;
@@ -4137,6 +4213,7 @@ export interface Paths {
   };
   '/nodes/cells': { answer: CellsAnswer; params: 'session' };
   '/nodes/{node_id}': { answer: NodeDetail; params: 'node_id' | 'session' };
+  '/paused-tasks': { answer: PausedTasks; params: 'session' };
   '/placement-groups': {
     answer: PlacementGroupPage;
     params:

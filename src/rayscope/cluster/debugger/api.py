@@ -72,20 +72,20 @@ async def stack(debuggees: CurrentDebuggees, request: Request, pause_id: str) ->
 
 @router.post("/api/v1/paused-tasks/{pause_id}/variables", dependencies=OPERATOR_ONLY, responses=_CONFLICT)
 async def variables(
-    debuggees: CurrentDebuggees, pause_id: str, asked: schemas.VariablesRequest
+    debuggees: CurrentDebuggees, pause_id: str, request: schemas.VariablesRequest
 ) -> Json[schemas.Variables]:
     """The local variables of a frame of the stack, or the parts of a variable."""
     viewer = _viewer(debuggees.find(pause_id)[0])
-    return _secret(await viewer.variables(asked.frame_id, asked.reference))
+    return _secret(await viewer.variables(request.frame_id, request.reference))
 
 
 @router.post("/api/v1/paused-tasks/{pause_id}/source", dependencies=OPERATOR_ONLY, responses=_CONFLICT)
 async def source(
-    debuggees: CurrentDebuggees, pause_id: str, asked: schemas.SourceRequest
+    debuggees: CurrentDebuggees, pause_id: str, request: schemas.SourceRequest
 ) -> Json[schemas.SourceLines]:
     """The source around the line of a frame of the stack."""
     viewer = _viewer(debuggees.find(pause_id)[0])
-    return _secret(await viewer.source(asked.frame_id))
+    return _secret(await viewer.source(request.frame_id))
 
 
 sockets = APIRouter()

@@ -56,7 +56,7 @@ class Held(NamedTuple):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What a process reports: which of its threads wait, or whether its debugger accepted a client."""
+    """A report of a process: which of its threads wait, or whether its debugger accepted a client."""
 
     session: _Text | None = None
     node_id: _Id | None = None
@@ -89,7 +89,7 @@ class DebuggerRefused(RayscopeError):
 
 
 class Debugger(Protocol):
-    """What is attached to a process. ``address``: whose it is."""
+    """A debugger that is attached to a process. ``address``: of its user."""
 
     address: str
 
@@ -125,6 +125,7 @@ class Debuggee:
                 f"Another debugger is attached to this process, from {self.debugger.address}.",
                 "Wait until it has left, or release the task.",
                 "debugger_in_use",
+                address=self.debugger.address,
             )
         self.debugger, self._reader = debugger, MessageReader()
         self._accepted = asyncio.get_running_loop().create_future()

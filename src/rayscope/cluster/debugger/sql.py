@@ -1,4 +1,4 @@
-"""What the record knows of tasks that wait for a debugger."""
+"""Queries about tasks that wait for a debugger."""
 
 from __future__ import annotations
 

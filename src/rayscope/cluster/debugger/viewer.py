@@ -55,7 +55,7 @@ class Viewer:
             await self.end(str(error))
 
     async def end(self, reason: str) -> None:
-        """The session is over."""
+        """End the session: requests fail from now on."""
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_exception(_refused(f"The debugger of this task has ended: {reason}."))
@@ -120,7 +120,9 @@ class Viewer:
         """The source around the line of a frame of :meth:`stack`."""
         frame = self._frames.get(frame_id)
         if frame is None:
-            raise BadQuery("This frame is not on the stack any more.", "Load the stack again.")
+            raise BadQuery(
+                "This frame is not on the stack any more.", "Load the stack again.", what="paused_frame"
+            )
         first = max(1, frame["line"] - _LINES_AROUND)
         # debugpy sends no source of files that exist on its machine.
         lines_of_file = f"__import__('linecache').getlines({frame['file']!r})"

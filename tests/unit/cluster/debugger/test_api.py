@@ -102,7 +102,7 @@ def test_a_wrong_key_and_a_wrong_token(on: Running) -> None:
                 connect(path, additional_headers=headers, proxy=None)
         with pytest.raises(InvalidStatus):
             connect(address(on, "/ws/debugger/fedcba9876543210"), additional_headers=token(on), proxy=None)
-        with contextlib.suppress(TimeoutError):  # the process was told of none of them
+        with contextlib.suppress(TimeoutError):  # none of them reached the process
             raise AssertionError(connection.recv(0.2))
 
 

@@ -93,6 +93,26 @@ export const zhServerMessages = {
       message: '操作员令牌不正确。',
       remedy: '在服务器上运行 `rayscope token` 即可获得。',
     },
+    not_paused: {
+      message: '此任务已不再等待调试器。',
+      remedy: '`rayscope debug` 会列出正在等待调试器的任务。',
+    },
+    debugger_disabled: {
+      message: '此服务器不允许接入调试器。',
+      remedy: '请用 --debugger（RAYSCOPE_DEBUGGER=1）启动它。',
+    },
+    debugger_in_use: {
+      message: '已有来自 {{address}} 的调试器接入此进程。',
+      remedy: '请等它离开，或放行该任务。',
+    },
+    debugger_unreachable: {
+      message: '此任务的调试器没有正常响应。',
+      remedy: '请放行该任务，或重试；也请查看其 worker，它可能已不在。',
+    },
+    bad_query_paused_frame: {
+      message: '该栈帧已不在栈上。',
+      remedy: '请重新加载调用栈。',
+    },
     bad_host: {
       message: '服务器不接受地址栏中的主机名。',
       remedy: '请用 IP 地址或 localhost 访问，或用 RAYSCOPE_ALLOWED_HOSTS 允许此名称。',
