@@ -28,6 +28,7 @@ from rayscope.server.runner import Server
 from tests import dataflow
 from tests.cluster import ONLY_TO_DASHBOARD, WITH_RECORDER, env_without_ray
 from tests.conftest import sql_rows
+from tests.dap_client import DapClient
 from tests.versions.environments import (
     ENVIRONMENTS,
     ROOT,
@@ -203,6 +204,74 @@ def test_the_causes_of_deaths(python: Path, server: Server) -> None:
     assert {how: causes for how, causes in found.items() if how not in by_status} == {
         how: [how] for how in ends if how not in by_status
     }
+
+
+PAUSED = """
+import ray
+
+def inner(secret):
+    doubled = secret * 2
+    breakpoint()
+    return doubled + 1
+
+@ray.remote
+def stops(value):
+    return inner(value)
+
+@ray.remote
+class Actor:
+    async def stops(self, value):
+        return inner(value)
+
+@ray.remote(max_retries=0, runtime_env={"env_vars": {"RAY_DEBUG_POST_MORTEM": "1"}})
+def fails(secret):
+    doubled = secret * 2
+    raise ValueError(secret)
+
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+stop = [stops.options(num_cpus=0).remote(20) for _ in range(2)] + [Actor.remote().stops.remote(20)]
+failure = fails.options(num_cpus=0).remote(20)
+print("RESULT", ray.get(stop), flush=True)
+try:
+    ray.get(failure)
+except ValueError as error:
+    print("ERROR", error, flush=True)
+"""
+
+
+def test_debuggers(python: Path, server: Server) -> None:
+    uv("pip", "install", "-q", "--python", str(python), "debugpy>=1.8")
+    services: Any = server.services
+    services.debuggees.limit_s = 900.0
+
+    def paused(number: int) -> list[Row] | None:
+        answer = httpx.get(f"{server.url}/api/v1/paused-tasks")
+        items: list[Row] = answer.json().get("items", [])
+        return items if len(items) == number else None
+
+    with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as home:
+        env = env_without_ray() | {"HOME": home, "RAY_TMPDIR": home}
+        env |= child_env(server.ingest_url, Parts(), environ=env)
+        program = Path(home, "paused.py")
+        program.write_text(PAUSED)
+        process = subprocess.Popen([python, str(program)], env=env, stdout=subprocess.PIPE, text=True)
+        try:
+            for left in (4, 3, 2):
+                item = wait_until(lambda left=left: paused(left), f"{left} paused tasks")[0]
+                client = DapClient(server.url, services.secrets.operator_token, item["pause_id"])
+                variables = client.variables(client.frames(client.attach())[0])
+                assert (variables["secret"], variables["doubled"]) == ("20", "40")
+                client.leave()
+            url = (
+                f"{server.url}/api/v1/paused-tasks/{wait_until(lambda: paused(1), 'the last')[0]['pause_id']}"
+            )
+            headers = {"X-Rayscope-Operator": services.secrets.operator_token}
+            assert httpx.post(f"{url}/release", headers=headers).status_code == 204
+            output, _ = process.communicate(timeout=TIMEOUT_S)
+        finally:
+            process.kill()
+    assert "RESULT [41, 41, 41]" in output
+    assert "ERROR" in output
 
 
 @pytest.mark.parametrize("fast_lane", [True, False], ids=["fast", "json"])
