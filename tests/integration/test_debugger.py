@@ -288,6 +288,24 @@ def test_a_server_that_lets_no_debuggers_in(
     wait_until(lambda: not cluster.get("/api/v1/paused-tasks")["items"], "an empty list")
 
 
+def test_a_task_of_a_submitted_job(debugged: Recorded, tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(f"import ray\nray.init()\n{PROGRAM}")
+    jobs = f"{debugged.dashboard_url}/api/jobs/"
+    job = httpx.post(jobs, json={"entrypoint": f"{sys.executable} {script} task"}).json()["submission_id"]
+    (item,) = paused(debugged)
+    client = client_of(debugged, item)
+    assert client.variables(client.frames(client.attach())[0]) == {"secret": "20", "doubled": "40"}
+    client.leave()
+
+    def has_succeeded() -> bool:
+        status = httpx.get(f"{jobs}{job}").json()["status"]
+        assert status in ("RUNNING", "SUCCEEDED")
+        return bool(status == "SUCCEEDED")
+
+    wait_until(has_succeeded, "the end of the job")
+
+
 def test_no_port_of_the_machine_can_be_reached(debugged: Recorded, tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         way_out = f"{folder}/out"
