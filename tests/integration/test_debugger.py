@@ -306,6 +306,22 @@ def test_a_task_of_a_submitted_job(debugged: Recorded, tmp_path: Path) -> None:
     wait_until(has_succeeded, "the end of the job")
 
 
+def test_a_task_without_a_tracer(cluster: Recorded) -> None:
+    program = PROGRAM.replace(
+        "in_task.remote(20)", "in_task.options(runtime_env={'env_vars': {'RAYSCOPE_TRACE': '0'}}).remote(20)"
+    )
+    driver = cluster.start_driver(program, "task")
+    try:
+        item = wait_until(lambda: next((one for one in paused(cluster) if one["name"]), None), "its name")
+        assert (item["pause_id"], item["name"], item["since_ns"]) == (None, "in_task", None)
+        assert item["resources"] == {"CPU": 0.5}
+    finally:
+        driver.kill()
+        driver.wait()
+        cluster.processes.remove(driver)
+    wait_until(lambda: not cluster.get("/api/v1/paused-tasks")["items"], "an empty list")
+
+
 def test_no_port_of_the_machine_can_be_reached(debugged: Recorded, tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         way_out = f"{folder}/out"

@@ -188,6 +188,7 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("end_known_by", "VARCHAR"),
         ("tracer", "VARCHAR"),
         ("death_memory_bytes", "BIGINT"),
+        ("paused_threads", "BIGINT"),
     ),
     "job": (
         ("state", "VARCHAR"),
@@ -520,6 +521,7 @@ TABLES: tuple[str, ...] = (
     "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS start_memory BIGINT",
     "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS memory_scope VARCHAR",
     "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS death_memory_bytes BIGINT",
+    "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS paused_threads BIGINT",
 )
 
 TABLE_NAMES = tuple(

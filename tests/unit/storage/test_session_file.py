@@ -38,12 +38,15 @@ def test_a_record_of_an_older_version_is_read_without_a_server(tmp_path: Path) -
         older.execute("ALTER TABLE attempts DROP COLUMN distinct_name")
         for name in ("peak_memory", "start_memory", "memory_scope"):
             older.execute(f"ALTER TABLE attempts DROP COLUMN {name}")
-        older.execute("ALTER TABLE worker_rows DROP COLUMN death_memory_bytes")
+        for name in ("death_memory_bytes", "paused_threads"):
+            older.execute(f"ALTER TABLE worker_rows DROP COLUMN {name}")
         older.execute("UPDATE meta SET value = 'of before' WHERE key = 'views'")
     file = SessionFile(path, read_only=True)
     with file.reader() as reader:
         assert reader.execute(
             "SELECT count(distinct_name), count(memory_scope) FROM attempts"
         ).fetchall() == [(0, 0)]
-        assert reader.execute("SELECT count(death_memory_bytes) FROM workers").fetchall() == [(0,)]
+        assert reader.execute(
+            "SELECT count(death_memory_bytes) + count(paused_threads) FROM workers"
+        ).fetchall() == [(0,)]
     file.close()

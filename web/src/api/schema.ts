@@ -2550,23 +2550,23 @@ export interface StoppedThread {
 }
 /** A task, or a driver, that waits for a debugger or has one attached. */
 export interface PausedTask {
-  pause_id: string;
+  pause_id: string | null;
   state: 'waiting' | 'stopped' | 'running';
   session: string;
-  job_id: string;
-  task_id: string;
-  attempt: number;
+  job_id: string | null;
+  task_id: string | null;
+  attempt: number | null;
   name: string | null;
   actor_id: string | null;
   worker_id: string;
-  node_id: string;
-  pid: number;
+  node_id: string | null;
+  pid: number | null;
   is_driver: boolean;
   function: string | null;
   file: string | null;
-  line: number;
+  line: number | null;
   error: string | null;
-  since_ns: number;
+  since_ns: number | null;
   release_ns: number | null;
   debugger: string | null;
   resources: {
@@ -3956,6 +3956,7 @@ export interface Worker {
   end_known_by: string | null;
   tracer: string | null;
   death_memory_bytes: number | null;
+  paused_threads: number | null;
   is_internal: boolean;
   actor_class: string | null;
   actor_name: string | null;
@@ -3989,6 +3990,7 @@ export interface WorkerDetail {
   end_known_by: string | null;
   tracer: string | null;
   death_memory_bytes: number | null;
+  paused_threads: number | null;
   is_internal: boolean;
   actor_class: string | null;
   actor_name: string | null;

@@ -13,6 +13,8 @@ from rayscope.api.schemas import Body
 class PausedTask(TypedDict):
     """A task, or a driver, that waits for a debugger or has one attached.
 
+    ``pause_id``: for requests about it. It is None if the process has no tracer. Then only the GCS says that
+    the worker waits, not where or since when, and no debugger can attach through this server.
     ``state``: ``waiting`` for a debugger, ``stopped`` by one that is attached, or ``running`` while one is
     attached. ``error``: the error after which it stopped, None at a breakpoint. ``file`` and ``line``: where.
     ``debugger``: the address of the debugger that is attached, None if there is none. ``release_ns``: when it
@@ -20,23 +22,23 @@ class PausedTask(TypedDict):
     ``waiters``: number of tasks that wait for its results.
     """
 
-    pause_id: str
+    pause_id: str | None
     state: Literal["waiting", "stopped", "running"]
     session: str
-    job_id: str
-    task_id: str
-    attempt: int
+    job_id: str | None
+    task_id: str | None
+    attempt: int | None
     name: str | None
     actor_id: str | None
     worker_id: str
-    node_id: str
-    pid: int
+    node_id: str | None
+    pid: int | None
     is_driver: bool
     function: str | None
     file: str | None
-    line: int
+    line: int | None
     error: str | None
-    since_ns: int
+    since_ns: int | None
     release_ns: int | None
     debugger: str | None
     resources: dict[str, float]

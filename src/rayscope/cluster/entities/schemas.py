@@ -102,7 +102,7 @@ class Node(RecordedNode, NodeUsage):
 
 class RecordedWorker(TypedDict):
     """The recorded fields of a worker process. ``death_memory_bytes``: its size when Ray's memory monitor
-    killed it.
+    killed it. ``paused_threads``: how many of its threads wait for a debugger.
     """
 
     worker_id: str
@@ -120,6 +120,7 @@ class RecordedWorker(TypedDict):
     end_known_by: str | None
     tracer: str | None
     death_memory_bytes: int | None
+    paused_threads: int | None
     is_internal: bool
 
 

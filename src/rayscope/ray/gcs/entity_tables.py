@@ -173,6 +173,8 @@ def worker(data: Any, now_ns: int, unknown: Unknown) -> Entity:
         observed["exit_type"] = _WORKER_EXIT.name(data, unknown)
     if has(data, "exit_detail"):
         observed["exit_detail"] = clean_error(data.exit_detail)
+    if has(data, "num_paused_threads"):
+        observed["paused_threads"] = data.num_paused_threads
     if has(data, "memory_used_bytes_at_death"):  # Ray sets it only if its memory monitor killed the worker
         observed["death_memory_bytes"] = data.memory_used_bytes_at_death or None
     return Entity("worker", address.worker_id.hex(), known(fields), {}, now_ns, known(observed))

@@ -158,6 +158,8 @@ def test_workers() -> None:
     data.memory_used_bytes_at_death = 8_482_560_409
     observed = entity_tables.worker(data, NOW, {}).observed
     assert (observed["exit_type"], observed["death_memory_bytes"]) == ("NODE_OUT_OF_MEMORY", 8_482_560_409)
+    data.num_paused_threads = 0
+    assert entity_tables.worker(data, NOW, {}).observed["paused_threads"] == 0
 
 
 def job(**fields: Any) -> Any:

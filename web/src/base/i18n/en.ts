@@ -420,6 +420,7 @@ export const shared = {
     num_fds: 'Open files',
     exit_detail: 'Exit detail',
     death_memory_bytes: 'Memory when killed',
+    paused_threads: 'Threads in a debugger',
     exit_code: 'Exit code',
     death_reason: 'Death reason',
     death_message: 'Death message',

@@ -413,6 +413,7 @@ const shared: Translated<typeof english> = {
     num_fds: '打开的文件',
     exit_detail: '退出详情',
     death_memory_bytes: '被杀死时的内存',
+    paused_threads: '等待调试器的线程',
     exit_code: '退出码',
     death_reason: '终止原因',
     death_message: '终止信息',
