@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'react';
 import { type Connection, isSilent, STALE_AFTER, useConnection } from '../api/connection';
+import { useNow } from '../ui/useNow';
 
 type ServerState = 'connecting' | 'connected' | 'reconnecting' | 'stale';
 
@@ -18,14 +18,4 @@ function serverState(connection: Connection, now: number): ServerState {
   const { lastAnswer, failures } = connection;
   if (failures === 0 && !isSilent(connection, now)) return lastAnswer === null ? 'connecting' : 'connected';
   return lastAnswer === null || now - lastAnswer > STALE_AFTER ? 'stale' : 'reconnecting';
-}
-
-/** The current time, updated every second, so that ages grow even while no data arrives. */
-function useNow(): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1000);
-    return () => clearInterval(timer);
-  }, []);
-  return now;
 }

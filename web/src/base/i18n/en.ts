@@ -123,6 +123,13 @@ export const shared = {
     cancel: 'Cancel',
     cancelled: 'Canceled before the answer came.',
   },
+  /** Lines of Python stacks that are no functions. */
+  frames: {
+    thread: 'thread {{name}}',
+    cut: '… {{n}} frame{{n, s}}',
+    await: 'awaiting',
+    none: 'no Python code of the program',
+  },
   theme: { label: 'Theme', light: 'Light', dark: 'Dark', auto: 'System' },
   lang: { label: 'Language' },
   connection: {

@@ -123,6 +123,12 @@ const shared: Translated<typeof english> = {
     cancel: '取消',
     cancelled: '已取消，尚无结果。',
   },
+  frames: {
+    thread: '线程 {{name}}',
+    cut: '… {{n}} 帧',
+    await: '正在 await',
+    none: '没有程序自己的 Python 代码',
+  },
   theme: { label: '主题', light: '浅色', dark: '深色', auto: '跟随系统' },
   lang: { label: '语言' },
   connection: {

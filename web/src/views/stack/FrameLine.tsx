@@ -2,23 +2,12 @@ import { IconCpu } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { MergedFrame } from '../../api/schema';
 import { count } from '../../base/format';
+import { placeOf, useCodeName } from '../../ui/frames';
 import words from '../../ui/theme/words.module.css';
 import css from './FrameLine.module.css';
-import { placeOf, type Row } from './frames';
+import type { Row } from './frames';
 import shared from './stack.module.css';
 import { Marked, Toggle } from './TreeParts';
-
-/** The name of a frame: its function, or a description of a line without code. */
-export function useCodeName(): (frame: MergedFrame) => string {
-  const { t } = useTranslation();
-  return (frame) => {
-    if (frame.kind === 'thread') return t('frames.thread', { name: frame.name || t('common.unknown') });
-    if (frame.kind === 'cut') return t('frames.cut', { n: count(frame.line ?? 0) });
-    if (frame.kind === 'await') return t('frames.await');
-    if (frame.kind === 'none') return t('frames.none');
-    return frame.name;
-  };
-}
 
 /** A line of the tree that shows a Python frame. */
 export function FrameLine(props: {

@@ -101,11 +101,7 @@ export const en = {
     folded: '{{n}} rare frame{{n, s}} hidden.',
     whole: "Include Ray's own frames and all threads",
     wholeHint: 'Takes the stacks again',
-    thread: 'thread {{name}}',
-    cut: '… {{n}} frame{{n, s}}',
-    await: 'awaiting',
     awaitHint: 'The event loop is idle: every call is at an await, and awaiting code has no stack.',
-    none: 'no Python code of the program',
     noneHint:
       'No thread of this worker is in your program now. The task may have just ended, or Ray is working on its behalf.',
     stacks: 'Stacks',

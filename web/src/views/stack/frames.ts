@@ -3,6 +3,7 @@
  */
 
 import type { FramesAnswer, MergedFrame, StackNode } from '../../api/schema';
+import { placeOf } from '../../ui/frames';
 import type { Line } from './stack';
 
 /** A line of the tree: a task's node or, with `frame`, a frame below it. */
@@ -77,12 +78,6 @@ function framesOf(
     });
   }
   return [...rows.values()];
-}
-
-/** `pkg/mod.py:12`; empty for lines without code. */
-export function placeOf(frame: MergedFrame): string {
-  if (frame.kind !== 'code') return '';
-  return frame.line === null ? frame.file : `${frame.file}:${frame.line}`;
 }
 
 /** A frame and its callers, innermost first. This is a Python traceback in reverse order. */
