@@ -11,7 +11,7 @@ import type { AlertsAnswer, ClusterAnswer, LatestAnswer } from './schema';
  * subscribes again automatically. If no socket can be opened, the same states are fetched over HTTP.
  */
 
-type TopicName = 'cluster' | 'metrics' | 'tasks' | 'actors' | 'alerts' | 'job';
+type TopicName = 'cluster' | 'metrics' | 'tasks' | 'actors' | 'alerts' | 'job' | 'debugger';
 
 interface TopicParams {
   session: string;

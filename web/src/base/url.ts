@@ -28,6 +28,7 @@ const TRAITS = {
   tasks: { group: 'work' },
   functions: { group: 'work', origin: 'shown' },
   failures: { group: 'work' },
+  debugger: { group: 'work', ignoresRange: true },
   logical: { group: 'execution', origin: 'collapsed' },
   physical: { group: 'execution' },
   gantt: { group: 'execution', origin: 'shown' },

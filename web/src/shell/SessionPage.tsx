@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { ApiError, isMissing } from '../api/client';
 import { useSummary } from '../api/queries';
 import { type AlertsTopic, type ClusterTopic, useTopic } from '../api/realtime';
-import type { Summary } from '../api/schema';
+import type { PausedTasks, Summary } from '../api/schema';
 import { count } from '../base/format';
 import { groupOf, isFlow, isLibrary, toFlow, toView, VIEWS, type View } from '../base/url';
 import { ErrorPanel } from '../ui/ErrorPanel';
@@ -100,6 +100,8 @@ function Nav() {
   const { links, prefetch } = usePages();
   const cluster = useTopic<ClusterTopic>('cluster', { session: url.session });
   const alerts = useTopic<AlertsTopic>('alerts', { session: url.session });
+  const paused = useTopic<PausedTasks>('debugger', { session: url.session });
+  const topics = { cluster, alerts, paused };
   const libraries = cluster?.libraries ?? {};
   const isShown = (view: View) => !isLibrary(view) || view in libraries || view === url.view;
   return (
@@ -116,7 +118,7 @@ function Nav() {
               <div className={css.navTitle}>{t(`nav.${group}`)}</div>
               {entries.map((view) => {
                 const { icon: Icon, number: numberOf, tone } = links[view];
-                const number = numberOf?.({ cluster, alerts });
+                const number = numberOf?.(topics);
                 return (
                   <Tooltip key={view} label={t(`nav.${view}`)} position="right" hiddenFrom="md">
                     {/* Prefetches a hovered page, which is likely to be opened next. */}
@@ -134,7 +136,7 @@ function Nav() {
                         {number !== undefined && (
                           <span
                             className={`${css.navNumber} ${words.num}`}
-                            data-tone={number === 0 ? undefined : tone?.({ cluster, alerts })}
+                            data-tone={number === 0 ? undefined : tone?.(topics)}
                           >
                             {count(number)}
                           </span>

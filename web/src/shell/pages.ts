@@ -1,7 +1,7 @@
 import type { Icon } from '@tabler/icons-react';
 import { type ComponentType, createContext, useContext } from 'react';
 import type { AlertsTopic, ClusterTopic } from '../api/realtime';
-import type { Summary } from '../api/schema';
+import type { PausedTasks, Summary } from '../api/schema';
 import type { View } from '../base/url';
 
 export interface PageProps {
@@ -24,6 +24,7 @@ export type PageCode = Partial<
 interface Topics {
   cluster: ClusterTopic | undefined;
   alerts: AlertsTopic | undefined;
+  paused: PausedTasks | undefined;
 }
 
 interface PageLink {

@@ -3,13 +3,18 @@ import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
 import { useTask } from '../../api/queries';
+import { useTopic } from '../../api/realtime';
+import type { PausedTasks } from '../../api/schema';
 import { shortId } from '../../base/format';
 import { stateColor } from '../../base/tokens';
+import { toView } from '../../base/url';
+import { Badge } from '../../ui/Badge';
 import { CopyId } from '../../ui/CopyId';
 import { Dot } from '../../ui/Dot';
 import { Drawer } from '../../ui/Drawer';
 import { Duration } from '../../ui/Duration';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import { Link } from '../../ui/Link';
 import { TaskState } from '../../ui/TaskState';
 import { isDriver } from '../../ui/taskColumns';
 import words from '../../ui/theme/words.module.css';
@@ -43,6 +48,7 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
           <>
             <TaskState state={attempt.state} of={attempt} />
             {attempt.duration_ns !== null && <Duration ns={attempt.duration_ns} />}
+            <PausedMark taskId={taskId} attempt={attempt.attempt} />
             <CopyId id={taskId} />
           </>
         )
@@ -91,5 +97,25 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
         </>
       )}
     </Drawer>
+  );
+}
+
+/** A link to the debugger page if the attempt waits for a debugger. */
+function PausedMark({ taskId, attempt }: { taskId: string; attempt: number }) {
+  const [url] = useSessionUrl();
+  const { t } = useTranslation();
+  // The navigation has subscribed to it already.
+  const paused = useTopic<PausedTasks>('debugger', { session: url.session })?.items.find(
+    (one) => one.task_id === taskId && one.attempt === attempt,
+  );
+  if (paused === undefined) return null;
+  return (
+    <Link
+      to={{ ...toView(url, 'debugger'), item: paused.pause_id }}
+      title={t('debugger.pausedHint')}
+      testId="task-paused"
+    >
+      <Badge bad>{t('debugger.paused')}</Badge>
+    </Link>
   );
 }

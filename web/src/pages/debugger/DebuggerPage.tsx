@@ -1,0 +1,108 @@
+import { Alert } from '@mantine/core';
+import { IconBug, IconLock } from '@tabler/icons-react';
+import { useCallback, useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useTopic } from '../../api/realtime';
+import type { PausedTask, PausedTasks } from '../../api/schema';
+import { count, duration } from '../../base/format';
+import { EmptyState } from '../../ui/EmptyState';
+import { Prose } from '../../ui/Prose';
+import { DataTable } from '../../ui/table/DataTable';
+import layout from '../../ui/theme/layout.module.css';
+import words from '../../ui/theme/words.module.css';
+import { useSessionUrl } from '../../ui/useUrl';
+import { AttachDialog } from './AttachDialog';
+import css from './debugger.module.css';
+import { LookDialog } from './LookDialog';
+import { PausedDetail } from './PausedDetail';
+import { pausedColumns } from './pausedColumns';
+import { type Opened, usePausedActions } from './usePausedActions';
+
+const ALL_COLUMNS = {};
+const STEPS = ['install', 'breakpoint', 'error', 'tracer', 'legacy'] as const;
+
+/** The tasks that wait for a debugger, the longest wait first, and what can be done with them. */
+export default function DebuggerPage() {
+  const { t, i18n } = useTranslation();
+  const [url, change] = useSessionUrl();
+  const paused = useTopic<PausedTasks>('debugger', { session: url.session });
+  const rows = paused?.items ?? [];
+  const isEnabled = paused?.is_enabled ?? false;
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const actions = usePausedActions(isEnabled, setOpened);
+  const chosen = rows.find((row) => row.pause_id === url.item);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
+  const columns = useMemo(() => pausedColumns(t, actions), [t, i18n.language, actions]);
+  const open = useCallback(
+    (row: PausedTask, { follow }: { follow: boolean }) =>
+      change((before) => ({ ...before, item: row.pause_id }), { replace: follow }),
+    [change],
+  );
+  const close = () => setOpened(null);
+  return (
+    <>
+      <div className={layout.bar}>
+        {paused !== undefined && (
+          <span className={`${words.num} ${words.dim} ${words.small}`} data-testid="paused-count">
+            {t('debugger.count', { n: count(rows.length) })}
+          </span>
+        )}
+        {paused?.limit_s != null && (
+          <span className={`${words.dim} ${words.small} ${css.limit}`}>
+            {t('debugger.limit', { time: duration(paused.limit_s * 1e9) })}
+          </span>
+        )}
+      </div>
+      {paused !== undefined && !isEnabled && (
+        <Alert
+          icon={<IconLock size={16} />}
+          title={t('debugger.disabled')}
+          className={css.disabled}
+          data-testid="debugger-disabled"
+        >
+          <Prose text={t('debugger.disabledText')} />
+        </Alert>
+      )}
+      <DataTable
+        testId="paused-table"
+        rowTestId="paused-row"
+        kindOf={(row) => row.state}
+        label={t('nav.debugger')}
+        columns={columns}
+        visibility={ALL_COLUMNS}
+        rows={rows}
+        keyOf={(row) => row.pause_id}
+        openKey={chosen?.pause_id}
+        onOpen={open}
+        loading={paused === undefined}
+        empty={<NothingPaused />}
+      />
+      {chosen !== undefined && <PausedDetail key={chosen.pause_id} task={chosen} actions={actions} />}
+      {opened?.kind === 'attach' && <AttachDialog task={opened.task} onClose={close} />}
+      {opened?.kind === 'look' && (
+        <LookDialog
+          task={opened.task}
+          stack={opened.stack}
+          isGone={rows.every((row) => row.pause_id !== opened.task.pause_id)}
+          onClose={close}
+        />
+      )}
+    </>
+  );
+}
+
+function NothingPaused() {
+  const { t } = useTranslation();
+  return (
+    <EmptyState icon={<IconBug size={26} />} title={t('debugger.empty')}>
+      {t('debugger.emptyText')}
+      <ul className={css.steps}>
+        {STEPS.map((step) => (
+          <li key={step}>
+            <Prose text={t(`debugger.emptySteps.${step}`)} />
+          </li>
+        ))}
+      </ul>
+    </EmptyState>
+  );
+}

@@ -1,0 +1,51 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { get, post } from '../../api/client';
+import type { FramesAnswer } from '../../api/schema';
+
+/** Maximum number of callers that are requested. */
+const MAX_CALLERS = 20;
+
+export interface Caller {
+  task_id: string;
+  /** Null until its definition has arrived, and for a driver. */
+  name: string | null;
+  state: string | null;
+  /** Where it runs; null if it has ended, or if that is unknown, as for a driver. */
+  worker_id: string | null;
+  has_ended: boolean;
+}
+
+/** The callers of a task, the outermost first, and whether there are more. */
+export function useCallers(session: string, taskId: string) {
+  return useQuery({
+    queryKey: ['callers', session, taskId],
+    queryFn: ({ signal }) => climb(session, taskId, signal),
+  });
+}
+
+async function climb(session: string, taskId: string, signal: AbortSignal) {
+  const callers: Caller[] = [];
+  let { parent } = await get('/tasks/{task_id}', { task_id: taskId, session }, signal);
+  while (parent !== null && callers.length < MAX_CALLERS) {
+    const { task_id } = parent;
+    const caller = await get('/tasks/{task_id}', { task_id, session }, signal);
+    const attempt = caller.attempts.at(-1);
+    const has_ended = attempt?.end_ns != null;
+    callers.unshift({
+      task_id,
+      name: attempt?.name ?? attempt?.func_name ?? null,
+      state: attempt?.state ?? parent.state,
+      worker_id: has_ended ? null : (attempt?.worker_id ?? null),
+      has_ended,
+    });
+    ({ parent } = caller);
+  }
+  return { callers, isCut: parent !== null };
+}
+
+/** Samples the Python frames of a worker on request. */
+export function useWorkerFrames(session: string, workerId: string) {
+  return useMutation({
+    mutationFn: () => post<FramesAnswer>('/flow/stack/frames', { session, workers: [workerId] }),
+  });
+}

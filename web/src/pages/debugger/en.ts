@@ -1,0 +1,90 @@
+export const en = {
+  nav: { debugger: 'Debugger' },
+  intro: {
+    debugger: 'Tasks that have paused at a breakpoint or an error, and how to attach a debugger to them.',
+  },
+  debugger: {
+    count: '{{n}} paused task{{n, s}}',
+    limit: 'A task runs on if its debugger is not used for {{time}}.',
+    disabled: 'Debuggers are not let in',
+    disabledText:
+      'You can see paused tasks, but not attach to them. To let operators attach, start the server with `--debugger` (`RAYSCOPE_DEBUGGER=1`).',
+    empty: 'No paused tasks',
+    emptyText: 'Tasks that wait for a debugger appear here at once. To make a task pause:',
+    emptySteps: {
+      install: 'Run `pip install debugpy` where Ray runs. Without it, Ray logs a line and runs on.',
+      breakpoint: 'Call `breakpoint()` in the code of a task or an actor.',
+      error: 'Set `RAY_DEBUG_POST_MORTEM=1` for Ray’s processes to pause at errors.',
+      tracer: 'Leave the tracer on. Without it, Rayscope does not know of the pause.',
+      legacy: 'With `RAY_DEBUG=legacy`, use `ray debug` instead.',
+    },
+    task: 'Task',
+    place: 'Place',
+    reason: 'Paused at',
+    breakpoint: 'breakpoint',
+    states: { waiting: 'Waiting', stopped: 'Stopped', running: 'Running' },
+    stateHints: {
+      waiting: 'The task waits for a debugger',
+      stopped: 'A debugger is attached and has stopped the task',
+      running: 'A debugger is attached and lets the task run',
+    },
+    since: 'For',
+    holds: 'Holds',
+    holdsHint: 'Resources that the task holds meanwhile',
+    waiters: 'Waiters',
+    waitersHint: 'Tasks and drivers that wait for its results',
+    attached: 'Attached',
+    attachedHint: 'Address of the attached debugger',
+    release: 'Runs on in',
+    releaseHint: 'When the task runs on, unless its debugger is used',
+    noLimit: 'no limit',
+    actions: 'Actions',
+    attach: 'Attach',
+    attachTo: 'Attach to {{name}}',
+    look: 'Look',
+    lookAt: '{{name}} at {{place}}',
+    releaseIt: 'Release',
+    releaseTitle: 'Release {{name}}?',
+    releaseText: 'The task runs on. A debugger that is attached to its process is detached.',
+    terminal: 'Terminal',
+    terminalText: 'Run this on your machine to debug in the terminal:',
+    token: 'The command needs the server’s operator token in `RAYSCOPE_OPERATOR`.',
+    portText: 'Run this on your machine. It waits for the editor on 127.0.0.1:5678.',
+    launchText:
+      'Add this to `.vscode/launch.json`, adapt the folders, and start it under “Run and Debug”. The extension “Python Debugger” must be installed.',
+    pycharmText:
+      'In PyCharm 2025.3 or later, choose “Run | Edit Configurations | Add New Configuration | Attach to DAP”, and debug it with these values:',
+    remoteAddress: 'Remote address',
+    remotePath: 'Remote project path',
+    lookText:
+      'Rayscope attaches to the task as a debugger and shows its stack, source and variables. An editor cannot attach until the task is released. The values are not recorded.',
+    lookNote:
+      'This server is attached to the task. An editor cannot attach until “Continue” lets the task run on. Closing this window leaves the task stopped.',
+    reload: 'Reload',
+    continue: 'Continue',
+    gone: 'This task has run on',
+    goneText: 'It no longer waits for a debugger.',
+    frames: 'Frames',
+    noFrames: 'The debugger has stopped no thread.',
+    source: 'Source',
+    noSource: 'The debugger has no source for this frame.',
+    variables: 'Variables',
+    noVariables: 'No local variables',
+    more: '{{n}} more not shown',
+    parts: 'Parts of {{name}}',
+    callersText: 'From the driver to the paused task:',
+    tooDeep: 'Callers above these are not shown.',
+    noSampling: 'Its stack cannot be sampled.',
+    takeFrames: 'Frames',
+    here: 'paused here',
+    noPlace: 'unknown place',
+    paused: 'Paused',
+    pausedHint: 'This task waits for a debugger',
+  },
+};
+
+declare module '../../base/i18n/texts' {
+  interface PageTexts {
+    debugger: typeof en;
+  }
+}

@@ -1,0 +1,11 @@
+import { IconBug } from '@tabler/icons-react';
+import type { PageLinks } from '../../shell/pages';
+
+export const links: PageLinks = {
+  debugger: {
+    icon: IconBug,
+    docs: 'how-to/debug.md',
+    number: ({ paused }) => paused?.items.length || undefined,
+    tone: () => 'waiting',
+  },
+};
