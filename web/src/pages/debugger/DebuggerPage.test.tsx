@@ -1,7 +1,8 @@
 import { screen, within } from '@testing-library/react';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { keepOperatorToken } from '../../api/client';
 import type { PausedTask, PausedTasks } from '../../api/schema';
+import { push } from '../../testing/push';
 import { click, failure, render } from '../../testing/render';
 import DebuggerPage from './DebuggerPage';
 
@@ -31,35 +32,11 @@ const TASK: PausedTask = {
   waiters: 2,
 };
 
-/** The states that the server pushes, by session. */
-const pushed: Record<string, object> = {};
-
-/** The server's end of the live updates. */
-class Push {
-  static OPEN = 1;
-  readyState = 1;
-  onopen: () => void = () => undefined;
-  onmessage: (event: { data: string }) => void = () => undefined;
-  constructor() {
-    queueMicrotask(() => this.onopen());
-  }
-  send(text: string): void {
-    const { subscribe = [] } = JSON.parse(text) as { subscribe?: { session: string }[] };
-    for (const { session } of subscribe) {
-      const message = { kind: 'state', topic: 'debugger', session, seq: 1, data: pushed[session] };
-      queueMicrotask(() => this.onmessage({ data: JSON.stringify(message) }));
-    }
-  }
-  close(): void {}
-}
-
 type Answers = NonNullable<Parameters<typeof render>[1]>['answers'];
 
-/** Renders the page in a session of its own, as subscriptions outlive a test for a moment. */
+/** Renders the page of a session with these paused tasks. */
 async function open(paused: Partial<PausedTasks>, answers: Answers = {}, query = '') {
-  const session = `session_${Object.keys(pushed).length}`;
-  pushed[session] = { session, is_enabled: true, limit_s: 900, items: [], ...paused };
-  vi.stubGlobal('WebSocket', Push);
+  const session = push({ is_enabled: true, limit_s: 900, items: [], ...paused });
   keepOperatorToken('known to this tab');
   return render(<DebuggerPage />, { at: `/s/${session}/debugger${query}`, answers });
 }
