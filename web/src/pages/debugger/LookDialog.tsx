@@ -33,12 +33,14 @@ export function LookDialog(props: {
   const { t } = useTranslation();
   const name = useTaskName()(task);
   const [stack, setStack] = useState(props.stack);
+  const [loads, setLoads] = useState(0);
   const [chosen, setChosen] = useState(() => pausedFrame(task, props.stack));
   const reload = useMutation({
     mutationFn: () => send<PausedStack>('POST', pathOf(task, 'stack')),
     onSuccess(loaded) {
       if (loaded === null) return;
       setStack(loaded);
+      setLoads(loads + 1);
       setChosen(pausedFrame(task, loaded));
     },
   });
@@ -90,7 +92,7 @@ export function LookDialog(props: {
           <div className={css.inFrame}>
             {chosen !== undefined && (
               // A debugger numbers its frames anew at each stop.
-              <FrameParts key={`${reload.submittedAt} ${chosen.frame_id}`} task={task} frame={chosen} />
+              <FrameParts key={`${loads} ${chosen.frame_id}`} task={task} frame={chosen} />
             )}
           </div>
         </div>

@@ -27,27 +27,27 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
     {
       id: 'name',
       header: t('debugger.task'),
-      width: 120,
+      width: 110,
       grow: true,
       cell: (task) => <TaskLink task={task} />,
     },
     {
       id: 'actions',
       header: t('debugger.actions'),
-      width: 96,
+      width: 86,
       cell: (task) => <PausedButtons task={task} actions={actions} />,
     },
     {
       id: 'place',
       header: t('debugger.place'),
-      width: 190,
+      width: 180,
       grow: true,
       cell: (task) => <Place task={task} />,
     },
     {
       id: 'reason',
       header: t('debugger.reason'),
-      width: 150,
+      width: 140,
       grow: true,
       cell: ({ error }) => (
         <span
@@ -72,7 +72,7 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
     {
       id: 'since',
       header: t('debugger.since'),
-      width: 80,
+      width: 74,
       align: 'right',
       cell: ({ since_ns }) => <Clock from={since_ns} />,
     },
@@ -80,7 +80,7 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
       id: 'release',
       header: t('debugger.release'),
       hint: t('debugger.releaseHint'),
-      width: 92,
+      width: 88,
       align: 'right',
       cell: ({ release_ns }) =>
         release_ns === null ? (
@@ -93,7 +93,7 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
       id: 'waiters',
       header: t('debugger.waiters'),
       hint: t('debugger.waitersHint'),
-      width: 72,
+      width: 66,
       align: 'right',
       cell: ({ waiters }) => <span className={words.num}>{count(waiters)}</span>,
     },
@@ -110,7 +110,7 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
       width: 84,
       cell: ({ node_id }) => <ItemLink view="nodes" id={node_id} />,
     },
-    { id: 'pid', header: t('column.pid'), width: 72, cell: (task) => <Process task={task} /> },
+    { id: 'pid', header: t('column.pid'), width: 60, cell: (task) => <Process task={task} /> },
     {
       id: 'attached',
       header: t('debugger.attached'),
