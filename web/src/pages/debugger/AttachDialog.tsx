@@ -1,6 +1,7 @@
 import { Code, Modal, Tabs, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { PausedTask } from '../../api/schema';
+import { ROOT } from '../../base/root';
 import { Command } from '../../ui/Command';
 import { CopyButton } from '../../ui/CopyButton';
 import { Field, Fields } from '../../ui/Drawer';
@@ -14,14 +15,22 @@ export function AttachDialog({ task, onClose }: { task: PausedTask; onClose: () 
   const { t } = useTranslation();
   const name = useTaskName()(task);
   const launch = launchConfiguration(task, name);
+  const server = window.location.origin + ROOT;
   const port = (
     <>
       <Text size="sm">{t('debugger.portText')}</Text>
-      <Command>{commandOf(task, PORT)}</Command>
+      <Command>{commandOf(task, server, PORT)}</Command>
     </>
   );
   return (
-    <Modal opened onClose={onClose} title={t('debugger.attachTo', { name })} size="lg" centered>
+    <Modal
+      opened
+      onClose={onClose}
+      title={t('debugger.attachTo', { name })}
+      size="lg"
+      centered
+      closeButtonProps={{ 'aria-label': t('common.close') }}
+    >
       <Tabs defaultValue="terminal" data-testid="attach" keepMounted={false}>
         <Tabs.List mb="md">
           <Tabs.Tab value="terminal">{t('debugger.terminal')}</Tabs.Tab>
@@ -30,7 +39,7 @@ export function AttachDialog({ task, onClose }: { task: PausedTask; onClose: () 
         </Tabs.List>
         <Tabs.Panel value="terminal" className={css.attach}>
           <Text size="sm">{t('debugger.terminalText')}</Text>
-          <Command>{commandOf(task)}</Command>
+          <Command>{commandOf(task, server)}</Command>
         </Tabs.Panel>
         <Tabs.Panel value="code" className={css.attach}>
           {port}

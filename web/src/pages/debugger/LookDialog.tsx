@@ -53,6 +53,7 @@ export function LookDialog(props: {
       title={t('debugger.lookAt', { name, place: sourcePlace(task) ?? t('debugger.noPlace') })}
       size="min(1240px, 96vw)"
       centered
+      closeButtonProps={{ 'aria-label': t('common.close') }}
       data-testid="look"
     >
       <Alert className={css.note} data-testid="look-note">
@@ -110,9 +111,9 @@ function Stack(props: { stack: PausedStack; chosen: Frame | undefined; onChoose:
       {stack.threads.map((thread, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: threads may share a name.
         <section key={at}>
-          <h4 className={`${css.thread} ${words.ellipsis}`} title={thread.name}>
+          <h3 className={`${css.thread} ${words.ellipsis}`} title={thread.name}>
             {t('frames.thread', { name: thread.name || t('common.unknown') })}
-          </h4>
+          </h3>
           {thread.frames.map((frame) => (
             <button
               key={frame.frame_id}
@@ -138,7 +139,7 @@ function FrameParts({ task, frame }: { task: PausedTask; frame: Frame }) {
   return (
     <>
       <Source task={task} frame={frame} />
-      <h4 className={css.head}>{t('debugger.variables')}</h4>
+      <h3 className={css.head}>{t('debugger.variables')}</h3>
       <Variables task={task} frameId={frame.frame_id} />
     </>
   );

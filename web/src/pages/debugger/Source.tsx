@@ -14,10 +14,12 @@ export function Source({ task, frame }: { task: PausedTask; frame: Frame }) {
   if (error !== null) return <ErrorPanel error={error} />;
   return (
     <>
-      <h4 className={`${css.head} ${words.mono} ${words.breaks}`}>{frame.file ?? t('debugger.source')}</h4>
+      <h3 className={`${css.head} ${words.mono} ${words.breaks}`}>{frame.file ?? t('debugger.source')}</h3>
       {data?.lines.length === 0 && <p className={words.dim}>{t('debugger.noSource')}</p>}
       {data && data.lines.length > 0 && (
-        <pre className={css.source} data-testid="look-source">
+        // The keys scroll it.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: see above.
+        <pre className={css.source} tabIndex={0} data-testid="look-source">
           {data.lines.map((text, at) => {
             const number = data.first + at;
             const isHere = number === frame.line;

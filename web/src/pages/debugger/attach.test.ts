@@ -19,9 +19,11 @@ it('names the place of a pause', () => {
 });
 
 it('writes the command and the configuration of an editor', () => {
-  const task = { task_id: 'ab', file: `${RAY}/train.py` } as PausedTask;
-  expect(commandOf(task)).toBe('rayscope debug ab');
-  expect(commandOf(task, 5678)).toBe('rayscope debug ab --port 5678');
+  const task = { task_id: 'ab', session: 'session_1', file: `${RAY}/train.py` } as PausedTask;
+  const server = 'http://ray:8700';
+  expect(commandOf(task, server)).toBe(`rayscope debug ab --session session_1 --server ${server}`);
+  expect(commandOf(task, server, 5678)).toContain('debug ab --port 5678 --session');
+  expect(commandOf({ ...task, session: '$(rm)' }, server)).toContain("--session '$(rm)'");
   expect(JSON.parse(launchConfiguration(task, 'train "it"'))).toEqual({
     name: 'Ray: train "it"',
     type: 'debugpy',

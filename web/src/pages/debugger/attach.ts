@@ -1,4 +1,5 @@
 import type { PausedTask } from '../../api/schema';
+import { forShell } from '../../shell/share/share';
 
 /** The port on the user's machine at which `rayscope debug` waits for an editor. */
 export const PORT = 5678;
@@ -17,9 +18,11 @@ export function sourcePlace({ file, line }: Pick<PausedTask, 'file' | 'line'>): 
   return file === null ? null : `${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
 }
 
-/** The command that connects to a paused task. */
-export const commandOf = (task: PausedTask, port?: number) =>
-  `rayscope debug ${task.task_id}${port === undefined ? '' : ` --port ${port}`}`;
+/** The command that connects to a paused task, or an editor to it. `server` is a URL. */
+export function commandOf(task: PausedTask, server: string, port?: number): string {
+  const words = ['rayscope', 'debug', task.task_id, ...(port === undefined ? [] : ['--port', `${port}`])];
+  return [...words, '--session', forShell(task.session), '--server', server].join(' ');
+}
 
 /** The configuration of VS Code and Cursor that attaches to the port. */
 export function launchConfiguration(task: PausedTask, name: string): string {

@@ -48,7 +48,8 @@ export const en = {
     releaseText: 'The task runs on. A debugger that is attached to its process is detached.',
     terminal: 'Terminal',
     terminalText: 'Run this on your machine to debug in the terminal:',
-    token: 'The command needs the server’s operator token in `RAYSCOPE_OPERATOR`.',
+    token:
+      'On another machine than the server’s, the command needs the operator token in `RAYSCOPE_OPERATOR`.',
     portText: 'Run this on your machine. It waits for the editor on 127.0.0.1:5678.',
     launchText:
       'Add this to `.vscode/launch.json`, adapt the folders, and start it under “Run and Debug”. The extension “Python Debugger” must be installed.',

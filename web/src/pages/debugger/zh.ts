@@ -49,7 +49,7 @@ export const zh: Translated<typeof en> = {
     releaseText: '任务将继续运行。若其进程上已附加调试器，会先断开。',
     terminal: '终端',
     terminalText: '在您的机器上执行以下命令，即可在终端中调试：',
-    token: '该命令需要服务器的操作员令牌，请设置 `RAYSCOPE_OPERATOR`。',
+    token: '若不在服务器所在的机器上执行，该命令需要在 `RAYSCOPE_OPERATOR` 中给出操作员令牌。',
     portText: '在您的机器上执行以下命令，它会在 127.0.0.1:5678 等待编辑器连接。',
     launchText:
       '将以下内容加入 `.vscode/launch.json`，按需调整目录，然后在“Run and Debug”（运行和调试）中启动。需要安装扩展“Python Debugger”。',

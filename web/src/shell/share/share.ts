@@ -50,7 +50,8 @@ function listFilters(url: SessionUrl): ListFilters | null {
 
 const FLAGS = new Set(['internal', 'regex']);
 
-const forShell = (text: string) =>
+/** A word of a shell's command. */
+export const forShell = (text: string) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The command that prints the same list, and the filters for which it has no option. */
