@@ -166,7 +166,9 @@ def _address(connection: Request | WebSocket) -> str:
 
 def _viewer(debuggee: Debuggee) -> Viewer:
     if not isinstance(debuggee.debugger, Viewer):
-        raise NotPaused("The web page's debugger is not attached to this task.", "Load its stack first.")
+        raise NotPaused(
+            "The web page's debugger is not attached to this task.", "Load its stack first.", what="no_viewer"
+        )
     return debuggee.debugger
 
 

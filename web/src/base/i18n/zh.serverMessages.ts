@@ -97,6 +97,10 @@ export const zhServerMessages = {
       message: '此任务已不再等待调试器。',
       remedy: '`rayscope debug` 会列出正在等待调试器的任务。',
     },
+    not_paused_no_viewer: {
+      message: '网页的调试器未附加到此任务。',
+      remedy: '请先加载其调用栈。',
+    },
     debugger_disabled: {
       message: '此服务器不允许接入调试器。',
       remedy: '请用 --debugger（RAYSCOPE_DEBUGGER=1）启动它。',
