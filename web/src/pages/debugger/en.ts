@@ -6,7 +6,7 @@ export const en = {
   debugger: {
     count: '{{n}} paused task{{n, s}}',
     limit: 'A task runs on if its debugger is not used for {{time}}.',
-    disabled: 'Debuggers are not let in',
+    disabled: 'Debuggers are off',
     disabledText:
       'You can see paused tasks, but not attach to them. To let operators attach, start the server with `--debugger` (`RAYSCOPE_DEBUGGER=1`).',
     empty: 'No paused tasks',

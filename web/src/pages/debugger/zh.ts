@@ -7,7 +7,7 @@ export const zh: Translated<typeof en> = {
   debugger: {
     count: '{{n}} 个暂停的任务',
     limit: '调试器闲置 {{time}} 后，任务自动继续运行。',
-    disabled: '未允许接入调试器',
+    disabled: '未启用调试器',
     disabledText:
       '可以查看暂停的任务，但无法附加。要允许操作员附加，请用 `--debugger`（`RAYSCOPE_DEBUGGER=1`）启动服务器。',
     empty: '没有暂停的任务',

@@ -14,7 +14,7 @@ export const theme = createTheme({
   components: {
     Tooltip: { defaultProps: { openDelay: 350, withArrow: true, maw: 480, multiline: true, fz: 'xs' } },
     SegmentedControl: { defaultProps: { withItemsBorders: false } },
-    Modal: { styles: { title: { fontSize: '1rem', fontWeight: 600 } } },
+    Modal: { styles: { title: { fontSize: '1rem', fontWeight: 600, overflowWrap: 'anywhere' } } },
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
   },
 });
