@@ -64,6 +64,16 @@ it('lists the paused tasks', async () => {
   expect(link.getAttribute('href')).toContain(`task=${TASK.task_id}`);
 });
 
+it('shows what is unknown until the definition of a task arrives', async () => {
+  const task = { ...TASK, name: null, resources: {}, waiters: 0, pid: 0 };
+  const answers = { [`/tasks/${TASK.task_id}`]: { attempts: [], parent: null } };
+  await open({ items: [task] }, answers, `?item=${TASK.pause_id}`);
+  const row = await screen.findByTestId('paused-row');
+  expect(row.textContent).toContain('bbbbbbbb');
+  expect(row.textContent).toContain('no limit–unknown');
+  expect(await screen.findByText('Its caller is not recorded yet.')).toBeTruthy();
+});
+
 it('explains how a task pauses, and that debuggers are not let in', async () => {
   await open({ is_enabled: false, limit_s: null });
   expect((await screen.findByText('No paused tasks')).parentElement?.textContent).toContain(

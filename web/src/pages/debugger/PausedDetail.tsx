@@ -47,6 +47,9 @@ export function PausedDetail({ task, actions }: { task: PausedTask; actions: Pau
       >
         {task.error !== null && <pre className={words.pre}>{task.error}</pre>}
         {error !== null && data === undefined && <ErrorPanel error={error} onRetry={() => void refetch()} />}
+        {data?.callers.length === 0 && !task.is_driver && (
+          <p className={`${words.line} ${words.dim}`}>{t('debugger.noCallers')}</p>
+        )}
         {data !== undefined && data.callers.length > 0 && (
           <>
             <p className={`${words.line} ${words.dim}`}>{t('debugger.callersText')}</p>

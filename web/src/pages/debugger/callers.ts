@@ -1,9 +1,12 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { get, post } from '../../api/client';
+import { refreshInterval } from '../../api/connection';
 import type { FramesAnswer } from '../../api/schema';
 
 /** Maximum number of callers that are requested. */
 const MAX_CALLERS = 20;
+/** How often they are requested again, ms. */
+const REFRESH = 10_000;
 
 export interface Caller {
   task_id: string;
@@ -20,6 +23,7 @@ export function useCallers(session: string, taskId: string) {
   return useQuery({
     queryKey: ['callers', session, taskId],
     queryFn: ({ signal }) => climb(session, taskId, signal),
+    refetchInterval: () => refreshInterval(REFRESH),
   });
 }
 

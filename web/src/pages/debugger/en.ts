@@ -74,6 +74,7 @@ export const en = {
     more: '{{n}} more not shown',
     parts: 'Parts of {{name}}',
     callersText: 'From the driver to the paused task:',
+    noCallers: 'Its caller is not recorded yet.',
     tooDeep: 'Callers above these are not shown.',
     noSampling: 'Its stack cannot be sampled.',
     takeFrames: 'Frames',

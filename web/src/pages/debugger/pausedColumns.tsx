@@ -95,7 +95,11 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
       hint: t('debugger.waitersHint'),
       width: 66,
       align: 'right',
-      cell: ({ waiters }) => <span className={words.num}>{count(waiters)}</span>,
+      cell: (task) => (
+        <span className={words.num}>
+          {isUnrecorded(task) && task.waiters === 0 ? <Dash /> : count(task.waiters)}
+        </span>
+      ),
     },
     {
       id: 'holds',
@@ -157,12 +161,15 @@ function Place({ task }: { task: PausedTask }) {
   );
 }
 
-/** Resources of a task. They are unknown until its definition has arrived. */
+/** Whether the definition of a task has not arrived, so that its resources and waiters are unknown. */
+const isUnrecorded = (task: PausedTask) => task.name === null && !task.is_driver;
+
+/** The resources that a task holds. */
 function Holds({ task }: { task: PausedTask }) {
   const { t } = useTranslation();
   const isEmpty = Object.keys(task.resources).length === 0;
   if (isEmpty && task.is_driver) return <Dash />;
-  if (isEmpty && task.name === null) return <span className={words.dim}>{t('common.unknown')}</span>;
+  if (isEmpty && isUnrecorded(task)) return <span className={words.dim}>{t('common.unknown')}</span>;
   const text = shapeText(task.resources);
   return (
     <span className={`${words.num} ${words.ellipsis}`} title={text}>
@@ -173,6 +180,7 @@ function Holds({ task }: { task: PausedTask }) {
 
 function Process({ task }: { task: PausedTask }) {
   const [url] = useSessionUrl();
+  if (task.pid === 0) return <Dash />;
   if (task.worker_id === '') return <span className={words.num}>{task.pid}</span>;
   return (
     <Link

@@ -74,6 +74,7 @@ export const zh: Translated<typeof en> = {
     more: '另有 {{n}} 项未显示',
     parts: '{{name}} 的组成部分',
     callersText: '从 Driver 到暂停的任务：',
+    noCallers: '尚未记录到其调用者。',
     tooDeep: '更上层的调用者未显示。',
     noSampling: '无法采样其堆栈。',
     takeFrames: '帧',
