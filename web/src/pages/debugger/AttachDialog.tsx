@@ -1,6 +1,5 @@
 import { Code, Modal, Tabs, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import type { PausedTask } from '../../api/schema';
 import { ROOT } from '../../base/root';
 import { Command } from '../../ui/Command';
 import { CopyButton } from '../../ui/CopyButton';
@@ -8,10 +7,11 @@ import { Field, Fields } from '../../ui/Drawer';
 import { Prose } from '../../ui/Prose';
 import { commandOf, launchConfiguration, PORT, remoteRoot } from './attach';
 import css from './debugger.module.css';
+import type { TracedTask } from './traced';
 import { useTaskName } from './useTaskName';
 
 /** How to attach a debugger to a paused task, for each kind of debugger. */
-export function AttachDialog({ task, onClose }: { task: PausedTask; onClose: () => void }) {
+export function AttachDialog({ task, onClose }: { task: TracedTask; onClose: () => void }) {
   const { t } = useTranslation();
   const name = useTaskName()(task);
   const launch = launchConfiguration(task, name);

@@ -74,6 +74,20 @@ it('shows what is unknown until the definition of a task arrives', async () => {
   expect(await screen.findByText('Its caller is not recorded yet.')).toBeTruthy();
 });
 
+it('lists a worker without a tracer, to which nobody can attach', async () => {
+  const task = { ...TASK, pause_id: null, function: null, file: null, line: null, since_ns: null };
+  await open({ items: [task, { ...task, task_id: null, attempt: null, name: null, worker_id: 'e' }] });
+  const rows = await screen.findAllByTestId('paused-row');
+  expect(rows.map(({ textContent }) => textContent)).toEqual([
+    expect.stringContaining('trainunknown (no tracer)unknownWaiting–no limit'),
+    expect.stringContaining('unknownunknown (no tracer)unknownWaiting–no limit'),
+  ]);
+  for (const button of screen.getAllByTestId<HTMLButtonElement>('paused-attach'))
+    expect(button.disabled).toBe(true);
+  await click(screen.getAllByText('unknown (no tracer)')[1] as HTMLElement);
+  expect((await screen.findByTestId('paused-detail')).textContent).toContain('has no tracer');
+});
+
 it('explains how a task pauses, and that debuggers are not let in', async () => {
   await open({ is_enabled: false, limit_s: null });
   expect((await screen.findByText('No paused tasks')).parentElement?.textContent).toContain(

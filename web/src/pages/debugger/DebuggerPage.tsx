@@ -16,6 +16,7 @@ import css from './debugger.module.css';
 import { LookDialog } from './LookDialog';
 import { PausedDetail } from './PausedDetail';
 import { pausedColumns } from './pausedColumns';
+import { keyOf } from './traced';
 import { type Opened, usePausedActions } from './usePausedActions';
 
 const ALL_COLUMNS = {};
@@ -30,12 +31,12 @@ export default function DebuggerPage() {
   const isEnabled = paused?.is_enabled ?? false;
   const [opened, setOpened] = useState<Opened | null>(null);
   const actions = usePausedActions(isEnabled, setOpened);
-  const chosen = rows.find((row) => row.pause_id === url.item);
+  const chosen = rows.find((row) => keyOf(row) === url.item);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
   const columns = useMemo(() => pausedColumns(t, actions), [t, i18n.language, actions]);
   const open = useCallback(
     (row: PausedTask, { follow }: { follow: boolean }) =>
-      change((before) => ({ ...before, item: row.pause_id }), { replace: follow }),
+      change((before) => ({ ...before, item: keyOf(row) }), { replace: follow }),
     [change],
   );
   const close = () => setOpened(null);
@@ -71,13 +72,13 @@ export default function DebuggerPage() {
         columns={columns}
         visibility={ALL_COLUMNS}
         rows={rows}
-        keyOf={(row) => row.pause_id}
-        openKey={chosen?.pause_id}
+        keyOf={keyOf}
+        openKey={chosen && keyOf(chosen)}
         onOpen={open}
         loading={paused === undefined}
         empty={<NothingPaused />}
       />
-      {chosen !== undefined && <PausedDetail key={chosen.pause_id} task={chosen} actions={actions} />}
+      {chosen !== undefined && <PausedDetail key={keyOf(chosen)} task={chosen} actions={actions} />}
       {opened?.kind === 'attach' && <AttachDialog task={opened.task} onClose={close} />}
       {opened?.kind === 'look' && (
         <LookDialog

@@ -4,26 +4,27 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { send } from '../../api/client';
-import type { Frame, PausedStack, PausedTask } from '../../api/schema';
+import type { Frame, PausedStack } from '../../api/schema';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import words from '../../ui/theme/words.module.css';
 import { sourcePlace } from './attach';
 import css from './debugger.module.css';
 import { Source } from './Source';
+import type { TracedTask } from './traced';
 import { pathOf } from './usePausedActions';
 import { useTaskName } from './useTaskName';
 import { Variables } from './Variables';
 
 /** The frame at which the task paused: other threads of its process may be stopped, too. */
-function pausedFrame(task: PausedTask, stack: PausedStack): Frame | undefined {
+function pausedFrame(task: TracedTask, stack: PausedStack): Frame | undefined {
   const frames = stack.threads.flatMap((thread) => thread.frames);
   return frames.find((frame) => frame.file === task.file && frame.function === task.function) ?? frames[0];
 }
 
 /** The stack of a paused task, with the source and the variables of the chosen frame. */
 export function LookDialog(props: {
-  task: PausedTask;
+  task: TracedTask;
   stack: PausedStack;
   /** Whether the task has run on. */
   isGone: boolean;
@@ -134,7 +135,7 @@ function Stack(props: { stack: PausedStack; chosen: Frame | undefined; onChoose:
   );
 }
 
-function FrameParts({ task, frame }: { task: PausedTask; frame: Frame }) {
+function FrameParts({ task, frame }: { task: TracedTask; frame: Frame }) {
   const { t } = useTranslation();
   return (
     <>

@@ -2,6 +2,7 @@ import { ActionIcon, Button, Group, Tooltip } from '@mantine/core';
 import { IconEye, IconPlayerPlay, IconPlug } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { PausedTask } from '../../api/schema';
+import { isTraced } from './traced';
 import type { PausedActions } from './usePausedActions';
 
 const BUTTONS = [
@@ -14,16 +15,21 @@ const BUTTONS = [
 export function PausedButtons(props: { task: PausedTask; actions: PausedActions; withText?: boolean }) {
   const { task, actions } = props;
   const { t } = useTranslation();
+  const problem = !isTraced(task)
+    ? t('debugger.untraced')
+    : actions.isEnabled
+      ? null
+      : t('debugger.disabled');
   return (
     <Group gap={props.withText ? 8 : 2} wrap="nowrap">
       {BUTTONS.map(({ action, text, icon: Icon }) => {
         const label = t(`debugger.${text}`);
         const shared = {
-          disabled: !actions.isEnabled,
+          disabled: problem !== null,
           'data-testid': `paused-${action}`,
           onClick: (event: React.MouseEvent) => {
             event.stopPropagation(); // not a click on the row
-            void actions[action](task);
+            if (isTraced(task)) void actions[action](task);
           },
         };
         if (props.withText)
@@ -39,7 +45,7 @@ export function PausedButtons(props: { task: PausedTask; actions: PausedActions;
             </Button>
           );
         return (
-          <Tooltip key={action} label={actions.isEnabled ? label : t('debugger.disabled')}>
+          <Tooltip key={action} label={problem ?? label}>
             <ActionIcon size={24} aria-label={label} {...shared}>
               <Icon size={16} />
             </ActionIcon>

@@ -17,6 +17,7 @@ import { sourcePlace } from './attach';
 import { type Caller, useCallers, useWorkerFrames } from './callers';
 import css from './debugger.module.css';
 import { PausedButtons } from './PausedButtons';
+import { isTraced } from './traced';
 import type { PausedActions } from './usePausedActions';
 import { useTaskName } from './useTaskName';
 
@@ -45,6 +46,7 @@ export function PausedDetail({ task, actions }: { task: PausedTask; actions: Pau
           </>
         }
       >
+        {!isTraced(task) && <p className={`${words.line} ${words.dim}`}>{t('debugger.untraced')}</p>}
         {task.error !== null && <pre className={words.pre}>{task.error}</pre>}
         {error !== null && data === undefined && <ErrorPanel error={error} onRetry={() => void refetch()} />}
         {data?.callers.length === 0 && !task.is_driver && (

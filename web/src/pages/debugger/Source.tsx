@@ -1,14 +1,15 @@
 import { useTranslation } from 'react-i18next';
-import type { Frame, PausedTask, SourceLines } from '../../api/schema';
+import type { Frame, SourceLines } from '../../api/schema';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import words from '../../ui/theme/words.module.css';
 import css from './debugger.module.css';
+import type { TracedTask } from './traced';
 import { useSecret } from './useSecret';
 
 const scrollHere = (line: HTMLElement | null) => line?.scrollIntoView?.({ block: 'center' });
 
 /** The source around the line of a frame, which is marked. */
-export function Source({ task, frame }: { task: PausedTask; frame: Frame }) {
+export function Source({ task, frame }: { task: TracedTask; frame: Frame }) {
   const { t } = useTranslation();
   const { data, error } = useSecret<SourceLines>(task, 'source', { frame_id: frame.frame_id });
   if (error !== null) return <ErrorPanel error={error} />;

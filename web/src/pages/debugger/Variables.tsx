@@ -1,15 +1,16 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { PausedTask, Variable, Variables as VariablesAnswer } from '../../api/schema';
+import type { Variable, Variables as VariablesAnswer } from '../../api/schema';
 import { count } from '../../base/format';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import words from '../../ui/theme/words.module.css';
 import css from './debugger.module.css';
+import type { TracedTask } from './traced';
 import { useSecret } from './useSecret';
 
 /** The local variables of a frame or, with `reference`, the parts of a variable. */
-export function Variables(props: { task: PausedTask; frameId: number; reference?: number }) {
+export function Variables(props: { task: TracedTask; frameId: number; reference?: number }) {
   const { task, frameId, reference } = props;
   const { t } = useTranslation();
   const of = reference === undefined ? { frame_id: frameId } : { reference };
@@ -28,7 +29,7 @@ export function Variables(props: { task: PausedTask; frameId: number; reference?
   );
 }
 
-function VariableLine(props: { task: PausedTask; frameId: number; variable: Variable }) {
+function VariableLine(props: { task: TracedTask; frameId: number; variable: Variable }) {
   const { task, frameId, variable } = props;
   const { t } = useTranslation();
   const [isOpen, setOpen] = useState(false);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { PausedTask } from '../../api/schema';
 import { commandOf, launchConfiguration, remoteRoot, sourcePlace } from './attach';
+import type { TracedTask } from './traced';
 
 const RAY = '/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_ab12';
 
@@ -19,7 +19,7 @@ it('names the place of a pause', () => {
 });
 
 it('writes the command and the configuration of an editor', () => {
-  const task = { task_id: 'ab', session: 'session_1', file: `${RAY}/train.py` } as PausedTask;
+  const task = { task_id: 'ab', session: 'session_1', file: `${RAY}/train.py` } as TracedTask;
   const server = 'http://ray:8700';
   expect(commandOf(task, server)).toBe(`rayscope debug ab --session session_1 --server ${server}`);
   expect(commandOf(task, server, 5678)).toContain('debug ab --port 5678 --session');

@@ -1,5 +1,6 @@
 import type { PausedTask } from '../../api/schema';
 import { forShell } from '../../shell/share/share';
+import type { TracedTask } from './traced';
 
 /** The port on the user's machine at which `rayscope debug` waits for an editor. */
 export const PORT = 5678;
@@ -19,13 +20,13 @@ export function sourcePlace({ file, line }: Pick<PausedTask, 'file' | 'line'>): 
 }
 
 /** The command that connects to a paused task, or an editor to it. `server` is a URL. */
-export function commandOf(task: PausedTask, server: string, port?: number): string {
+export function commandOf(task: TracedTask, server: string, port?: number): string {
   const words = ['rayscope', 'debug', task.task_id, ...(port === undefined ? [] : ['--port', `${port}`])];
   return [...words, '--session', forShell(task.session), '--server', server].join(' ');
 }
 
 /** The configuration of VS Code and Cursor that attaches to the port. */
-export function launchConfiguration(task: PausedTask, name: string): string {
+export function launchConfiguration(task: TracedTask, name: string): string {
   const root = remoteRoot(task.file);
   return JSON.stringify(
     {

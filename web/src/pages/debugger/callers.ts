@@ -19,10 +19,11 @@ export interface Caller {
 }
 
 /** The callers of a task, the outermost first, and whether there are more. */
-export function useCallers(session: string, taskId: string) {
+export function useCallers(session: string, taskId: string | null) {
   return useQuery({
     queryKey: ['callers', session, taskId],
-    queryFn: ({ signal }) => climb(session, taskId, signal),
+    queryFn: ({ signal }) => climb(session, taskId ?? '', signal),
+    enabled: taskId !== null,
     refetchInterval: () => refreshInterval(REFRESH),
   });
 }

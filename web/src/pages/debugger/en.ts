@@ -15,7 +15,7 @@ export const en = {
       install: 'Run `pip install debugpy` where Ray runs. Without it, Ray logs a line and runs on.',
       breakpoint: 'Call `breakpoint()` in the code of a task or an actor.',
       error: 'Set `RAY_DEBUG_POST_MORTEM=1` for Ray’s processes to pause at errors.',
-      tracer: 'Leave the tracer on. Without it, Rayscope does not know of the pause.',
+      tracer: 'Leave the tracer on. Without it, Rayscope sees only that a worker waits, and cannot attach.',
       legacy: 'With `RAY_DEBUG=legacy`, use `ray debug` instead.',
     },
     task: 'Task',
@@ -79,6 +79,9 @@ export const en = {
     noSampling: 'Its stack cannot be sampled.',
     takeFrames: 'Frames',
     here: 'paused here',
+    untraced:
+      'This process has no tracer, so Rayscope cannot attach to it, and does not know where it waits. Use Ray’s own debugger.',
+    untracedShort: 'unknown (no tracer)',
     noPlace: 'unknown place',
     paused: 'Paused',
     pausedHint: 'This task waits for a debugger',

@@ -14,6 +14,7 @@ import { useNow } from '../../ui/useNow';
 import { useSessionUrl } from '../../ui/useUrl';
 import { sourcePlace } from './attach';
 import { PausedButtons } from './PausedButtons';
+import { isTraced } from './traced';
 import type { PausedActions } from './usePausedActions';
 import { useTaskName } from './useTaskName';
 
@@ -49,14 +50,17 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
       header: t('debugger.reason'),
       width: 140,
       grow: true,
-      cell: ({ error }) => (
-        <span
-          className={error === null ? words.ellipsis : `${words.ellipsis} ${words.mono}`}
-          title={error ?? undefined}
-        >
-          {error ?? t('debugger.breakpoint')}
-        </span>
-      ),
+      cell: ({ pause_id, error }) =>
+        pause_id === null ? (
+          <span className={words.dim}>{t('common.unknown')}</span>
+        ) : (
+          <span
+            className={error === null ? words.ellipsis : `${words.ellipsis} ${words.mono}`}
+            title={error ?? undefined}
+          >
+            {error ?? t('debugger.breakpoint')}
+          </span>
+        ),
     },
     {
       id: 'state',
@@ -74,7 +78,7 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
       header: t('debugger.since'),
       width: 74,
       align: 'right',
-      cell: ({ since_ns }) => <Clock from={since_ns} />,
+      cell: ({ since_ns }) => (since_ns === null ? <Dash /> : <Clock from={since_ns} />),
     },
     {
       id: 'release',
@@ -135,6 +139,7 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
 function TaskLink({ task }: { task: PausedTask }) {
   const [url] = useSessionUrl();
   const name = useTaskName()(task);
+  if (task.task_id === null || task.attempt === null) return <span className={words.ellipsis}>{name}</span>;
   return (
     <Link
       to={{ ...url, task: task.task_id, attempt: task.attempt }}
@@ -149,6 +154,12 @@ function TaskLink({ task }: { task: PausedTask }) {
 
 function Place({ task }: { task: PausedTask }) {
   const { t } = useTranslation();
+  if (!isTraced(task))
+    return (
+      <span className={`${words.dim} ${words.ellipsis}`} title={t('debugger.untraced')}>
+        {t('debugger.untracedShort')}
+      </span>
+    );
   const place = sourcePlace(task) ?? t('debugger.noPlace');
   return (
     <span
@@ -180,7 +191,7 @@ function Holds({ task }: { task: PausedTask }) {
 
 function Process({ task }: { task: PausedTask }) {
   const [url] = useSessionUrl();
-  if (task.pid === 0) return <Dash />;
+  if (!task.pid) return <Dash />;
   if (task.worker_id === '') return <span className={words.num}>{task.pid}</span>;
   return (
     <Link

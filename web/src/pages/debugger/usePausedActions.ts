@@ -1,24 +1,25 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { PausedStack, PausedTask } from '../../api/schema';
+import type { PausedStack } from '../../api/schema';
 import { useOperatorAction } from '../../ui/operator';
+import type { TracedTask } from './traced';
 import { useTaskName } from './useTaskName';
 
 /** The dialog that is open. */
 export type Opened =
-  | { kind: 'attach'; task: PausedTask }
-  | { kind: 'look'; task: PausedTask; stack: PausedStack };
+  | { kind: 'attach'; task: TracedTask }
+  | { kind: 'look'; task: TracedTask; stack: PausedStack };
 
 export interface PausedActions {
   /** Whether the server lets debuggers in. */
   isEnabled: boolean;
-  attach: (task: PausedTask) => void;
-  look: (task: PausedTask) => Promise<void>;
-  release: (task: PausedTask) => Promise<void>;
+  attach: (task: TracedTask) => void;
+  look: (task: TracedTask) => Promise<void>;
+  release: (task: TracedTask) => Promise<void>;
 }
 
 /** The address of an action on a paused task. */
-export const pathOf = (task: PausedTask, action: 'release' | 'stack' | 'variables' | 'source') =>
+export const pathOf = (task: TracedTask, action: 'release' | 'stack' | 'variables' | 'source') =>
   `/paused-tasks/${task.pause_id}/${action}`;
 
 /** The actions on a paused task. The last two need the operator role. */

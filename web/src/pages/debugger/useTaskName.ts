@@ -5,5 +5,8 @@ import { shortId } from '../../base/format';
 /** Names a paused task: by its ID until its definition has arrived. */
 export function useTaskName(): (task: PausedTask) => string {
   const { t } = useTranslation();
-  return (task) => (task.is_driver ? t('task.driver') : (task.name ?? shortId(task.task_id)));
+  return (task) => {
+    if (task.is_driver) return t('task.driver');
+    return task.name ?? (task.task_id === null ? t('common.unknown') : shortId(task.task_id));
+  };
 }

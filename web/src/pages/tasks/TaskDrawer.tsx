@@ -108,7 +108,7 @@ function PausedMark({ taskId, attempt }: { taskId: string; attempt: number }) {
   const paused = useTopic<PausedTasks>('debugger', { session: url.session })?.items.find(
     (one) => one.task_id === taskId && one.attempt === attempt,
   );
-  if (paused === undefined) return null;
+  if (paused?.pause_id == null) return null;
   return (
     <Link
       to={{ ...toView(url, 'debugger'), item: paused.pause_id }}
