@@ -136,7 +136,10 @@ class Viewer:
 
     async def _ask(self, command: str, **arguments: Any) -> dict[str, Any]:
         """The body of a response. Raises DebuggerRefused."""
-        answer = await asyncio.wait_for(await self._send(command, **arguments), _ANSWER_S)
+        try:
+            answer = await asyncio.wait_for(await self._send(command, **arguments), _ANSWER_S)
+        except asyncio.TimeoutError:
+            raise _refused(f"The debugger of this task did not answer {command} in time.") from None
         if not answer.get("success"):
             raise _refused(f"The debugger refused {command}: {str(answer.get('message'))[:300]}.")
         return answer.get("body") or {}
