@@ -6,7 +6,7 @@ import contextlib
 import logging
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Header, Request, WebSocket
+from fastapi import APIRouter, Header, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import Response
 
 from rayscope.api.parameters import CurrentRecords, CurrentSecrets, Session
@@ -28,6 +28,8 @@ _WRONG_KEY = 4404
 _CLOSED_BY_PROCESS = 4410
 _CONFLICT: dict[int | str, dict[str, Any]] = {409: {"model": ErrorAnswer}}
 T = TypeVar("T")
+#: Raised by Starlette, and for a process, if the other end is gone.
+_GONE = (RuntimeError, WebSocketDisconnect, DebuggerRefused)
 _SECRET = {"Cache-Control": "no-store"}
 CurrentDebuggees = Annotated[Debuggees, provide(Debuggees)]
 
@@ -99,8 +101,7 @@ async def process(secrets: CurrentSecrets, debuggees: CurrentDebuggees, key: str
     except BadKey:
         await socket.close(_WRONG_KEY, BadKey.code)
         return
-    # Starlette raises RuntimeError if the process has gone in the meantime.
-    with contextlib.suppress(RuntimeError):
+    with contextlib.suppress(*_GONE):
         await debuggees.serve(socket)
 
 
@@ -125,7 +126,7 @@ async def debugger(
         return
     log.info("debugger: %s is attached to task %s", client.address, pause.task_id)
     try:
-        with contextlib.suppress(RuntimeError):
+        with contextlib.suppress(*_GONE):
             await client.serve(debuggee)
     finally:
         log.info("debugger: %s has left task %s", client.address, pause.task_id)
@@ -138,22 +139,30 @@ class Client:
     def __init__(self, socket: WebSocket, address: str) -> None:
         self.address = address
         self._socket = socket
+        self._early = b""
+        self._is_open = False
 
     async def serve(self, debuggee: Debuggee) -> None:
         """Pass on what the debugger sends, until it leaves."""
         await self._socket.accept()
+        self._is_open = True
+        if self._early:
+            await self._socket.send_bytes(self._early)
         while (message := await self._socket.receive())["type"] != "websocket.disconnect":
             if data := message.get("bytes"):
                 await debuggee.send(data)
 
     async def deliver(self, data: bytes) -> None:
         """Take a part of the stream that debugpy sends."""
-        with contextlib.suppress(RuntimeError):  # it has just left
+        if not self._is_open:  # it greets while the process still reports that it is attached
+            self._early += data
+            return
+        with contextlib.suppress(*_GONE):  # it has just left
             await self._socket.send_bytes(data)
 
     async def end(self, reason: str) -> None:
         """The process is gone, or its debugger has closed the connection."""
-        with contextlib.suppress(RuntimeError):
+        with contextlib.suppress(*_GONE):
             await self._socket.close(_CLOSED_BY_PROCESS, reason[:120])
 
 

@@ -10,11 +10,11 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Any, NamedTuple, Protocol
 
 import msgspec
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from rayscope.cluster.debugger.dap import MessageReader, ProtocolError
 from rayscope.errors import RayscopeError
@@ -88,6 +88,23 @@ class DebuggerRefused(RayscopeError):
     status = 409
 
 
+def _no_answer() -> DebuggerRefused:
+    return DebuggerRefused(
+        "The process of this task does not answer.",
+        "Look at its worker: it may be gone.",
+        "debugger_unreachable",
+    )
+
+
+@contextlib.contextmanager
+def _unless_gone() -> Iterator[None]:
+    """Raise DebuggerRefused if the connection of a process has ended."""
+    try:
+        yield
+    except (RuntimeError, WebSocketDisconnect):  # Starlette raises either of them
+        raise _no_answer() from None
+
+
 class Debugger(Protocol):
     """A debugger that is attached to a process. ``address``: of its user."""
 
@@ -138,30 +155,28 @@ class Debuggee:
                     "Release the task, or try again.",
                     "debugger_unreachable",
                 )
-        except (DebuggerRefused, asyncio.TimeoutError, RuntimeError) as error:
+        except DebuggerRefused:
             self._forget()
-            if isinstance(error, DebuggerRefused):
-                raise
-            raise DebuggerRefused(
-                "The process of this task does not answer.",
-                "Look at its worker: it may be gone.",
-                "debugger_unreachable",
-            ) from error
+            raise
+        except asyncio.TimeoutError:
+            self._forget()
+            raise _no_answer() from None
 
     async def send(self, data: bytes) -> None:
-        """Pass on a part of the stream that the attached debugger sends."""
+        """Pass on a part of the stream that the attached debugger sends. Raises DebuggerRefused."""
         self.used_ns = time.time_ns()
-        await self._socket.send_bytes(data)
+        with _unless_gone():
+            await self._socket.send_bytes(data)
 
     async def detach(self, debugger: Debugger) -> None:
         """End the session of a debugger. The task runs on."""
         if self.debugger is debugger:
             self._forget()
-            with contextlib.suppress(RuntimeError):
+            with contextlib.suppress(DebuggerRefused):
                 await self.say({"detach": True})
 
     async def release(self) -> None:
-        """Let the task run on, without a debugger."""
+        """Let the task run on, without a debugger. Raises DebuggerRefused."""
         debugger = self.debugger
         await self.say({"release": True})
         if debugger is not None:
@@ -169,9 +184,10 @@ class Debuggee:
             await debugger.end("released")
 
     async def say(self, message: dict[str, Any]) -> None:
-        """Send a message to the process."""
+        """Send a message to the process. Raises DebuggerRefused."""
         self.used_ns = time.time_ns()
-        await self._socket.send_text(str(msgspec.json.encode(message), "utf-8"))
+        with _unless_gone():
+            await self._socket.send_text(str(msgspec.json.encode(message), "utf-8"))
 
     async def take(self, text: str) -> None:
         """Take a report. Raises msgspec.DecodeError."""
