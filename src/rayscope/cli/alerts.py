@@ -18,20 +18,10 @@ from rich.text import Text
 from rayscope.alerts.durations import duration_s
 from rayscope.cli.clients import open_client
 from rayscope.cli.console import fail, print_json, shown, stdout, visible
-from rayscope.cli.options import UNIT_S, DataDir, ServerUrl, Session, Token
+from rayscope.cli.options import UNIT_S, DataDir, Operator, ServerUrl, Session, Token
 from rayscope.cli.printing import Format, counted, print_rows
 from rayscope.client.calls import Call
 from rayscope.units import duration
-
-Operator = Annotated[
-    str | None,
-    typer.Option(
-        "--operator",
-        envvar="RAYSCOPE_OPERATOR",
-        help="Operator token, if the server does not use this data directory.",
-        show_default=False,
-    ),
-]
 
 app = typer.Typer(help="Alerts, rules, and notification channels.", no_args_is_help=True)
 

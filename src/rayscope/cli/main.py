@@ -64,6 +64,7 @@ COMMANDS = {
         "diagnose:diagnose",
         "Explain what slowed a job down, what would help, and how much time that would save.",
     ),
+    "debug": ("debugger.command:debug", "List the tasks that wait for a debugger."),
     "task": ("task:task", "Show one task: its attempts, where their time went, its error, caller, and data."),
     "tasks": ("lists:tasks", "List task attempts, newest first."),
     "functions": ("lists:functions", "List the 50 functions with the longest total duration."),
@@ -96,8 +97,8 @@ COMMANDS = {
 _PANELS = {
     "Record": ("run", "start", "env", "serve", "attach"),
     "Look": (
-        *("open", "top", "diagnose", "sessions", "jobs", "task", "tasks", "functions", "failures", "actors"),
-        *("nodes", "workers", "placement-groups", "events", "logs"),
+        *("open", "top", "diagnose", "sessions", "jobs", "debug", "task", "tasks", "functions", "failures"),
+        *("actors", "nodes", "workers", "placement-groups", "events", "logs"),
     ),
     "Data": ("sql", "export", "archive", "warehouse"),
     "Admin": ("doctor", "alerts", "token"),

@@ -103,6 +103,15 @@ Token = Annotated[
         rich_help_panel=_SERVER,
     ),
 ]
+Operator = Annotated[
+    str | None,
+    typer.Option(
+        "--operator",
+        envvar="RAYSCOPE_OPERATOR",
+        help="Operator token, if the server does not use this data directory.",
+        show_default=False,
+    ),
+]
 GenerateToken = Annotated[
     bool,
     typer.Option(

@@ -226,6 +226,11 @@ class Api(LogsApi):
         return Call("GET", "/api/v1/deaths", more)
 
     @request
+    def paused_tasks(self, session: str | None = None) -> Call[t.PausedTasks]:
+        """Return the tasks that wait for a debugger or have one attached, the longest wait first."""
+        return Call("GET", "/api/v1/paused-tasks", params(session=self._of(session)))
+
+    @request
     def functions(
         self, *, session: str | None = None, limit: int | None = None, **filters: Unpack[TaskFilters]
     ) -> Call[t.FunctionsAnswer]:
@@ -524,6 +529,15 @@ class Api(LogsApi):
         """Delete a session's record, with ``force`` even while it is recorded. Returns the session's name."""
         path, query = f"/api/v1/sessions/{part(session)}", params(force=force or None)
         return Call("DELETE", path, query, needs_operator=True, pick=lambda answer: str(answer["session"]))
+
+    @request
+    def release(self, pause_id: str) -> Call[None]:
+        """Let a paused task run on. A debugger that is attached to its process is detached.
+
+        ``pause_id``: as in :meth:`paused_tasks`.
+        """
+        path = f"/api/v1/paused-tasks/{part(pause_id)}/release"
+        return Call("POST", path, needs_operator=True, pick=lambda _: None)
 
     @request
     def add_rule(

@@ -11,6 +11,7 @@ _LISTS = ("sessions", "tasks", "jobs", "actors", "workers", "nodes", "functions"
 METHODS = {
     **{f"/api/v1/{name}": f"`Client.{name}()`" for name in (*_LISTS, "alerts", "summary")},
     "/api/v1/logs": "`Client.log_files()`",
+    "/api/v1/paused-tasks": "`Client.paused_tasks()`",
     "/api/v1/flow/physical": "`Client.physical()`",
     "/api/v1/flow/flame": "`Client.flame()`",
     "/api/v1/flow/stack": "`Client.stack()`",
@@ -20,6 +21,7 @@ METHODS = {
 COMMANDS = {
     **{f"/api/v1/{name}": f"`rayscope {name}`" for name in (*_LISTS, "logs")},
     "/api/v1/alerts": "`rayscope alerts list`",
+    "/api/v1/paused-tasks": "`rayscope debug`",
     "/api/v1/summary": "`rayscope doctor`",
     "/api/v1/flow/physical": "`rayscope nodes`",
     "/openapi.json": "`--help`",

@@ -10,6 +10,7 @@ from rayscope.alerts.schemas import *
 from rayscope.api.schemas import *
 from rayscope.cluster.crashes.schemas import *
 from rayscope.cluster.deaths.schemas import *
+from rayscope.cluster.debugger.schemas import *
 from rayscope.cluster.entities.schemas import *
 from rayscope.cluster.events.schemas import *
 from rayscope.cluster.find.schemas import *

@@ -1,0 +1,102 @@
+"""The list of paused tasks, and the choice of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rayscope.cli.api import Api
+from rayscope.cli.console import say, shown
+from rayscope.cli.printing import Column, Format, Row, clock, identity, print_list, short_id, text, when
+from rayscope.errors import RayscopeError
+
+if TYPE_CHECKING:
+    from rayscope.client.types import PausedTask, PausedTasks
+
+#: Minimum number of characters of a task ID.
+_MIN_PREFIX = 4
+_ENABLE = "Start the server with --debugger (RAYSCOPE_DEBUGGER=1)."
+
+
+def place(task: Row) -> str:
+    """Return file and line at which a task waits."""
+    return f"{task['file']}:{task['line']}" if task["file"] else "unknown"
+
+
+def title(task: Row) -> str:
+    """Return the name of a task. A driver has none."""
+    return "driver" if task["is_driver"] else task["name"] or task["function"] or "unnamed task"
+
+
+_COLUMNS = (
+    Column("name", lambda row: shown(title(row)), long=True),
+    identity("task_id"),
+    text("function", long=True),
+    Column("where", lambda row: shown(place(row)), long=True),
+    Column("why", lambda row: shown(row["error"] or "breakpoint"), long=True),
+    text("state"),
+    when("since_ns", "since"),
+    Column("holds", lambda row: shown(", ".join(f"{n:g} {kind}" for kind, n in row["resources"].items()))),
+    text("waiters", right=True),
+    text("pid", right=True),
+    text("node", long=True),
+    Column("runs on at", lambda row: clock(row["release_ns"])),
+    text("debugger"),
+    text("pause_id", "pause id"),
+    text("job_id"),
+)
+
+
+def print_paused(client: Api, answer: PausedTasks, form: Format, wide: bool) -> None:
+    """Print the paused tasks of a session. A table has notes about what they are and what is missing."""
+    if answer["items"] or form is not Format.table:
+        print_list(form, answer["items"], _COLUMNS, wide, client=client if answer["items"] else None)
+    if not answer["items"]:
+        say(
+            "no task waits for a debugger. breakpoint() makes one wait, and so does an error with "
+            "RAY_DEBUG_POST_MORTEM=1, where Ray has debugpy installed and runs with the tracer."
+        )
+    if not answer["is_enabled"]:
+        say(f"this server lets no debuggers in. {_ENABLE}", "yellow")
+
+
+def choose(answer: PausedTasks, name: str) -> PausedTask:
+    """Return the paused task with this pause ID, or with a task ID that begins with ``name``.
+
+    Raises RayscopeError if there is none, or several.
+    """
+    name = name.lower()
+    found = [task for task in answer["items"] if task["pause_id"] == name] or [
+        task
+        for task in answer["items"]
+        if len(name) >= _MIN_PREFIX and (task["task_id"].startswith(name) or _matches_end(task, name))
+    ]
+    if not answer["is_enabled"]:
+        raise RayscopeError("This server lets no debuggers in.", _ENABLE, "debugger_disabled")
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise RayscopeError(
+            f"{len(found)} paused tasks match {name!r}: {_named(found)}.",
+            "Use more characters, or the pause ID in brackets.",
+            "ambiguous",
+        )
+    if len(name) < _MIN_PREFIX:
+        remedy = f"Use at least {_MIN_PREFIX} characters of the task ID."
+        raise RayscopeError(f"{name!r} is too short.", remedy, "bad_request")
+    waiting = f"These do: {_named(answer['items'])}." if answer["items"] else "No task does."
+    raise RayscopeError(
+        f"No task {name!r} waits for a debugger in this session. {waiting}",
+        "`rayscope debug` lists the tasks that wait; --session chooses another session.",
+        "not_paused",
+    )
+
+
+def _matches_end(task: PausedTask, name: str) -> bool:
+    """Whether ``name`` is the short form of the ID of an actor's creation task (``…`` and its last part)."""
+    return name.startswith("…") and task["task_id"].endswith(name[1:])
+
+
+def _named(tasks: Sequence[PausedTask]) -> str:
+    shown_tasks = [f"{title(task)} {short_id(task['task_id'])} ({task['pause_id']})" for task in tasks[:5]]
+    return ", ".join(shown_tasks) + (f" and {len(tasks) - 5} more" if len(tasks) > 5 else "")

@@ -1,0 +1,127 @@
+"""``rayscope debug`` without a task: the tasks that wait for a debugger, and which of them a name means."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+import pytest
+from tests.running import Running
+from tests.waiting import wait_until
+from typer.testing import CliRunner
+from websockets.sync.client import ClientConnection, connect
+
+from rayscope.cli.debugger.listing import choose
+from rayscope.cli.main import app
+from rayscope.client import Client
+from rayscope.errors import RayscopeError
+
+runner = CliRunner()
+PAUSE = {
+    "id": "0123456789abcdef",
+    "task_id": "ab" * 24,
+    "attempt": 0,
+    "since_ns": 10**18,
+    "function": "inner\x1b[2J",
+    "file": "/app/train.py",
+    "line": 3,
+}
+ERROR = {
+    **PAUSE,
+    "id": "0123456789abcde0",
+    "task_id": "abcd" * 12,
+    "error": "ZeroDivisionError: division by zero",
+}
+
+
+@pytest.fixture
+def here(fresh: Running, bodies: list[bytes], monkeypatch: pytest.MonkeyPatch) -> Running:
+    """A server that lets debuggers in, and has the sample on record."""
+    monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(fresh.folder))
+    monkeypatch.setenv("COLUMNS", "400")
+    monkeypatch.delenv("RAYSCOPE_URL", raising=False)
+    fresh.ingest(*bodies)
+    enable(fresh, 60.0)
+    return fresh
+
+
+def enable(running: Running, limit_s: float | None) -> None:
+    services: Any = running.server.services
+    services.debuggees.limit_s = limit_s
+
+
+@contextmanager
+def process(running: Running, *pauses: dict[str, Any]) -> Iterator[ClientConnection]:
+    """The connection of a process that waits."""
+    url = running.server.ingest_url.replace("http", "ws", 1).replace("/ray-events", "/debugger")
+    session = running.get("/api/v1/sessions")["items"][0]["session"]
+    with connect(url, proxy=None) as connection:
+        connection.send(str(msgspec.json.encode({"session": session, "pid": 7, "paused": pauses}), "utf-8"))
+        wait_until(lambda: running.get("/api/v1/paused-tasks")["items"], "the pauses")
+        yield connection
+
+
+def test_nothing_is_paused(here: Running) -> None:
+    result = runner.invoke(app, ["debug"])
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "no task waits for a debugger" in result.stderr
+    for word in ("breakpoint()", "RAY_DEBUG_POST_MORTEM=1", "debugpy", "tracer"):
+        assert word in result.stderr
+    assert "--debugger" not in result.stderr
+    enable(here, None)
+    assert "--debugger (RAYSCOPE_DEBUGGER=1)" in runner.invoke(app, ["debug"]).stderr
+    assert json.loads(runner.invoke(app, ["debug", "--format", "json"]).stdout) == []
+
+
+def test_the_list(here: Running) -> None:
+    with process(here, PAUSE, ERROR):
+        shown = runner.invoke(app, ["debug", "--wide"]).stdout
+        assert shown.count(PAUSE["task_id"]) == 1
+        for part in (
+            "/app/train.py:3",
+            "breakpoint",
+            ERROR["error"],
+            "waiting",
+            PAUSE["id"],
+            r"inner\x1b[2J",
+        ):
+            assert part in shown
+        answer = here.get("/api/v1/paused-tasks")
+        assert json.loads(runner.invoke(app, ["debug", "--format", "json"]).stdout) == answer["items"]
+        lines = list(csv.DictReader(io.StringIO(runner.invoke(app, ["debug", "--format", "csv"]).stdout)))
+        assert [line["pause_id"] for line in lines] == [item["pause_id"] for item in answer["items"]]
+
+
+def test_one_is_chosen_by_its_name(here: Running) -> None:
+    with process(here, PAUSE, ERROR), Client(here.server.url) as client:
+        answer = client.paused_tasks()
+        for name in ("abab", "ABAB", PAUSE["task_id"], PAUSE["id"]):
+            assert choose(answer, name)["pause_id"] == PAUSE["id"]
+        for name, code, said in (
+            ("abc", "bad_request", "too short"),
+            ("cdcd", "not_paused", "abababab"),
+            ("", "bad_request", "too short"),
+        ):
+            with pytest.raises(RayscopeError, match=said) as refused:
+                choose(answer, name)
+            assert refused.value.code == code
+        twins = {**answer, "items": [*answer["items"], {**answer["items"][0], "pause_id": "f" * 16}]}
+        with pytest.raises(RayscopeError, match=f"2 paused tasks match 'abab'.*{'f' * 16}"):
+            choose(twins, "abab")  # type: ignore[arg-type]
+        with pytest.raises(RayscopeError, match="lets no debuggers in"):
+            choose({**answer, "is_enabled": False}, "abab")
+
+
+def test_a_task_is_released(here: Running) -> None:
+    with process(here, PAUSE) as connection, Client(here.server.url, folder=here.folder) as client:
+        assert msgspec.json.decode(connection.recv()) == {"limit_s": 60.0}
+        assert client.release(PAUSE["id"]) is None
+        assert msgspec.json.decode(connection.recv()) == {"release": True}
+        with pytest.raises(RayscopeError) as refused:
+            client.release("0" * 16)
+        assert refused.value.code == "not_paused"
