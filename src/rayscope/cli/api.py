@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import socket
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from rayscope.client import Client, RayscopeError
 from rayscope.client.calls import Call
@@ -12,9 +15,14 @@ from rayscope.client.request_names import COMMANDS
 from rayscope.ray.auth import ray_token
 
 if TYPE_CHECKING:
+    from websockets.sync.client import ClientConnection
+
     from rayscope.client.types import SessionItem
 
 _END_S = 20.0
+#: The server accepts a debugger once the task's process has answered, for which that has 10 s.
+_SOCKET_S = 30.0
+_MAX_MESSAGE_BYTES = 8 << 20
 
 __all__ = ["Api", "RayscopeError"]
 
@@ -80,6 +88,40 @@ class Api(Client):
         """Send a GET request and return the response as text, for responses that are not JSON."""
         with self.stream(Call("GET", path, _without_none(parameters))) as response:
             return response.read().decode()
+
+    @contextlib.contextmanager
+    def open_socket(self, path: str) -> Iterator[ClientConnection]:
+        """Provide a WebSocket to the server, with the operator token. Raises RayscopeError."""
+        import httpx
+        from websockets.exceptions import InvalidStatus, WebSocketException
+        from websockets.sync.client import connect
+
+        parts = urlsplit(self.url)
+        is_secure = parts.scheme == "https"
+        headers = self._operator_header()
+        if authorization := self._client.headers.get("Authorization"):
+            headers["Authorization"] = authorization
+        with contextlib.ExitStack() as stack:
+            try:
+                # With a socket of ours, redirects are not followed. They would get the operator token.
+                address = parts.hostname or "", parts.port or (443 if is_secure else 80)
+                opened = stack.enter_context(socket.create_connection(address, _SOCKET_S))
+                url = f"{'wss' if is_secure else 'ws'}://{parts.netloc}{parts.path}{path}"
+                limits: dict[str, Any] = {"open_timeout": _SOCKET_S, "max_size": _MAX_MESSAGE_BYTES}
+                connection = connect(url, sock=opened, additional_headers=headers, proxy=None, **limits)
+                shown = stack.enter_context(connection)
+            except (WebSocketException, OSError, ValueError) as error:
+                if isinstance(error, InvalidStatus) and error.response.status_code >= 400:
+                    answer = error.response
+                    self._read(
+                        Call("GET", path), httpx.Response(answer.status_code, content=bytes(answer.body))
+                    )
+                raise RayscopeError(
+                    f"Could not open a connection to the Rayscope server at {self.url}: {error}.",
+                    "Check that proxies in front of the server pass WebSockets on.",
+                    "unreachable",
+                ) from error
+            yield shown
 
 
 def _without_none(parameters: Mapping[str, Any]) -> dict[str, Any]:

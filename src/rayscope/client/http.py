@@ -90,9 +90,12 @@ class _Http(Api):
         if call.timeout_s is not None:
             options["timeout"] = call.timeout_s
         if call.needs_operator:
-            shown = operator_token(self._operator, self.url, self._folder)
-            options["headers"] |= {_OPERATOR: shown} if shown else {}
+            options["headers"] |= self._operator_header()
         return options
+
+    def _operator_header(self) -> dict[str, str]:
+        shown = operator_token(self._operator, self.url, self._folder)
+        return {_OPERATOR: shown} if shown else {}
 
     @contextlib.contextmanager
     def _explain_errors(self) -> Iterator[None]:

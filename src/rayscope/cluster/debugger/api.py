@@ -11,7 +11,7 @@ from fastapi.responses import Response
 
 from rayscope.api.parameters import CurrentRecords, CurrentSecrets, Session
 from rayscope.api.provide import provide
-from rayscope.api.responses import Json, answer
+from rayscope.api.responses import Json, answer, error
 from rayscope.api.routes import Router
 from rayscope.api.schemas import ErrorAnswer
 from rayscope.api.security import BadKey
@@ -122,7 +122,9 @@ async def debugger(
         client = Client(socket, _address(socket))
         await debuggee.attach(client)
     except (NotOperator, NotPaused, DebuggerRefused) as problem:
-        await socket.close(4000 + problem.status, f"{problem.code}: {problem.message}"[:120])
+        # 403 is what a client gets for a connection that is closed before it is accepted.
+        with contextlib.suppress(RuntimeError):
+            await socket.send_denial_response(error(403, problem.code, problem.message, problem.remedy))
         return
     log.info("debugger: %s is attached to task %s", client.address, pause.task_id)
     try:
