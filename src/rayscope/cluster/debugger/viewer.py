@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import itertools
 from typing import Any
 
 from rayscope.cluster.debugger import dap, schemas
 from rayscope.cluster.debugger.debuggees import Debuggee, DebuggerRefused
+from rayscope.cluster.debugger.source import parse_source, source_expression
 from rayscope.storage.errors import BadQuery
 
 #: How long debugpy may take for a response, and until it has stopped the task, in seconds.
@@ -124,15 +124,9 @@ class Viewer:
                 "This frame is not on the stack any more.", "Load the stack again.", what="paused_frame"
             )
         first = max(1, frame["line"] - _LINES_AROUND)
-        # debugpy sends no source of files that exist on its machine.
-        lines_of_file = f"__import__('linecache').getlines({frame['file']!r})"
-        expression = f"{lines_of_file}[{first - 1}:{frame['line'] + _LINES_AROUND}]"
+        expression = source_expression(frame["file"], first, frame["line"] + _LINES_AROUND)
         body = await self._ask("evaluate", expression=expression, frameId=frame_id, context="clipboard")
-        try:
-            lines = [str(line).rstrip("\n") for line in ast.literal_eval(str(body.get("result")))]
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            lines = []
-        return {"file": frame["file"], "first": first, "lines": lines}
+        return {"file": frame["file"], "first": first, "lines": parse_source(body.get("result"))}
 
     async def _ask(self, command: str, **arguments: Any) -> dict[str, Any]:
         """The body of a response. Raises DebuggerRefused."""
