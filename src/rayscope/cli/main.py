@@ -64,7 +64,7 @@ COMMANDS = {
         "diagnose:diagnose",
         "Explain what slowed a job down, what would help, and how much time that would save.",
     ),
-    "debug": ("debugger.command:debug", "List the tasks that wait for a debugger."),
+    "debug": ("debugger.command:debug", "List the tasks that wait for a debugger, or debug one of them."),
     "task": ("task:task", "Show one task: its attempts, where their time went, its error, caller, and data."),
     "tasks": ("lists:tasks", "List task attempts, newest first."),
     "functions": ("lists:functions", "List the 50 functions with the longest total duration."),

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 
 from rayscope.cli.api import Api
 from rayscope.cli.console import say, shown
-from rayscope.cli.printing import Column, Format, Row, clock, identity, print_list, short_id, text, when
+from rayscope.cli.printing import (
+    Column,
+    Format,
+    Row,
+    clock,
+    identity,
+    print_list,
+    print_rows,
+    short_id,
+    text,
+    when,
+)
 from rayscope.errors import RayscopeError
 
 if TYPE_CHECKING:
@@ -49,9 +60,11 @@ _COLUMNS = (
 
 def print_paused(client: Api, answer: PausedTasks, form: Format, wide: bool) -> None:
     """Print the paused tasks of a session. A table has notes about what they are and what is missing."""
-    if answer["items"] or form is not Format.table:
-        print_list(form, answer["items"], _COLUMNS, wide, client=client if answer["items"] else None)
-    if not answer["items"]:
+    if answer["items"]:
+        print_list(form, answer["items"], _COLUMNS, wide, client=client)
+    else:
+        if form is not Format.table:
+            print_rows(form, (), ())
         say(
             "no task waits for a debugger. breakpoint() makes one wait, and so does an error with "
             "RAY_DEBUG_POST_MORTEM=1, where Ray has debugpy installed and runs with the tracer."
