@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import socket
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +22,10 @@ class DapClient:
     def __init__(self, url: str, token: str, pause_id: str) -> None:
         address = f"{url.replace('http', 'ws', 1)}/ws/debugger/{pause_id}"
         headers = {"X-Rayscope-Operator": token}
-        self.socket = connect(address, additional_headers=headers, max_size=None, proxy=None)
+        self._use(connect(address, additional_headers=headers, max_size=None, proxy=None))
+
+    def _use(self, connection: Any) -> None:
+        self.socket = connection
         self._numbers = itertools.count(1)
         self._reader = dap.MessageReader()
         self._messages = self._receive()
@@ -88,3 +92,20 @@ class DapClient:
         """Detach. The task runs on."""
         self.ask("disconnect", terminateDebuggee=False)
         self.socket.close()
+
+
+class EditorClient(DapClient):
+    """A debugger that is connected to a port of this machine, as editors are."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._use(_Tcp(address))
+
+
+class _Tcp:
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._connection = socket.create_connection(address)
+        self.send, self.close = self._connection.sendall, self._connection.close
+
+    def recv(self, timeout_s: float) -> bytes:
+        self._connection.settimeout(timeout_s)
+        return self._connection.recv(65536)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from tests.dap_client import EditorClient
 from tests.recorded import Recorded
 from tests.waiting import TIMEOUT_S, wait_until
 
@@ -111,4 +115,33 @@ def test_ctrl_c_stops_a_task_and_the_end_of_the_input_detaches(debugged: Recorde
     out, err = process.communicate("doubled = 100\n", timeout=TIMEOUT_S)
     assert err.endswith("detached; the task runs on\n")
     assert job.result() == "101", out
+    job.await_end()
+
+
+def test_an_editor_debugs_a_task(debugged: Recorded) -> None:
+    job = Job(debugged, 60)
+    process = job.debug("--port", "0", "--remote-root", "/app")
+    assert process.stdout is not None
+    text = ""
+    while not text.endswith("\n}\n"):
+        text += process.stdout.readline()
+    configuration: dict[str, Any] = json.loads(text)
+    assert configuration["pathMappings"][0]["remoteRoot"] == "/app"
+    address = configuration["connect"]["host"], configuration["connect"]["port"]
+    with socket.create_connection(address) as page:
+        page.sendall(b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}")
+        with pytest.raises(ConnectionResetError):
+            page.recv(1)
+    client = EditorClient(address)
+    frames = client.frames(client.attach())
+    assert client.variables(frames[0]) == {"value": "60", "doubled": "120"}
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(address)
+    refused = job.debug()
+    assert "Another debugger is attached" in refused.communicate(timeout=TIMEOUT_S)[1]
+    assert refused.returncode == 2
+    client.leave()
+    assert "the task runs on" in process.communicate(timeout=TIMEOUT_S)[1]
+    assert process.returncode == 0
+    assert job.result() == "121"
     job.await_end()

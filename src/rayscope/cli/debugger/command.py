@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rayscope.cli.clients import open_client
+from rayscope.cli.console import fail
 from rayscope.cli.debugger.listing import choose, print_paused
 from rayscope.cli.options import DataDir, Form, Operator, ServerUrl, Session, Token, Wide
 from rayscope.cli.printing import Format
@@ -18,6 +19,25 @@ def debug(
         typer.Argument(
             metavar="[TASK]",
             help="Task ID, a prefix of at least 4 characters, or pause ID. Without it, the tasks are listed.",
+            show_default=False,
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port",
+            min=0,
+            max=65535,
+            help="Let an editor debug the task through this port of this machine (0: any free one).",
+            show_default=False,
+        ),
+    ] = None,
+    remote_root: Annotated[
+        str | None,
+        typer.Option(
+            "--remote-root",
+            metavar="PATH",
+            help="With --port: folder of the program where the task runs (default: that of the paused file).",
             show_default=False,
         ),
     ] = None,
@@ -33,12 +53,19 @@ def debug(
 
     Debugging requires the operator token, and a server that was started with --debugger.
     """
+    if task is None and port is not None:
+        fail("--port needs a task.", "`rayscope debug` lists the tasks that wait for a debugger.")
     with open_client(server, data_dir, token, session, needs_server=True, operator=operator) as client:
         answer = client.paused_tasks()
         if task is None:
             print_paused(client, answer, form, wide)
             return
         chosen = choose(answer, task)
+        if port is not None:
+            from rayscope.cli.debugger.forward import forward
+
+            forward(client, chosen, port, remote_root)
+            return
         with client.open_socket(f"/ws/debugger/{chosen['pause_id']}") as socket:
             from rayscope.cli.debugger.client import DapClient
             from rayscope.cli.debugger.terminal import Terminal

@@ -29,7 +29,8 @@ p EXPR          the value of an expression; so does any other text (! before a n
 n, s, r         run to the next line, into a call, out of the function; Ctrl-C stops it
 c               run on to the next breakpoint, or to the end of the task
 threads [N]     the threads of the process, or look at thread N
-q               detach: the task runs on (so does the end of the input)"""
+q               detach: the task runs on (so does the end of the input)
+Breakpoints in other places need an editor: rayscope debug TASK --port 5678"""
 #: How often the server is asked whether a task that runs has ended, in seconds.
 _ASK_S = 1.0
 _MAX_FRAMES = 200

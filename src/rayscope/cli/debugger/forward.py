@@ -1,0 +1,99 @@
+"""A local port through which an editor debugs a paused task."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+import threading
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from rayscope.cli.api import Api
+from rayscope.cli.console import fail, print_json, say, shown
+from rayscope.cli.debugger.listing import title
+from rayscope.cli.printing import short_id
+
+if TYPE_CHECKING:
+    from websockets.sync.client import ClientConnection
+
+    from rayscope.client.types import PausedTask
+
+_CHUNK_BYTES = 32 << 10
+#: Messages of the protocol begin with this. A page in a browser could only send a request of HTTP, which
+#: debugpy would read as a message, so that the page could run code.
+_BEGIN = b"content-length:"
+
+
+def forward(api: Api, task: PausedTask, port: int, remote_root: str | None) -> None:
+    """Listen on ``port`` (0: any free one) of this machine until an editor has come and left, or Ctrl-C."""
+    name = f"{shown(title(task))} {short_id(task['task_id'])}"
+    try:
+        listener = socket.create_server(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        fail(f"Could not listen on port {port}: {reason}.", "Choose another port, or 0 for a free one.")
+    with listener:
+        _explain(task, listener.getsockname()[1], remote_root)
+        try:
+            editor = _accept(listener)
+        except KeyboardInterrupt:
+            say(f"stopped; {name} still waits for a debugger")
+            return
+    with editor, api.open_socket(f"/ws/debugger/{task['pause_id']}") as debuggee:
+        say(f"the editor debugs {name}; Ctrl-C detaches it")
+        threading.Thread(target=_to_editor, args=(debuggee, editor), daemon=True).start()
+        with contextlib.suppress(KeyboardInterrupt):
+            _to_debuggee(editor, debuggee)
+        reason = debuggee.close_reason or "the editor has left"
+    say(f"detached from {name}: {reason}{'' if 'process' in reason else '; the task runs on'}")
+
+
+def _explain(task: PausedTask, port: int, remote_root: str | None) -> None:
+    """Print what the settings of editors need."""
+    root = remote_root or str(PurePosixPath(task["file"] or ".").parent)
+    configuration: dict[str, Any] = {
+        "name": f"Rayscope: {title(task)}",
+        "type": "debugpy",
+        "request": "attach",
+        "connect": {"host": "127.0.0.1", "port": port},
+        "pathMappings": [{"localRoot": "${workspaceFolder}", "remoteRoot": root}],
+        "justMyCode": False,
+        "subProcess": False,
+    }
+    say("VS Code and Cursor: add this to the configurations in .vscode/launch.json, and start it")
+    print_json(configuration, indent=2)
+    sys.stdout.flush()
+    say(f"PyCharm: add an Attach to DAP configuration with 127.0.0.1:{port} and remote path {shown(root)}")
+    say("waiting for an editor; Ctrl-C stops")
+
+
+def _accept(listener: socket.socket) -> socket.socket:
+    """Return the first connection that speaks the protocol."""
+    while True:
+        editor, _ = listener.accept()
+        with contextlib.suppress(OSError):
+            begin = editor.recv(len(_BEGIN), socket.MSG_PEEK).lower()
+            if begin and _BEGIN.startswith(begin):
+                return editor
+        editor.close()
+
+
+def _to_debuggee(editor: socket.socket, debuggee: ClientConnection) -> None:
+    from websockets.exceptions import ConnectionClosed
+
+    with contextlib.suppress(OSError, ConnectionClosed):
+        while data := editor.recv(_CHUNK_BYTES):
+            debuggee.send(data)
+
+
+def _to_editor(debuggee: ClientConnection, editor: socket.socket) -> None:
+    from websockets.exceptions import ConnectionClosed
+
+    with contextlib.suppress(OSError, ConnectionClosed):
+        while True:
+            data = debuggee.recv()
+            if isinstance(data, bytes):
+                editor.sendall(data)
+    with contextlib.suppress(OSError):
+        editor.shutdown(socket.SHUT_RDWR)  # ends the other direction, too
