@@ -82,7 +82,9 @@ def debugged(cluster: Recorded) -> Iterator[Recorded]:
 
 def test_a_task_is_debugged_in_the_terminal(debugged: Recorded) -> None:
     job = Job(debugged, 50)
-    out, err = job.debug().communicate("w\np doubled\nn\n1/0\nvalue = 3\na\nc\n", timeout=TIMEOUT_S)
+    out, err = job.debug().communicate(
+        "w\np doubled\nn\n1/0\nvalue = 3\na\nprint(value)\nc\n", timeout=TIMEOUT_S
+    )
     assert re.findall(r"^ *\d+ -> +(.+)$", out, re.MULTILINE)[-1] == "while doubled < 100:", (out, err)
     shown = out.split("(debug) ")
     assert re.search(r"^> /.+\.py:\d+ in_task\(\)$", shown[1], re.MULTILINE)
@@ -90,6 +92,7 @@ def test_a_task_is_debugged_in_the_terminal(debugged: Recorded) -> None:
     assert "ZeroDivisionError" in shown[4]
     assert shown[5].splitlines() == ["value = 3"]
     assert shown[6].splitlines()[1:] == ["doubled = 100", "value = 3"]
+    assert shown[7].splitlines() == ["print(value)", "3"]
     assert "attached to in_task" in err
     assert "the task has ended" in err
     assert job.result() == "101"

@@ -6,6 +6,7 @@ import itertools
 import queue
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rayscope.cluster.debugger import dap
@@ -27,10 +28,15 @@ class Ended(RayscopeError):
 
 
 class DapClient:
-    """Requests to debugpy, and its events. ``stop``: the last event ``stopped``, None while threads run."""
+    """Requests to debugpy, and its events.
 
-    def __init__(self, socket: ClientConnection) -> None:
+    ``stop``: the last event ``stopped``, None while threads run. ``show_output`` is called with what the
+    process prints.
+    """
+
+    def __init__(self, socket: ClientConnection, show_output: Callable[[str], None]) -> None:
         self.stop: dict[str, Any] | None = None
+        self._show_output = show_output
         self._socket = socket
         self._numbers = itertools.count(1)
         self._answers: dict[int, dap.Message] = {}
@@ -43,7 +49,9 @@ class DapClient:
         """Attach to the process. Its threads that wait then stop, which :meth:`poll` notices."""
         self.ask("initialize", clientID="rayscope", adapterID="debugpy", pathFormat="path")
         shown = {"special": "hide", "function": "inline", "class": "inline", "protected": "inline"}
-        attached = self._send("attach", justMyCode=False, subProcess=False, variablePresentation=shown)
+        attached = self._send(
+            "attach", justMyCode=False, subProcess=False, redirectOutput=True, variablePresentation=shown
+        )
         self._await("event", "initialized")
         self.ask("setExceptionBreakpoints", filters=["uncaught"])
         self.ask("configurationDone")
@@ -110,6 +118,9 @@ class DapClient:
             self._answers[number] = message
         elif message.get("event") == "stopped" and isinstance(body, dict):
             self.stop = body
+        elif message.get("event") == "output" and isinstance(body, dict):
+            if body.get("category") in ("stdout", "stderr"):
+                self._show_output(str(body.get("output", "")))
         elif message.get("event") == "terminated":
             raise Ended("the process has ended")
         return message

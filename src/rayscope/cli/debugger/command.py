@@ -67,7 +67,6 @@ def debug(
             forward(client, chosen, port, remote_root)
             return
         with client.open_socket(f"/ws/debugger/{chosen['pause_id']}") as socket:
-            from rayscope.cli.debugger.client import DapClient
             from rayscope.cli.debugger.terminal import Terminal
 
-            Terminal(client, chosen, DapClient(socket)).run()
+            Terminal(client, chosen, socket).run()

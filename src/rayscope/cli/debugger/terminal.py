@@ -17,6 +17,8 @@ from rayscope.cli.printing import short_id
 from rayscope.cluster.debugger.source import parse_source, source_expression
 
 if TYPE_CHECKING:
+    from websockets.sync.client import ClientConnection
+
     from rayscope.client.types import PausedTask
 
 PROMPT = "(debug) "
@@ -33,6 +35,8 @@ q               detach: the task runs on (so does the end of the input)
 Breakpoints in other places need an editor: rayscope debug TASK --port 5678"""
 #: How often the server is asked whether a task that runs has ended, in seconds.
 _ASK_S = 1.0
+#: How long debugpy may take to answer that it lets the task run on, in seconds.
+_LEAVE_S = 5.0
 _MAX_FRAMES = 200
 _MAX_VARIABLES = 200
 _MAX_VALUE_CHARS = 2000
@@ -48,8 +52,9 @@ class _Left(Exception):
 class Terminal:
     """A session with one paused task."""
 
-    def __init__(self, api: Api, task: PausedTask, client: DapClient) -> None:
-        self._api, self._task, self._client = api, task, client
+    def __init__(self, api: Api, task: PausedTask, socket: ClientConnection) -> None:
+        self._api, self._task = api, task
+        self._client = DapClient(socket, self._show_output)
         self._console = stdout()
         self._thread = 0
         self._frames: list[dict[str, Any]] = []
@@ -89,7 +94,7 @@ class Terminal:
             raise _Left
         except (_Left, KeyboardInterrupt):
             with contextlib.suppress(Ended, Refused):
-                self._client.ask("disconnect", terminateDebuggee=False)
+                self._client.ask("disconnect", _LEAVE_S, terminateDebuggee=False)
             say("detached; the task runs on")
         except Ended as end:
             say(f"the connection to {name} has ended: {end.message}")
@@ -230,6 +235,9 @@ class Terminal:
             )
         if not lines:
             self._print("no source" if first <= frame["line"] else "end of file", "dim")
+
+    def _show_output(self, text: str) -> None:
+        self._console.print(Text(visible(text), style="dim"), end="", soft_wrap=True)
 
     def _print(self, text: str, style: str = "") -> None:
         self._console.print(Text(visible(text), style=style), soft_wrap=True)
