@@ -91,7 +91,7 @@ def ray_version(command: Sequence[str]) -> str | None:
     interpreter = _interpreter(Path(command[0]))
     if interpreter is None or _same(interpreter, Path(sys.executable)):
         return None
-    done = _ask(str(interpreter), _RAY_VERSION)
+    done = ask_python(str(interpreter), _RAY_VERSION)
     return done.stdout.strip() if done is not None and done.returncode == 0 else None
 
 
@@ -121,11 +121,11 @@ def _same(first: Path, second: Path) -> bool:
 
 
 def _imports(python: str) -> bool:
-    done = _ask(python, _PROBE)
+    done = ask_python(python, _PROBE)
     return done is not None and done.returncode == 0
 
 
-def _ask(python: str, code: str) -> subprocess.CompletedProcess[str] | None:
+def ask_python(python: str, code: str) -> subprocess.CompletedProcess[str] | None:
     """Run ``code`` in another Python. Returns None if that fails."""
     try:
         return subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=20, check=False)

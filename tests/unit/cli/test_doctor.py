@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import sys
+import venv
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,7 +32,7 @@ from rayscope.cli.doctor.facts import (
     place,
     same_place,
 )
-from rayscope.cli.doctor.host import parse_counters
+from rayscope.cli.doctor.host import has_debugpy, parse_counters
 from rayscope.cli.main import app
 from rayscope.server.runner import Server
 from rayscope.settings import Settings
@@ -117,6 +119,18 @@ def test_versions_are_noted_and_leave_the_recording_complete() -> None:
     assert [text.count(sentence) for sentence in sentences] == [1, 1]
     assert "Recording is complete." in text
     assert as_json(WHOLE, judge(WHOLE))["notes"] == []
+
+
+def test_a_python_without_debugpy_is_noted(tmp_path: Path) -> None:
+    venv.create(tmp_path / "bare", symlinks=True)
+    python = str(tmp_path / "bare" / "bin" / "python")
+    assert [has_debugpy(one) for one in (sys.executable, python, str(tmp_path))] == [True, False, None]
+    noted = facts(replace(NODE, python=python, debugpy=False), replace(REMOTE, debugpy=None))
+    (note,) = as_json(noted, judge(noted))["notes"]
+    assert "breakpoint() only logs a line" in note
+    assert note.endswith(f"{python} -m pip install debugpy")
+    assert "10.0.0.2" not in note
+    assert as_json(facts(replace(NODE, debugpy=True)), [])["notes"] == []
 
 
 def part(known: Facts, name: str) -> Finding:

@@ -61,10 +61,20 @@ def judge(facts: Facts) -> list[Finding]:
 
 
 def notes(facts: Facts) -> list[str]:
-    """Return notes about mismatched versions in the cluster, which do not make the recording incomplete."""
+    """Return notes about the cluster that do not make the recording incomplete: versions, the debugger."""
     versions = (facts.server.recording.get("lanes") or {}).get("versions") or ()
     agents = [f"{note['message']} {note['remedy']}" for note in versions if note["code"] == "other_agent"]
-    return [note for note in (version_note(facts.ray_version), *agents) if note]
+    return [note for note in (version_note(facts.ray_version), *agents, _debugger_note(facts)) if note]
+
+
+def _debugger_note(facts: Facts) -> str | None:
+    nodes = [node for node in facts.nodes if node.debugpy is False]
+    if not nodes:
+        return None
+    return (
+        f"Tasks on {_names(nodes)} cannot wait for a debugger: breakpoint() only logs a line, because the "
+        f"Python that runs Ray there has no debugpy. Install it: {nodes[0].python} -m pip install debugpy"
+    )
 
 
 def is_whole(findings: Iterable[Finding]) -> bool:

@@ -35,7 +35,11 @@ class NodeEnv:
 
 @dataclass(frozen=True)
 class Node:
-    """A live node. ``env``, ``agent_pid``, and ``python`` are known only for the nodes on this machine."""
+    """A live node. ``env``, ``agent_pid``, and ``python`` are known only for the nodes on this machine.
+
+    ``debugpy``: whether tasks there can wait for a debugger. It is None if that is unknown or if RAY_DEBUG
+    selects another debugger.
+    """
 
     node_id: str
     address: str = ""
@@ -52,6 +56,7 @@ class Node:
     since_start: bool = False  # whether us_an_event is the average since the agent's start
     received: int | None = None  # events during the measurement, by Ray's own counter
     lost: int | None = None  # events since the agent's start, by Ray's own counters
+    debugpy: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import queue
 import subprocess
@@ -17,6 +18,7 @@ import psutil
 
 from rayscope.agent.settings import EXPORT_ADDR, NODE_ID
 from rayscope.cli.doctor.facts import Driver, is_here, node_env
+from rayscope.cli.target import ask_python
 from rayscope.ray.agents.drops import PREFIX, parse_drops, read_agent_counters
 
 _METRICS_S = 2.0
@@ -91,6 +93,8 @@ class Here:
         about: dict[str, Any] = {"local": True, "python": agent[0] if agent else ""}
         if node_id in self._agents:
             about["agent_pid"] = self._agents[node_id].pid
+        if agent and self._environs.get(node_id, {}).get("RAY_DEBUG", "1") == "1":
+            about["debugpy"] = has_debugpy(agent[0])
         if self._environs.get(node_id):
             about["env"] = node_env(self._environs[node_id], key)
         return about
@@ -110,6 +114,13 @@ class Here:
                     times = process.cpu_times()
                     used[kind] = used.get(kind, 0.0) + times.user + times.system
         return used
+
+
+@functools.cache
+def has_debugpy(python: str) -> bool | None:
+    """Return whether a Python can import debugpy, or None if that is unknown."""
+    done = ask_python(python, "import debugpy")
+    return None if done is None else done.returncode == 0
 
 
 def _flag(command: list[str], name: str) -> str:
