@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 #: How long debugpy may take for a response, in seconds. Expressions of the user have no limit.
 _ANSWER_S = 60.0
+_TIMEOUT = "The debugger of this task did not answer in time.", "Try again, or release the task."
 
 
 class Refused(RayscopeError):
@@ -58,7 +59,7 @@ class DapClient:
         self._response(attached, _ANSWER_S)
 
     def ask(self, command: str, timeout_s: float | None = _ANSWER_S, **arguments: Any) -> dict[str, Any]:
-        """Send a request and return the body of its response. Raises Refused and Ended."""
+        """Send a request and return the body of its response. Raises Refused or Ended."""
         return self._response(self._send(command, **arguments), timeout_s)
 
     def resume(self, command: str, thread: int) -> None:
@@ -90,7 +91,7 @@ class DapClient:
         while number not in self._answers:
             left_s = None if deadline is None else deadline - time.monotonic()
             if left_s is not None and left_s <= 0:
-                raise Ended("the debugger did not answer in time")
+                raise Refused(*_TIMEOUT)
             self._take(left_s)
         answer = self._answers.pop(number)
         if not answer.get("success"):
@@ -102,7 +103,7 @@ class DapClient:
         deadline = time.monotonic() + _ANSWER_S
         while (message := self._take(deadline - time.monotonic())) is None or message.get(key) != value:
             if time.monotonic() > deadline:
-                raise Ended("the debugger did not answer in time")
+                raise Refused(*_TIMEOUT)
 
     def _take(self, timeout_s: float | None) -> dap.Message | None:
         """Return the next message, or None if there is none in time. Raises Ended."""

@@ -55,6 +55,8 @@ def debug(
     """
     if task is None and port is not None:
         fail("--port needs a task.", "`rayscope debug` lists the tasks that wait for a debugger.")
+    if remote_root is not None and port is None:
+        fail("--remote-root is for editors.", "Add --port 5678.")
     with open_client(server, data_dir, token, session, needs_server=True, operator=operator) as client:
         answer = client.paused_tasks()
         if task is None:

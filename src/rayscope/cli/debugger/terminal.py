@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ _MAX_VALUE_CHARS = 2000
 _MAX_THREADS = 100
 #: How many lines of source are shown before and after a line.
 _AROUND = 5
+_NUMBER = re.compile(r"[0-9]{1,9}|\.")
 
 
 class _Left(Exception):
@@ -83,8 +85,8 @@ class Terminal:
     def run(self) -> None:
         """Attach, and obey commands until the user leaves or the task has ended."""
         name = f"{shown(title(self._task))} {short_id(self._task['task_id'])}"
+        self._client.attach()
         try:
-            self._client.attach()
             say(f"attached to {name}; h shows the commands")
             if self._task["error"]:
                 self._print(self._task["error"], "red")
@@ -104,14 +106,14 @@ class Terminal:
         self._last = line
         word, _, rest = line.partition(" ")
         command = self._commands.get(word)
-        # `n = 5` or `c.weight` is code, even if a command has this name.
-        takes_more = word in ("p", "pp", "l", "list", "threads")
+        rest = rest.strip()
+        takes_rest = word in ("p", "pp") or (word in ("l", "list", "threads") and _NUMBER.fullmatch(rest))
         if not line:
             return
         try:
-            if command is not None and (takes_more or not rest.strip()):
-                command(rest.strip())
-            else:
+            if command is not None and (takes_rest or not rest):
+                command(rest)
+            else:  # such as `n = 5`
                 self._evaluate(line.removeprefix("!"))
         except Refused as error:
             self._print(error.message, "red")
@@ -205,10 +207,13 @@ class Terminal:
         return any(task["pause_id"] == self._task["pause_id"] for task in tasks)
 
     def _look_at(self, thread: int) -> None:
-        self._thread, self._place = thread, 0
-        answer = self._client.ask("stackTrace", threadId=thread, startFrame=0, levels=_MAX_FRAMES)
-        self._frames = answer.get("stackFrames") or []
-        self._show()
+        self._thread, self._place, self._frames = thread, 0, []
+        try:
+            answer = self._client.ask("stackTrace", threadId=thread, startFrame=0, levels=_MAX_FRAMES)
+            self._frames = answer.get("stackFrames") or []
+            self._show()
+        except Refused as error:
+            self._print(error.message, "red")
 
     @property
     def _frame(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -12,6 +13,8 @@ from tests.running import Running
 
 from rayscope.cli.api import Api
 from rayscope.errors import RayscopeError
+from rayscope.server.runner import Server
+from rayscope.settings import Settings
 
 PATH = "/ws/debugger/0123456789abcdef"
 
@@ -32,6 +35,17 @@ def test_the_message_of_the_server_is_shown(running: Running) -> None:
     services.debuggees.limit_s = 60.0
     gone = refusal(Api(running.server.url, folder=running.folder))
     assert (gone.code, "`rayscope debug`" in gone.remedy) == ("not_paused", True)
+
+
+def test_a_server_with_a_token(tmp_path: Path) -> None:
+    server = Server(Settings(data_dir=tmp_path, port=0, token="secret-token", debugger=True))
+    server.start()
+    try:
+        refused = refusal(Api(server.url, folder=tmp_path))
+        assert (refused.code, "--token @FILE" in refused.remedy) == ("unauthorized", True)
+        assert refusal(Api(server.url, "secret-token", folder=tmp_path)).code == "not_paused"
+    finally:
+        server.stop()
 
 
 class _Redirecting(BaseHTTPRequestHandler):
