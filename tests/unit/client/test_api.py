@@ -129,7 +129,7 @@ def test_the_names_that_replace_those_of_rays_dashboard_exist(
     assert {name.lower() for name in re.findall(r"`RAYSCOPE_(\w+)`", here)} <= set(Settings.model_fields)
     assert set(re.findall(r"`rayscope ([a-z]+)", here)) <= set(COMMANDS)
     topics = set(re.findall(r"topic `(\w+)`", here))
-    assert topics == set(running.server.services.realtime.topics) - {"alerts", "job"}  # type: ignore[union-attr]
+    assert topics == set(running.server.services.realtime.topics) - {"alerts", "debugger", "job"}  # type: ignore[union-attr]
     (example,) = re.findall(r"```python\n(.+?)```", COMING, re.DOTALL)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAYSCOPE_DATA_DIR", str(running.folder))
