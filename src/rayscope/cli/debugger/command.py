@@ -37,7 +37,8 @@ def debug(
         typer.Option(
             "--remote-root",
             metavar="PATH",
-            help="With --port: folder of the program where the task runs (default: that of the paused file).",
+            help="With --port: folder of the program where the task runs (default: the job's working "
+            "directory, or the folder of the paused file).",
             show_default=False,
         ),
     ] = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import sys
 import threading
@@ -11,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rayscope.cli.api import Api
 from rayscope.cli.console import fail, print_json, say, shown
-from rayscope.cli.debugger.listing import title
-from rayscope.cli.printing import short_id
+from rayscope.cli.debugger.listing import label, title
 
 if TYPE_CHECKING:
     from websockets.sync.client import ClientConnection
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rayscope.client.types import PausedTask
 
 _CHUNK_BYTES = 32 << 10
+#: Ray unpacks a job's working directory into a folder of this kind.
+_WORKING_DIR = re.compile(r".*/working_dir_files/[^/]+(?=/)")
 #: Messages of the protocol begin with this. A page in a browser could only send a request of HTTP, which
 #: debugpy would read as a message, so that the page could run code.
 _BEGIN = b"content-length:"
@@ -27,7 +29,7 @@ _BEGIN = b"content-length:"
 
 def forward(api: Api, task: PausedTask, port: int, remote_root: str | None) -> None:
     """Listen on ``port`` (0: any free one) of this machine until an editor has come and left, or Ctrl-C."""
-    name = f"{shown(title(task))} {short_id(task['task_id'])}"
+    name = label(task)
     try:
         listener = socket.create_server(("127.0.0.1", port))
     except (OSError, OverflowError) as error:
@@ -51,9 +53,9 @@ def forward(api: Api, task: PausedTask, port: int, remote_root: str | None) -> N
 
 def _explain(task: PausedTask, port: int, remote_root: str | None) -> None:
     """Print what the settings of editors need."""
-    root = remote_root or str(PurePosixPath(task["file"] or ".").parent)
+    root = remote_root or _root_of(task["file"])
     configuration: dict[str, Any] = {
-        "name": f"Rayscope: {title(task)}",
+        "name": f"Ray: {title(task)}",
         "type": "debugpy",
         "request": "attach",
         "connect": {"host": "127.0.0.1", "port": port},
@@ -66,6 +68,12 @@ def _explain(task: PausedTask, port: int, remote_root: str | None) -> None:
     sys.stdout.flush()
     say(f"PyCharm: add an Attach to DAP configuration with 127.0.0.1:{port} and remote path {shown(root)}")
     say("waiting for an editor; Ctrl-C stops")
+
+
+def _root_of(file: str | None) -> str:
+    """Return the folder of the code: the job's working directory that Ray unpacked, or that of the file."""
+    found = _WORKING_DIR.match(file or "")
+    return found[0] if found else str(PurePosixPath(file or ".").parent)
 
 
 def _accept(listener: socket.socket) -> socket.socket:

@@ -36,7 +36,32 @@ def place(task: Row) -> str:
 
 def title(task: Row) -> str:
     """Return the name of a task. A driver has none."""
-    return "driver" if task["is_driver"] else task["name"] or task["function"] or "unnamed task"
+    return "driver" if task["is_driver"] else task["name"] or task["function"] or "unknown task"
+
+
+def label(task: Row) -> str:
+    """Return the name and the short ID of a task, for messages."""
+    return shown(f"{title(task)} {short_id(task['task_id'] or '')}".strip())
+
+
+def _why(task: Row) -> str:
+    if task["pause_id"] is None:
+        return "unknown: no tracer"
+    return task["error"] or "breakpoint"
+
+
+def _is_recorded(task: Row) -> bool:
+    """Return whether it is known what a task holds and who waits for it: once its events have arrived."""
+    return bool(task["name"]) or task["is_driver"]
+
+
+def _holds(task: Row) -> str:
+    held = ", ".join(f"{amount:g} {kind}" for kind, amount in task["resources"].items())
+    return held or ("" if _is_recorded(task) else "unknown")
+
+
+def _waiters(task: Row) -> str:
+    return str(task["waiters"]) if task["waiters"] or _is_recorded(task) else "unknown"
 
 
 _COLUMNS = (
@@ -44,11 +69,11 @@ _COLUMNS = (
     identity("task_id"),
     text("function", long=True),
     Column("where", lambda row: shown(place(row)), long=True),
-    Column("why", lambda row: shown(row["error"] or "breakpoint"), long=True),
+    Column("why", lambda row: shown(_why(row)), long=True),
     text("state"),
     when("since_ns", "since"),
-    Column("holds", lambda row: shown(", ".join(f"{n:g} {kind}" for kind, n in row["resources"].items()))),
-    text("waiters", right=True),
+    Column("holds", lambda row: shown(_holds(row))),
+    Column("waiters", _waiters, right=True),
     text("pid", right=True),
     text("node", long=True),
     Column("runs on at", lambda row: clock(row["release_ns"])),
@@ -69,6 +94,8 @@ def print_paused(client: Api, answer: PausedTasks, form: Format, wide: bool) -> 
             "no task waits for a debugger. breakpoint() makes one wait, and so does an error with "
             "RAY_DEBUG_POST_MORTEM=1, where Ray has debugpy installed and runs with the tracer."
         )
+    if any(task["pause_id"] is None for task in answer["items"]):
+        say("no debugger can attach through this server to workers without a tracer", "yellow")
     if not answer["is_enabled"]:
         say(f"this server lets no debuggers in. {_ENABLE}", "yellow")
 
@@ -79,10 +106,9 @@ def choose(answer: PausedTasks, name: str) -> PausedTask:
     Raises RayscopeError if there is none, or several.
     """
     name = name.lower()
-    found = [task for task in answer["items"] if task["pause_id"] == name] or [
-        task
-        for task in answer["items"]
-        if len(name) >= _MIN_PREFIX and (task["task_id"].startswith(name) or _matches_end(task, name))
+    tasks = [task for task in answer["items"] if task["pause_id"] is not None]
+    found = [task for task in tasks if task["pause_id"] == name] or [
+        task for task in tasks if len(name) >= _MIN_PREFIX and _matches(task["task_id"] or "", name)
     ]
     if not answer["is_enabled"]:
         raise RayscopeError("This server lets no debuggers in.", _ENABLE, "debugger_disabled")
@@ -97,7 +123,7 @@ def choose(answer: PausedTasks, name: str) -> PausedTask:
     if len(name) < _MIN_PREFIX:
         remedy = f"Use at least {_MIN_PREFIX} characters of the task ID."
         raise RayscopeError(f"{name!r} is too short.", remedy, "bad_request")
-    waiting = f"These do: {_named(answer['items'])}." if answer["items"] else "No task does."
+    waiting = f"These do: {_named(tasks)}." if tasks else "No task does."
     raise RayscopeError(
         f"No task {name!r} waits for a debugger in this session. {waiting}",
         "`rayscope debug` lists the tasks that wait; --session chooses another session.",
@@ -105,11 +131,11 @@ def choose(answer: PausedTasks, name: str) -> PausedTask:
     )
 
 
-def _matches_end(task: PausedTask, name: str) -> bool:
-    """Whether ``name`` is the short form of the ID of an actor's creation task (``…`` and its last part)."""
-    return name.startswith("…") and task["task_id"].endswith(name[1:])
+def _matches(task_id: str, name: str) -> bool:
+    """Return whether ``name`` is the beginning of a task ID, or its short form (:func:`short_id`)."""
+    return task_id.startswith(name) or (name.startswith("…") and task_id.endswith(name[1:]))
 
 
 def _named(tasks: Sequence[PausedTask]) -> str:
-    shown_tasks = [f"{title(task)} {short_id(task['task_id'])} ({task['pause_id']})" for task in tasks[:5]]
+    shown_tasks = [f"{label(task)} ({task['pause_id']})" for task in tasks[:5]]
     return ", ".join(shown_tasks) + (f" and {len(tasks) - 5} more" if len(tasks) > 5 else "")

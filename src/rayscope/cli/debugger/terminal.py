@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from rayscope.cli.api import Api
-from rayscope.cli.console import say, shown, stdout, visible
+from rayscope.cli.console import say, stdout, visible
 from rayscope.cli.debugger.client import DapClient, Ended, Refused
-from rayscope.cli.debugger.listing import title
-from rayscope.cli.printing import short_id
+from rayscope.cli.debugger.listing import label
 from rayscope.cluster.debugger.source import parse_source, source_expression
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ class Terminal:
 
     def run(self) -> None:
         """Attach, and obey commands until the user leaves or the task has ended."""
-        name = f"{shown(title(self._task))} {short_id(self._task['task_id'])}"
+        name = label(self._task)
         self._client.attach()
         try:
             say(f"attached to {name}; h shows the commands")

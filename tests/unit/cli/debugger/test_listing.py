@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,8 +17,10 @@ from tests.waiting import wait_until
 from typer.testing import CliRunner
 from websockets.sync.client import ClientConnection, connect
 
-from rayscope.cli.debugger.listing import choose
+from rayscope.cli.api import Api
+from rayscope.cli.debugger.listing import choose, print_paused
 from rayscope.cli.main import app
+from rayscope.cli.printing import Format
 from rayscope.client import Client
 from rayscope.errors import RayscopeError
 
@@ -95,6 +98,33 @@ def test_the_list(here: Running) -> None:
         assert json.loads(runner.invoke(app, ["debug", "--format", "json"]).stdout) == answer["items"]
         lines = list(csv.DictReader(io.StringIO(runner.invoke(app, ["debug", "--format", "csv"]).stdout)))
         assert [line["pause_id"] for line in lines] == [item["pause_id"] for item in answer["items"]]
+
+
+def test_a_worker_without_a_tracer(here: Running, capsys: pytest.CaptureFixture[str]) -> None:
+    with process(here, PAUSE), Client(here.server.url) as client:
+        answer = client.paused_tasks()
+    unknown = (
+        "pause_id",
+        "task_id",
+        "attempt",
+        "function",
+        "file",
+        "line",
+        "since_ns",
+        "release_ns",
+        "job_id",
+    )
+    untraced = {**answer["items"][0], **dict.fromkeys(unknown)}
+    untraced_only: Any = {**answer, "items": [untraced]}
+    with Api(here.server.url) as api:
+        print_paused(api, untraced_only, Format.table, wide=True)
+    printed = capsys.readouterr()
+    assert re.split(r" {2,}", printed.out.splitlines()[1].strip()) == [
+        *("unknown task", "unknown", "unknown: no tracer", "waiting", "unknown", "unknown", "7"),
+    ]
+    assert "without a tracer" in printed.err
+    with pytest.raises(RayscopeError, match="No task does"):
+        choose(untraced_only, "abab")
 
 
 def test_one_is_chosen_by_its_name(here: Running) -> None:

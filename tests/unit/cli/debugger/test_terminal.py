@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.running import Running
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 from typer.testing import CliRunner
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
@@ -136,3 +137,14 @@ def test_a_process_that_ends(program: subprocess.Popen[str]) -> None:
     assert "has ended" in said
     assert len(shown) == 1
     assert program.wait(30) == 0
+
+
+def test_ctrl_c_while_no_editor_has_come(program: subprocess.Popen[str]) -> None:
+    command = [sys.executable, "-m", "rayscope.cli", "debug", "abab", "--port", "0"]
+    waiting = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert waiting.stderr is not None
+    assert "Ctrl-C stops" in next(line for line in waiting.stderr if "waiting for an editor" in line)
+    waiting.send_signal(signal.SIGINT)
+    assert "inner abababab still waits for a debugger" in waiting.communicate(timeout=TIMEOUT_S)[1]
+    assert waiting.returncode == 0
+    assert program.poll() is None
