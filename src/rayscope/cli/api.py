@@ -106,6 +106,7 @@ class Api(Client):
                 # With a socket of ours, redirects are not followed. They would get the operator token.
                 address = parts.hostname or "", parts.port or (443 if is_secure else 80)
                 opened = stack.enter_context(socket.create_connection(address, _SOCKET_S))
+                opened.settimeout(None)  # a debugger may be silent for long
                 url = f"{'wss' if is_secure else 'ws'}://{parts.netloc}{parts.path}{path}"
                 limits: dict[str, Any] = {"open_timeout": _SOCKET_S, "max_size": _MAX_MESSAGE_BYTES}
                 connection = connect(url, sock=opened, additional_headers=headers, proxy=None, **limits)

@@ -45,9 +45,12 @@ def forward(api: Api, task: PausedTask, port: int, remote_root: str | None) -> N
     with editor, api.open_socket(f"/ws/debugger/{task['pause_id']}") as debuggee:
         say(f"the editor debugs {name}; Ctrl-C detaches it")
         threading.Thread(target=_to_editor, args=(debuggee, editor), daemon=True).start()
-        with contextlib.suppress(KeyboardInterrupt):
+        reason = "the editor has left"
+        try:
             _to_debuggee(editor, debuggee)
-        reason = debuggee.close_reason or "the editor has left"
+        except KeyboardInterrupt:
+            reason = "Ctrl-C"
+        reason = debuggee.close_reason or reason
     say(f"detached from {name}: {reason}{'' if 'process' in reason else '; the task runs on'}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -179,11 +180,14 @@ class Terminal:
 
     def _await_stop(self) -> None:
         """Wait until a thread has stopped, and show where. Ctrl-C stops one; another Ctrl-C leaves."""
+        asked_s = time.monotonic()
         while self._client.stop is None:
             try:
                 self._client.poll(_ASK_S)
-                if self._client.stop is None and not self._is_listed():
-                    raise Ended("the task has ended")
+                if self._client.stop is None and time.monotonic() - asked_s >= _ASK_S:
+                    asked_s = time.monotonic()
+                    if not self._is_listed():
+                        raise Ended("the task has ended")
             except KeyboardInterrupt:
                 self._pause()
         self._is_interrupted = False
