@@ -140,9 +140,10 @@ def test_an_editor_debugs_a_task(debugged: Recorded) -> None:
     assert client.variables(frames[0]) == {"value": "60", "doubled": "120"}
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(address)
-    refused = job.debug()
-    assert "Another debugger is attached" in refused.communicate(timeout=TIMEOUT_S)[1]
-    assert refused.returncode == 2
+    for options in ((), ("--port", "0")):
+        refused = job.debug(*options)
+        assert "Another debugger is attached" in refused.communicate(timeout=TIMEOUT_S)[1]
+        assert refused.returncode == 2
     client.leave()
     assert "the task runs on" in process.communicate(timeout=TIMEOUT_S)[1]
     assert process.returncode == 0

@@ -89,6 +89,11 @@ class Api(Client):
         with self.stream(Call("GET", path, _without_none(parameters))) as response:
             return response.read().decode()
 
+    def check_operator(self) -> None:
+        """Raise RayscopeError unless this client has the operator token."""
+        token = next(iter(self._operator_header().values()), "")
+        self.ask(Call("POST", "/api/v1/operator", body={"token": token}, needs_operator=True))
+
     @contextlib.contextmanager
     def open_socket(self, path: str) -> Iterator[ClientConnection]:
         """Provide a WebSocket to the server, with the operator token. Raises RayscopeError."""

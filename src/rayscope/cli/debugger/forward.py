@@ -10,7 +10,7 @@ import threading
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from rayscope.cli.api import Api
+from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import fail, print_json, say, shown
 from rayscope.cli.debugger.listing import label, title
 
@@ -29,6 +29,14 @@ _BEGIN = b"content-length:"
 
 def forward(api: Api, task: PausedTask, port: int, remote_root: str | None) -> None:
     """Listen on ``port`` (0: any free one) of this machine until an editor has come and left, or Ctrl-C."""
+    # An editor would not show why it cannot attach.
+    api.check_operator()
+    if task["debugger"] is not None:
+        raise RayscopeError(
+            f"Another debugger is attached to this process, from {task['debugger']}.",
+            "Wait until it has left, or release the task.",
+            "debugger_in_use",
+        )
     name = label(task)
     try:
         listener = socket.create_server(("127.0.0.1", port))
@@ -36,8 +44,8 @@ def forward(api: Api, task: PausedTask, port: int, remote_root: str | None) -> N
         reason = getattr(error, "strerror", None) or error
         fail(f"Could not listen on port {port}: {reason}.", "Choose another port, or 0 for a free one.")
     with listener:
-        _explain(task, listener.getsockname()[1], remote_root)
         try:
+            _explain(task, listener.getsockname()[1], remote_root)
             editor = _accept(listener)
         except KeyboardInterrupt:
             say(f"stopped; {name} still waits for a debugger")

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -145,6 +146,22 @@ def test_one_is_chosen_by_its_name(here: Running) -> None:
             choose(twins, "abab")  # type: ignore[arg-type]
         with pytest.raises(RayscopeError, match="lets no debuggers in"):
             choose({**answer, "is_enabled": False}, "abab")
+
+
+def test_why_no_editor_can_attach_is_said_at_once(here: Running) -> None:
+    def refused(*options: str) -> str:
+        result = runner.invoke(app, ["debug", *options])
+        assert result.exit_code == 2, result.output
+        return result.stderr
+
+    with process(here, PAUSE):
+        assert "Wrong operator token. Run `rayscope token`" in refused(
+            "abab", "--port", "0", "--operator", "x"
+        )
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            assert "Choose another port" in refused("abab", "--port", str(taken.getsockname()[1]))
+        assert "needs a task" in refused("--port", "0")
+        assert "--port 5678" in refused("abab", "--remote-root", "/app")
 
 
 def test_a_task_is_released(here: Running) -> None:
