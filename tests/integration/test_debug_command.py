@@ -54,7 +54,7 @@ class Job:
             "RAYSCOPE_URL": self.cluster.url,
             "RAYSCOPE_OPERATOR": self.cluster.services.secrets.operator_token,
         }
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*command, "--session", self.cluster.session],
             env={**os.environ, **env},
             stdin=subprocess.PIPE,
@@ -62,6 +62,8 @@ class Job:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self.cluster.processes.append(process)
+        return process
 
     def await_end(self) -> None:
         wait_until(lambda: not self.cluster.get("/api/v1/paused-tasks")["items"], "an empty list")
