@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from rayscope.cli.api import Api
@@ -30,8 +31,8 @@ _ENABLE = "Start the server with --debugger (RAYSCOPE_DEBUGGER=1)."
 
 
 def place(task: Row) -> str:
-    """Return file and line at which a task waits."""
-    return f"{task['file']}:{task['line']}" if task["file"] else "unknown"
+    """Return the name of the file and the line at which a task waits, as on the page."""
+    return f"{PurePosixPath(task['file']).name}:{task['line']}" if task["file"] else "unknown"
 
 
 def title(task: Row) -> str:
@@ -67,8 +68,8 @@ def _waiters(task: Row) -> str:
 _COLUMNS = (
     Column("name", lambda row: shown(title(row)), long=True),
     identity("task_id"),
-    text("function", long=True),
     Column("where", lambda row: shown(place(row)), long=True),
+    text("function", long=True),
     Column("why", lambda row: shown(_why(row)), long=True),
     text("state"),
     when("since_ns", "since"),

@@ -87,7 +87,7 @@ def test_the_list(here: Running) -> None:
         shown = runner.invoke(app, ["debug", "--wide"]).stdout
         assert shown.count(PAUSE["task_id"]) == 1
         for part in (
-            "/app/train.py:3",
+            " train.py:3 ",
             "breakpoint",
             ERROR["error"],
             "waiting",
