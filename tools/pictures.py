@@ -3,10 +3,10 @@
     python tools/pictures.py                  # all of them
     python tools/pictures.py gantt stack      # these
 
-Records `examples/flow_tree.py` (the tutorial's program), `examples/quickstart.py` (the program of `make
-demo`), and a live cluster with `rayscope run`. The server has its own data directory, port, and temporary
-directory for Ray. Each picture waits until the page shows the relevant fact. Pictures of the tutorial are
-also taken in Chinese.
+Records `examples/flow_tree.py` and `examples/failing.py` (the tutorial's programs), `examples/quickstart.py`
+(the program of `make demo`), and a live cluster with `rayscope run`. The server has its own data directory,
+port, and temporary directory for Ray. Each picture waits until the page shows the relevant fact. Pictures of
+the tutorial are also taken in Chinese.
 """
 
 from __future__ import annotations
@@ -27,13 +27,19 @@ from playwright.sync_api import Page, sync_playwright
 
 from rayscope.client import Client
 from rayscope.server.runner import Server
-from rayscope.settings import Settings
+from rayscope.settings import Settings, operator_token
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = {"en-US": ROOT / "docs" / "images", "zh-CN": ROOT / "docs" / "zh" / "images"}
 TREE = "examples/flow_tree.py"
 DEMO = "examples/quickstart.py"
 LIVE = "tools/pictures_cluster.py"
+DEBUGGED = "examples/failing.py"
+#: Programs whose session is shown while they run, and those of the tutorial.
+RUNNING = (LIVE, DEBUGGED)
+TUTORIAL = (TREE, DEBUGGED)
+#: A paused task runs on after this, so that its program ends, in seconds.
+DEBUGGER_LIMIT_S = 60
 #: Maximum time for a recording, a page, or a fact on a busy machine, in seconds.
 TIMEOUT_S = 600
 #: Ray waits for slow starts, workers keep the normal priority, and no token is written to ~/.ray.
@@ -54,14 +60,14 @@ IS_LOADED = """selector => [...document.querySelectorAll(selector)].every(
 class Picture:
     """A picture of ``page`` for the session of ``program``, once ``fact`` (a selector) is visible.
 
-    Words in braces in ``page`` are IDs and times of the session (see `facts`). ``click`` is clicked first.
+    Words in braces in ``page`` are IDs and times of the session (see `facts`). ``clicks`` are clicked first.
     """
 
     name: str
     program: str
     page: str
     fact: str
-    click: str = ""
+    clicks: tuple[str, ...] = ()
 
 
 PICTURES = (
@@ -72,6 +78,18 @@ PICTURES = (
     Picture("flame", TREE, "flame", "[data-testid=flame-below] >> text=Worker.run"),
     Picture("logical", TREE, "logical?expand=Worker", "[data-testid^='logical-node-i:Worker@'] >> nth=7"),
     Picture("physical", TREE, "physical?at={middle}", "[data-testid=physical-legend] >> text=Worker.process"),
+    Picture("debugger", DEBUGGED, "debugger", "[role=row] >> text=ZeroDivisionError"),
+    Picture(
+        "debugger-look",
+        DEBUGGED,
+        "debugger",
+        "[role=dialog] >> text=/holiday/",
+        clicks=(
+            "[role=row] button:is([aria-label='Look'], [aria-label='查看'])",
+            "[data-testid=act-confirm]",
+            "[data-testid=look-frame]:has-text('score')",
+        ),
+    ),
     Picture("overview", DEMO, "overview", "[data-testid=peaks]"),
     Picture("jobs", DEMO, "jobs/{job}", "[data-testid=job-function] >> text=Scorer.score"),
     Picture("tasks", DEMO, "tasks?task={straggler}", "[data-testid=task-drawer] >> text=load_chunk"),
@@ -83,7 +101,7 @@ PICTURES = (
         LIVE,
         "logs",
         "[data-testid=log-lines] >> text=gradient norm",
-        click="[data-testid=logs-file]:has-text('Trainer')",
+        clicks=("[data-testid=logs-file]:has-text('Trainer')",),
     ),
     Picture(
         "placement-groups", LIVE, "placement-groups?item={group}", "[data-testid=item-drawer] >> text=GPU"
@@ -109,7 +127,7 @@ def facts(client: Client, session: str, program: str) -> dict[str, Any]:
     elif program == DEMO:
         slowest = client.tasks(session=session, func_name="load_chunk", sort="-duration_ns", limit=1)
         known["straggler"] = slowest.to_list()[0]["task_id"]
-    else:
+    elif program == LIVE:
         nodes = client.nodes(session=session).to_list()
         known["node"] = next(node["node_id"] for node in nodes if node["is_head"])
         actors = wait_for(lambda: client.actors(session=session, state="ALIVE").to_list(), "an actor")
@@ -141,14 +159,16 @@ def recorded(server: Server, ray_dir: str, program: str) -> Iterator[str]:
     command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--data-dir", folder, program]
     env = {name: value for name, value in os.environ.items() if not name.startswith("RAY")}
     env |= RAY_ENV | {"RAY_TMPDIR": ray_dir}
+    if program == DEBUGGED:
+        env["RAY_DEBUG_POST_MORTEM"] = "1"
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.PIPE)
     try:
-        if program != LIVE and process.wait(TIMEOUT_S) != 0:
+        if program not in RUNNING and process.wait(TIMEOUT_S) != 0:
             raise SystemExit(f"{program} failed")
 
         def new_sessions() -> list[str]:
             rows = [row for row in client.sessions() if row["session"] not in before]
-            return [row["session"] for row in rows if program == LIVE or row["state"] == "ended"]
+            return [row["session"] for row in rows if program in RUNNING or row["state"] == "ended"]
 
         yield wait_for(new_sessions, "session")[0]
         process.communicate(b"\n", timeout=TIMEOUT_S)
@@ -162,8 +182,8 @@ def recorded(server: Server, ray_dir: str, program: str) -> Iterator[str]:
 def take(page: Page, picture: Picture, base: str, known: dict[str, Any], folder: Path) -> None:
     """Open the page, wait for the fact, and save the picture in the folder."""
     page.goto(f"{base}/{picture.page.format(**known)}")
-    if picture.click:
-        page.locator(picture.click).first.click()
+    for selector in picture.clicks:
+        page.locator(selector).first.click()
     page.locator(picture.fact).first.wait_for()
     page.wait_for_function(IS_LOADED, arg=LOADING)
     page.evaluate("document.fonts.ready.then(() => null)")
@@ -173,8 +193,10 @@ def take(page: Page, picture: Picture, base: str, known: dict[str, Any], folder:
 
 
 @contextlib.contextmanager
-def browser_page(locale: str) -> Iterator[Page]:
-    """Yield a page with the size of all pictures, the light theme, and the locale's language."""
+def browser_page(locale: str, operator_token: str) -> Iterator[Page]:
+    """Yield a page with the size of all pictures, the light theme, the locale's language and the operator's
+    rights.
+    """
     executable = shutil.which("chromium-headless-shell")
     if executable is None:
         raise SystemExit("chromium-headless-shell is missing: run `make system`")
@@ -191,6 +213,7 @@ def browser_page(locale: str) -> Iterator[Page]:
             reduced_motion="reduce",
         )
         context.set_default_timeout(TIMEOUT_S * 1000)
+        context.add_init_script(f"sessionStorage.setItem('rayscope.operator', '{operator_token}')")
         yield context.new_page()
         browser.close()
 
@@ -204,15 +227,16 @@ def main(names: list[str]) -> None:
     # Ray's sockets need a short path.
     ray_dir = tempfile.mkdtemp(prefix="rs-")
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(Settings(data_dir=Path(folder), port=0))
+        settings = Settings(data_dir=Path(folder), port=0, debugger=True, debugger_limit_s=DEBUGGER_LIMIT_S)
+        server = Server(settings)
         server.start()
         try:
             for program in dict.fromkeys(picture.program for picture in wanted):
                 with recorded(server, ray_dir, program) as session:
                     known = facts(Client(server.url), session, program)
                     # The browser starts second, because Ray may be too slow otherwise.
-                    for locale in FOLDERS if program == TREE else ["en-US"]:
-                        with browser_page(locale) as page:
+                    for locale in FOLDERS if program in TUTORIAL else ["en-US"]:
+                        with browser_page(locale, operator_token(Path(folder))) as page:
                             for picture in wanted:
                                 if picture.program == program:
                                     take(page, picture, f"{server.url}/s/{session}", known, FOLDERS[locale])

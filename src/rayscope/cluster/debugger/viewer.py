@@ -13,6 +13,8 @@ from rayscope.storage.errors import BadQuery
 
 #: How long debugpy may take for a response, and until it has stopped the task, in seconds.
 _ANSWER_S = 10.0
+#: Variables of Python itself, and functions and classes, are left out.
+_PRESENTATION = {"special": "hide", "function": "hide", "class": "hide", "protected": "inline"}
 _MAX_FRAMES = 100
 _MAX_THREADS = 20
 _MAX_VARIABLES = 200
@@ -65,7 +67,9 @@ class Viewer:
         await self._debuggee.attach(self)
         try:
             await self._ask("initialize", clientID="rayscope", adapterID="debugpy", pathFormat="path")
-            attached = await self._send("attach", justMyCode=False, subProcess=False)
+            attached = await self._send(
+                "attach", justMyCode=False, subProcess=False, variablePresentation=_PRESENTATION
+            )
             await asyncio.wait_for(self._initialized.wait(), _ANSWER_S)
             await self._ask("setExceptionBreakpoints", filters=["uncaught"])
             await self._ask("configurationDone")
