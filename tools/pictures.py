@@ -156,7 +156,8 @@ def recorded(server: Server, ray_dir: str, program: str) -> Iterator[str]:
     client = Client(server.url)
     before = {row["session"] for row in client.sessions()}
     folder = str(server.settings.folder)
-    command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--data-dir", folder, program]
+    path = Path(shutil.copy(ROOT / program, ray_dir))  # pictures show no path of this machine
+    command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--data-dir", folder, str(path)]
     env = {name: value for name, value in os.environ.items() if not name.startswith("RAY")}
     env |= RAY_ENV | {"RAY_TMPDIR": ray_dir}
     if program == DEBUGGED:

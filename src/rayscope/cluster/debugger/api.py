@@ -29,7 +29,7 @@ _CLOSED_BY_PROCESS = 4410
 _CONFLICT: dict[int | str, dict[str, Any]] = {409: {"model": ErrorAnswer}}
 T = TypeVar("T")
 #: Raised by Starlette, and for a process, if the other end is gone.
-_GONE = (RuntimeError, WebSocketDisconnect, DebuggerRefused)
+_CONNECTION_ENDED = (RuntimeError, WebSocketDisconnect, DebuggerRefused)
 _SECRET = {"Cache-Control": "no-store"}
 CurrentDebuggees = Annotated[Debuggees, provide(Debuggees)]
 
@@ -101,7 +101,7 @@ async def process(secrets: CurrentSecrets, debuggees: CurrentDebuggees, key: str
     except BadKey:
         await socket.close(_WRONG_KEY, BadKey.code)
         return
-    with contextlib.suppress(*_GONE):
+    with contextlib.suppress(*_CONNECTION_ENDED):
         await debuggees.serve(socket)
 
 
@@ -128,7 +128,7 @@ async def debugger(
         return
     log.info("debugger: %s is attached to task %s", client.address, pause.task_id)
     try:
-        with contextlib.suppress(*_GONE):
+        with contextlib.suppress(*_CONNECTION_ENDED):
             await client.serve(debuggee)
     finally:
         log.info("debugger: %s has left task %s", client.address, pause.task_id)
@@ -159,12 +159,12 @@ class Client:
         if not self._is_open:  # it greets while the process still reports that it is attached
             self._early += data
             return
-        with contextlib.suppress(*_GONE):  # it has just left
+        with contextlib.suppress(*_CONNECTION_ENDED):  # it has just left
             await self._socket.send_bytes(data)
 
     async def end(self, reason: str) -> None:
         """The process is gone, or its debugger has closed the connection."""
-        with contextlib.suppress(*_GONE):
+        with contextlib.suppress(*_CONNECTION_ENDED):
             await self._socket.close(_CLOSED_BY_PROCESS, reason[:120])
 
 
