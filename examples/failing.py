@@ -1,7 +1,7 @@
 """A job of which one task fails: the tutorial debugs it.
 
-    pip install debugpy
-    RAY_DEBUG_POST_MORTEM=1 rayscope run --debugger examples/failing.py
+pip install debugpy
+RAY_DEBUG_POST_MORTEM=1 rayscope run --debugger examples/failing.py
 """
 
 import ray
