@@ -126,7 +126,7 @@ class Server:
             server_header=False,
         )
         logging.getLogger("uvicorn.error").addFilter(_is_news)
-        print_alerts_log()
+        print_info_logs()
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._serve, name="rayscope-http", daemon=True)
         self._thread.start()
@@ -249,15 +249,16 @@ def _is_news(record: logging.LogRecord) -> bool:
     return not (kind and issubclass(kind, asyncio.CancelledError))
 
 
-def print_alerts_log() -> None:
-    """Print what the alerts log at INFO, such as each notification, unless the process configured logging.
+def print_info_logs() -> None:
+    """Print each notification of alerts, and each use of a debugger, unless the process configured logging.
 
-    Without a handler, Python prints only warnings and errors.
+    They are logged at INFO. Without a handler, Python prints only warnings and errors.
     """
-    alerts = logging.getLogger("rayscope.alerts")
-    if not alerts.hasHandlers():
-        alerts.addHandler(logging.StreamHandler())
-        alerts.setLevel(logging.INFO)
+    for name in ("rayscope.alerts", "rayscope.debugger"):
+        logger = logging.getLogger(name)
+        if not logger.hasHandlers():
+            logger.addHandler(logging.StreamHandler())
+            logger.setLevel(logging.INFO)
 
 
 def _tune_interpreter() -> None:

@@ -302,8 +302,8 @@ def test_the_log_has_alerts_that_fire_and_end(world: World, caplog: pytest.LogCa
 
 def test_the_server_prints_the_log_of_alerts() -> None:
     program = (
-        "import logging; from rayscope.server.runner import print_alerts_log; print_alerts_log()\n"
-        "print_alerts_log(); logging.getLogger('rayscope.alerts').info('Hot is resolved')\n"
+        "import logging; from rayscope.server.runner import print_info_logs; print_info_logs()\n"
+        "print_info_logs(); logging.getLogger('rayscope.alerts').info('Hot is resolved')\n"
         "logging.getLogger('rayscope.server').info('quiet')"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -21,7 +21,7 @@ from rayscope.cluster.debugger.debuggees import Debuggee, Debuggees, DebuggerRef
 from rayscope.cluster.debugger.listing import paused_tasks
 from rayscope.cluster.debugger.viewer import Viewer
 
-log = logging.getLogger("rayscope.server")
+log = logging.getLogger("rayscope.debugger")
 
 #: Close codes: 4000 and the HTTP status of the same error.
 _WRONG_KEY = 4404

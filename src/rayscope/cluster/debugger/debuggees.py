@@ -19,7 +19,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from rayscope.cluster.debugger.dap import MessageReader, ProtocolError
 from rayscope.errors import RayscopeError
 
-log = logging.getLogger("rayscope.server")
+log = logging.getLogger("rayscope.debugger")
 
 #: Maximum number of processes that wait at once, and of the threads of one.
 _MAX_PROCESSES = 500
