@@ -40,6 +40,12 @@ def in_task(value):
     return inner(value)
 
 @ray.remote(num_cpus=0.5)
+def loop(times):
+    for number in range(times):
+        breakpoint()
+    return times
+
+@ray.remote(num_cpus=0.5)
 def nested(value):
     return ray.get(in_task.remote(value))
 
@@ -72,6 +78,8 @@ elif what == "fails":
     ref = fails.remote(20)
 elif what == "two":
     ref = [in_task.remote(20), in_task.remote(30)]
+elif what == "loop":
+    ref = loop.remote(3)
 elif what == "threads":
     actor = Actor.options(max_concurrency=2).remote()
     ref = [actor.method.remote(20), actor.method.remote(30)]
@@ -275,6 +283,31 @@ def test_a_debugger_that_leaves_before_it_has_stopped_anything(
     assert result(driver)[0] == "41"
 
 
+def test_a_breakpoint_in_a_loop(debugged: Recorded, start: Callable[[str], subprocess.Popen[str]]) -> None:
+    driver = start("loop")
+    (item,) = paused(debugged)
+    client = client_of(debugged, item)
+    thread = client.attach()
+    for number in range(3):
+        assert client.variables(client.frames(thread)[0])["number"] == str(number)
+        assert [one["pause_id"] for one in paused(debugged)] == [item["pause_id"]]
+        if number < 2:
+            client.send("continue", threadId=thread)
+            client.await_message(event="stopped")
+    client.leave()
+    assert result(driver)[0] == "3"
+
+
+def test_released_while_a_debugger_only_begins_to_attach(
+    debugged: Recorded, start: Callable[[str], subprocess.Popen[str]]
+) -> None:
+    driver = start("task")
+    (item,) = paused(debugged)
+    client_of(debugged, item).ask("initialize", clientID="test", adapterID="debugpy")
+    assert post(debugged, item, "release").status_code == 204
+    assert result(driver)[0] == "41"
+
+
 def test_the_web_page_looks(debugged: Recorded, start: Callable[[str], subprocess.Popen[str]]) -> None:
     driver = start("task")
     (item,) = paused(debugged)
@@ -345,7 +378,9 @@ def test_no_port_of_the_machine_can_be_reached(debugged: Recorded, tmp_path: Pat
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(way_out)
         listener.listen()
-        threading.Thread(target=lead_out, args=(listener, debugged.url), daemon=True).start()
+        open_ways: list[socket.socket] = []
+        arguments = (listener, debugged.url, open_ways)
+        threading.Thread(target=lead_out, args=arguments, daemon=True).start()
         key = debugged.ingest_url.partition("/api/ingest/")[2]
         env = env_without_ray() | node_env(f"http://127.0.0.1:8700/api/ingest/{key}", Parts())
         env |= {"HOME": folder, "RAY_DIR": f"{folder}/r", "WAY_OUT": way_out, "RAY_AUTH_MODE": "disabled"}
@@ -355,7 +390,13 @@ def test_no_port_of_the_machine_can_be_reached(debugged: Recorded, tmp_path: Pat
         driver = start_in_turn(command, Path(folder), env=env, stdout=subprocess.PIPE)
         try:
             session = wait_until(lambda: other_session(debugged), "its session")
-            item = wait_until(lambda: paused_of(debugged, session), "the paused task")[0]
+            first = wait_until(lambda: paused_of(debugged, session), "the paused task")[0]
+            for way in open_ways:  # as when a proxy restarts: the task connects again and still waits
+                with contextlib.suppress(OSError):
+                    way.shutdown(socket.SHUT_RDWR)
+            wait_until(lambda: not paused_of(debugged, session), "the end of its connection")
+            item = wait_until(lambda: paused_of(debugged, session), "the paused task again")[0]
+            assert item["pause_id"] == first["pause_id"]
             client = client_of(debugged, item)
             frames = client.frames(client.attach())
             assert client.variables(frames[0]) == {"secret": "20", "doubled": "40"}
@@ -367,13 +408,14 @@ def test_no_port_of_the_machine_can_be_reached(debugged: Recorded, tmp_path: Pat
             listener.close()
 
 
-def lead_out(listener: socket.socket, url: str) -> None:
+def lead_out(listener: socket.socket, url: str, open_ways: list[socket.socket]) -> None:
     """Connect what comes to ``listener`` to the server."""
     host, _, port = url.removeprefix("http://").partition(":")
     with contextlib.suppress(OSError):
         while True:
             inside, _ = listener.accept()
             outside = socket.create_connection((host, int(port)))
+            open_ways += (inside, outside)
             for ends in ((inside, outside), (outside, inside)):
                 threading.Thread(target=pump, args=ends, daemon=True).start()
 

@@ -27,20 +27,24 @@ from typing import Any
 
 from rayscope.tracer import emit
 from rayscope.tracer.emit import state
-from rayscope.tracer.websocket import BINARY, TEXT, WebSocket
+from rayscope.tracer.websocket import BINARY, TEXT, WebSocket, close_socket
 
 #: The variable that holds the URL to which Ray's agents send events.
 _INGEST_URL = "RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR"
-#: Time limit of one network operation, and the interval of attempts to connect, in seconds.
+#: Time limit of one network operation, in seconds.
 _TIMEOUT_S = 5.0
-_RETRY_S = 1.0
+#: Pause before the next attempt to connect, and that after a connection which lasted longer, in seconds.
+_RETRY_S = 0.5
+_RECONNECT_S = 0.05
 #: How long a debugger may take to accept a client and to let the code run on, in seconds.
 _RELEASE_S = 5.0
 #: How long a thread may take to run on after its wait was canceled, and the interval of looks, in seconds.
 _CANCEL_S = 0.5
 _LOOK_S = 0.01
 _CHUNK_BYTES = 32 << 10
-_MAX_TEXT = 300
+_MAX_TEXT = 200
+#: Maximum number of threads in a report, which the server accepts up to 64 KiB.
+_MAX_REPORTED = 30
 
 
 class Pause:
@@ -64,11 +68,11 @@ class Pause:
             "id": secrets.token_hex(8),
             "task_id": task.id.hex(),
             "attempt": task.attempt,
-            "function": None if code is None else code.co_name[:_MAX_TEXT],
-            "file": None if code is None else code.co_filename[-_MAX_TEXT:],
+            "function": None if code is None else _clean(code.co_name[:_MAX_TEXT]),
+            "file": None if code is None else _clean(code.co_filename[-_MAX_TEXT:]),
             "line": line,
             "since_ns": time.time_ns(),
-            "error": None if error is None else f"{type(error).__name__}: {error}"[:_MAX_TEXT],
+            "error": None if error is None else _text(error),
         }
 
     @property
@@ -99,18 +103,39 @@ def _last(trace: TracebackType) -> TracebackType:
     return trace
 
 
-class Relay:
-    """A connection of this process to the server, while one of its threads waits or has a debugger."""
+def _text(error: BaseException) -> str:
+    kind = type(error).__name__
+    try:
+        return _clean(f"{kind}: {error}"[:_MAX_TEXT])
+    except Exception:  # raised by the user's __str__
+        return _clean(kind[:_MAX_TEXT])
 
-    def __init__(self, pause: Pause) -> None:
+
+def _clean(text: str) -> str:
+    """Replace what UTF-8 cannot express, such as parts of file names in another encoding."""
+    return str(text.encode("utf-8", "replace"), "utf-8")
+
+
+class Relay:
+    """A connection of this process to the server, while one of its threads waits or has a debugger.
+
+    ``about``: the IDs of the process.
+    """
+
+    def __init__(self, pause: Pause, about: dict[str, Any]) -> None:
+        self._about = about
         self._pauses = {pause.values["id"]: pause}
         self._lock = threading.Lock()
         self._is_over = False
         self._wake = socket.socketpair()
+        for end in self._wake:
+            end.setblocking(False)
         self._server: WebSocket | None = None
         self._debugger: socket.socket | None = None
+        #: The number that the server gave to the attachment of the current debugger.
+        self._attachment = 0
         self._limit_s: float | None = None
-        self._used = 0.0
+        self._used = time.monotonic()
         thread = threading.Thread(target=self._run, name="rayscope-debugger", daemon=True)
         # debugpy must not stop this thread with the others.
         thread.pydev_do_not_trace = thread.is_pydev_daemon_thread = True  # type: ignore[attr-defined]
@@ -122,63 +147,84 @@ class Relay:
             if self._is_over:
                 return False
             self._pauses[pause.values["id"]] = pause
-            self._wake[1].send(b"\0")
-            return True
+            self._used = time.monotonic()
+        self._wake_up()
+        return True
 
     def remove(self, pause: Pause) -> None:
         """Report that a thread no longer waits: a debugger is attached, or the thread was released."""
         with self._lock:
             self._pauses.pop(pause.values["id"], None)
-            if not self._is_over:
-                self._wake[1].send(b"\0")
+        self._wake_up()
+
+    def _wake_up(self) -> None:
+        with contextlib.suppress(OSError):  # it is closed, or it is full, so the thread will wake up anyway
+            self._wake[1].send(b"\0")
 
     def _run(self) -> None:
-        while not self._ends():
-            try:
-                self._server = WebSocket(_url(), _TIMEOUT_S)
-                self._used = time.monotonic()
-                self._report()
-                self._take(self._server.messages())  # which arrived with the response
-                while not self._ends():
-                    self._step(self._server)
-            except (OSError, ValueError) as error:
-                emit.log.debug("the connection for debuggers: %r", error)
-                if self._limit_s is not None:  # the server let debuggers in, and is gone
-                    self._release()
-                time.sleep(_RETRY_S)
-            finally:
-                self._leave()
-                if self._server is not None:
-                    self._server.close()
-                self._server, self._limit_s = None, None
+        try:
+            while not self._ends():
+                self._connect_once()
+        except Exception as error:
+            emit.log.debug("the connection for debuggers: %r", error)
+        finally:
+            with self._lock:
+                self._is_over = True
+            for end in self._wake:
+                end.close()
+
+    def _connect_once(self) -> None:
+        """Connect, and serve the connection until it breaks or is no longer needed."""
+        try:
+            server = WebSocket(_url(), _TIMEOUT_S)
+        except (OSError, ValueError) as error:
+            emit.log.debug("no connection for debuggers: %r", error)
+            if self._limit_s is not None:  # the server let debuggers in, and is gone
+                self._release("the server is gone")
+                self._limit_s = None
+            time.sleep(_RETRY_S)
+            return
+        began = self._used = time.monotonic()
+        self._server = server
+        try:
+            self._report()
+            self._take(server.messages())  # which arrived with the response
+            while not self._ends():
+                self._step(server)
+        except Exception as error:
+            emit.log.debug("the connection for debuggers: %r", error)
+            time.sleep(_RECONNECT_S if time.monotonic() - began > _RETRY_S else _RETRY_S)
+        finally:
+            self._leave()
+            self._server = None
+            server.close()
 
     def _ends(self) -> bool:
         """Whether this connection is no longer needed."""
         with self._lock:
-            if not self._pauses and self._debugger is None:
-                self._is_over = True
-                for end in self._wake:
-                    end.close()
+            self._is_over = not self._pauses and self._debugger is None
             return self._is_over
 
     def _step(self, server: WebSocket) -> None:
         """Wait for news from the server, the debugger or the threads that wait, or for the time limit."""
-        sources: list[Any] = [server, self._wake[0]]
-        if self._debugger is not None:
-            sources.append(self._debugger)
-        left_s = None
+        poll = select.poll()
+        debugger = self._debugger
+        sources = [server.fileno(), self._wake[0].fileno(), *([debugger.fileno()] if debugger else [])]
+        for source in sources:
+            poll.register(source, select.POLLIN)
+        left_ms = None
         if self._limit_s is not None:
-            left_s = max(0.0, self._used + self._limit_s - time.monotonic())
-        readable, _, _ = select.select(sources, [], [], left_s)
+            left_ms = max(0.0, self._used + self._limit_s - time.monotonic()) * 1000
+        readable = {source for source, _ in poll.poll(left_ms)}
         if not readable:
-            self._release()
+            self._release("nobody used the debugger in time")
             self._used = time.monotonic()
-        if self._wake[0] in readable:
+        if self._wake[0].fileno() in readable:
             self._wake[0].recv(4096)
             self._report()
-        if self._debugger is not None and self._debugger in readable:
-            self._pass_on(server, self._debugger)
-        if server in readable:
+        if debugger is not None and debugger.fileno() in readable:
+            self._pass_on(server, debugger)
+        if server.fileno() in readable:
             self._take(server.receive())
 
     def _take(self, messages: Iterable[tuple[int, bytes]]) -> None:
@@ -194,19 +240,22 @@ class Relay:
         """Do what the server asks for."""
         if "limit_s" in message:
             self._limit_s = float(message["limit_s"])
-        if message.get("attach"):
+        if "attach" in message:
+            self._leave()
+            self._attachment = message["attach"]
             try:
                 self._debugger = _connect()
-                self._say({"attached": True})
+                self._say({"attached": True, "number": self._attachment})
             except OSError as error:
-                self._say({"attached": False, "reason": str(error)[:_MAX_TEXT]})
+                self._say_detached(str(error))
         if message.get("detach"):
             self._leave()
         if message.get("release"):
-            self._release()
+            self._release("released")
 
     def _pass_on(self, server: WebSocket, debugger: socket.socket) -> None:
         """Pass what the debugger says on to the server."""
+        self._used = time.monotonic()
         try:
             data = debugger.recv(_CHUNK_BYTES)
         except OSError:
@@ -215,23 +264,26 @@ class Relay:
             server.send(BINARY, data)
         else:
             self._leave()
-            self._say({"attached": False, "reason": "the debugger closed the connection"})
+            self._say_detached("the debugger closed the connection")
 
     def _leave(self) -> None:
-        """End the debugger's session. debugpy then lets all threads run on."""
+        """End the debugger's session. debugpy then lets all threads that it has stopped run on."""
         if self._debugger is not None:
-            self._debugger.close()
+            close_socket(self._debugger)
             self._debugger = None
 
-    def _release(self) -> None:
+    def _release(self, reason: str) -> None:
         """Let the threads that wait or have stopped run on."""
         if self._debugger is not None:
             self._leave()
-            return
+            self._say_detached(reason)
         with self._lock:
-            for pause in self._pauses.values():
+            pauses = list(self._pauses.values())
+            for pause in pauses:
                 pause.is_released = True
-        with contextlib.suppress(AttributeError, KeyError):  # it has not begun to wait yet
+        if not pauses:
+            return
+        with contextlib.suppress(Exception):  # such as that the thread has not begun to wait yet
             sys.modules["debugpy"].wait_for_client.cancel()
         deadline = time.monotonic() + _CANCEL_S
         while self._pauses and time.monotonic() < deadline:
@@ -240,17 +292,23 @@ class Relay:
             return
         try:
             _attach_and_leave()
-        except (OSError, ValueError) as error:
+        except Exception as error:
             emit.log.debug("the debugger cannot be released: %r", error)
+            for pause in pauses:
+                pause.is_released = False
 
     def _report(self) -> None:
         with self._lock:
             paused = [pause.values for pause in self._pauses.values()]
-        self._say({**_about(), "paused": paused})
+        self._say({**self._about, "paused": paused[:_MAX_REPORTED]})
+
+    def _say_detached(self, reason: str) -> None:
+        message = {"attached": False, "number": self._attachment, "reason": _clean(reason[:_MAX_TEXT])}
+        self._say(message)
 
     def _say(self, message: dict[str, Any]) -> None:
         if self._server is not None:
-            self._server.send(TEXT, json.dumps(message).encode())
+            self._server.send(TEXT, json.dumps(message, ensure_ascii=False).encode())
 
 
 def _url() -> str:
@@ -321,46 +379,56 @@ def _attach_and_leave() -> None:
         await_("command", "disconnect")
 
 
-_relay: Relay | None = None
-_lock = threading.Lock()
-
-
 #: The threads that are to run on at Ray's next attempt to stop them.
 _passing: set[int] = set()
 _MARK = "_rayscope_passes"
 
 
-def _pass_once() -> None:
-    """Let the current thread run on where Ray would now stop it. Without a client, it would wait there for
-    the next one.
+def _install_pass() -> None:
+    """Let threads run on where Ray would stop them for a client, if there is none or they are released.
+
+    Without a client, a thread would wait there for the next one.
     """
+    import debugpy
     from ray.util import debugpy as rays
 
-    _passing.add(threading.get_ident())
-    if hasattr(rays, _MARK):
+    stop, stop_at_error = rays._debugpy_breakpoint, rays._debugpy_excepthook
+    if hasattr(rays, _MARK) or stop.__code__.co_argcount or stop_at_error.__code__.co_argcount:
         return
     setattr(rays, _MARK, True)
-    stop_at_error = rays._debugpy_excepthook
+
+    def may_pass() -> bool:
+        thread = threading.get_ident()
+        is_released = thread in _passing
+        _passing.discard(thread)
+        return is_released or not debugpy.is_client_connected()
 
     def _debugpy_breakpoint() -> None:
-        if not _may_pass():
+        if not may_pass():
             import pydevd  # type: ignore[import-not-found]
 
             # As in Ray's function, which must be called by `set_trace` itself.
             pydevd.settrace(stop_at_frame=sys._getframe().f_back)
 
     def _debugpy_excepthook() -> None:
-        if not _may_pass():
+        if not may_pass():
             stop_at_error()
 
     rays._debugpy_breakpoint, rays._debugpy_excepthook = _debugpy_breakpoint, _debugpy_excepthook
 
 
-def _may_pass() -> bool:
-    thread = threading.get_ident()
-    may_pass = thread in _passing
-    _passing.discard(thread)
-    return may_pass
+_relay: Relay | None = None
+_lock = threading.Lock()
+
+
+def _reset_after_fork() -> None:
+    """Forget the connection, whose thread a forked child does not have."""
+    global _relay, _lock
+    _relay = None
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 def begin() -> Pause:
@@ -370,18 +438,18 @@ def begin() -> Pause:
     pause = Pause()
     emit.report_always("rayscope.paused", {"text": pause.place}, pause.task)
     if _url():
+        _install_pass()
+        about = _about()
         with _lock:
             if _relay is None or not _relay.add(pause):
-                _relay = Relay(pause)
+                _relay = Relay(pause, about)
             pause.relay = _relay
     return pause
 
 
 def end(pause: Pause) -> None:
-    """Report that the current thread no longer waits. Unless a debugger is attached, it runs on."""
-    import debugpy
-
-    if pause.is_released or not debugpy.is_client_connected():
-        _pass_once()
+    """Report that the current thread no longer waits."""
+    if pause.is_released:
+        _passing.add(threading.get_ident())
     if pause.relay is not None:
         pause.relay.remove(pause)

@@ -361,13 +361,20 @@ class _Paused:
 
     def __enter__(self) -> Any:
         entered = self._around.__enter__()
-        self._pause = _begin_pause()
+        try:
+            self._pause = _begin_pause()
+        except BaseException:  # such as Ctrl-C
+            self._around.__exit__(*sys.exc_info())
+            raise
         return entered
 
     def __exit__(self, *error: Any) -> Any:
-        if self._pause is not None:
-            _end_pause(self._pause)
-        return self._around.__exit__(*error)
+        try:
+            if self._pause is not None:
+                _end_pause(self._pause)
+        finally:
+            result = self._around.__exit__(*error)
+        return result
 
 
 @_safe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import socket
 import ssl
@@ -54,7 +55,7 @@ class WebSocket:
 
     def close(self) -> None:
         """Close the connection."""
-        self._socket.close()
+        close_socket(self._socket)
 
     def send(self, kind: int, payload: bytes) -> None:
         """Send a message. ``kind``: :data:`TEXT` or :data:`BINARY`."""
@@ -131,6 +132,13 @@ class WebSocket:
         if status != [b"101"]:
             raise ConnectionRefusedError(head.partition(b"\r\n")[0].decode("latin-1"))
         self._buffer = bytearray(rest)
+
+
+def close_socket(connection: socket.socket) -> None:
+    """Close a connection, also if a forked child has a copy of its file descriptor."""
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()
 
 
 def _apply(mask: bytes, payload: bytes) -> bytes:

@@ -25,6 +25,8 @@ _WORKING_DIR = re.compile(r".*/working_dir_files/[^/]+(?=/)")
 #: Messages of the protocol begin with this. A page in a browser could only send a request of HTTP, which
 #: debugpy would read as a message, so that the page could run code.
 _BEGIN = b"content-length:"
+#: How long a connection may take to send it, in seconds.
+_BEGIN_S = 10.0
 
 
 def forward(api: Api, task: PausedTask, port: int, remote_root: str | None) -> None:
@@ -91,9 +93,11 @@ def _accept(listener: socket.socket) -> socket.socket:
     """Return the first connection that speaks the protocol."""
     while True:
         editor, _ = listener.accept()
+        editor.settimeout(_BEGIN_S)
         with contextlib.suppress(OSError):
             begin = editor.recv(len(_BEGIN), socket.MSG_PEEK).lower()
             if begin and _BEGIN.startswith(begin):
+                editor.settimeout(None)
                 return editor
         editor.close()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from rayscope.cli.api import Api
+from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.console import say, stdout, visible
 from rayscope.cli.debugger.client import DapClient, Ended, Refused
 from rayscope.cli.debugger.listing import label
@@ -206,7 +206,10 @@ class Terminal:
 
     def _is_listed(self) -> bool:
         """Whether the server still lists the task. debugpy does not notice the end of a task."""
-        tasks = self._api.paused_tasks(self._task["session"])["items"]
+        try:
+            tasks = self._api.paused_tasks(self._task["session"])["items"]
+        except RayscopeError:  # the server is busy; the connection shows if it is gone
+            return True
         return any(task["pause_id"] == self._task["pause_id"] for task in tasks)
 
     def _look_at(self, thread: int) -> None:

@@ -64,11 +64,12 @@ async def stack(debuggees: CurrentDebuggees, request: Request, pause_id: str) ->
     the task to detach it.
     """
     debuggee, pause = debuggees.find(pause_id)
-    viewer = debuggee.debugger
-    if not isinstance(viewer, Viewer):
-        viewer = Viewer(debuggee, _address(request))
-        log.info("debugger: %s looks at task %s", viewer.address, pause.task_id)
-        await viewer.begin()
+    async with debuggee.attaching:
+        viewer = debuggee.debugger
+        if not isinstance(viewer, Viewer):
+            viewer = Viewer(debuggee, _address(request))
+            await viewer.begin()
+    log.info("debugger: %s looks at task %s", _address(request), pause.task_id)
     return _secret(await viewer.stack())
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 _HEAD = b"content-length:"
 _MAX_HEAD_BYTES = 4096
-#: Maximum size of a message, in bytes.
+#: Larger messages are skipped, such as variables with very long values. In bytes.
 MAX_MESSAGE_BYTES = 8 << 20
 
 Message = dict[str, Any]
@@ -32,11 +32,18 @@ class MessageReader:
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._size: int | None = None
+        self._skipped = 0
 
     def feed(self, data: bytes) -> Iterator[Message]:
         """The messages that ``data`` completes. Raises ProtocolError."""
         self._buffer += data
         while True:
+            if self._skipped:
+                size = min(self._skipped, len(self._buffer))
+                del self._buffer[:size]
+                self._skipped -= size
+                if self._skipped:
+                    return
             if self._size is None:
                 head, found, _ = self._buffer.partition(b"\r\n\r\n")
                 if not found:
@@ -45,6 +52,9 @@ class MessageReader:
                     return
                 self._size = _length(bytes(head))
                 del self._buffer[: len(head) + 4]
+            if self._size > MAX_MESSAGE_BYTES:
+                self._skipped, self._size = self._size, None
+                continue
             if len(self._buffer) < self._size:
                 return
             body = bytes(self._buffer[: self._size])
@@ -60,6 +70,6 @@ def _length(head: bytes) -> int:
     for line in head.split(b"\r\n"):
         if line.lower().startswith(_HEAD):
             text = line[len(_HEAD) :].strip()
-            if text.isdigit() and len(text) < 9 and int(text) <= MAX_MESSAGE_BYTES:
+            if text.isdigit() and len(text) < 12:
                 return int(text)
     raise ProtocolError("a message has no valid length")

@@ -68,6 +68,7 @@ class Report(msgspec.Struct, frozen=True):
     is_driver: bool = False
     paused: Annotated[tuple[Pause, ...], msgspec.Meta(max_length=_MAX_PAUSES)] | None = None
     attached: bool | None = None
+    number: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] = 0
     reason: _Text = ""
 
 
@@ -134,6 +135,10 @@ class Debuggee:
         self._socket = socket
         self._reader: MessageReader | None = None
         self._accepted: asyncio.Future[Report] | None = None
+        #: How many debuggers have attached. The number tells reports about them apart.
+        self._attachments = 0
+        #: Held while the web page's debugger attaches.
+        self.attaching = asyncio.Lock()
 
     async def attach(self, debugger: Debugger) -> None:
         """Connect a debugger. Raises DebuggerRefused."""
@@ -146,8 +151,9 @@ class Debuggee:
             )
         self.debugger, self._reader = debugger, MessageReader()
         self._accepted = asyncio.get_running_loop().create_future()
+        self._attachments += 1
         try:
-            await self.say({"attach": True})
+            await self.say({"attach": self._attachments})
             answer = await asyncio.wait_for(self._accepted, _ATTACH_S)
             if not answer.attached:
                 raise DebuggerRefused(
@@ -159,7 +165,7 @@ class Debuggee:
             self._forget()
             raise
         except asyncio.TimeoutError:
-            self._forget()
+            await self.detach(debugger)  # it may still attach
             raise _no_answer() from None
 
     async def send(self, data: bytes) -> None:
@@ -194,13 +200,20 @@ class Debuggee:
         report = _decode_report(text)
         if report.paused is not None:
             self.about = report
-            # Those that no longer wait stay while a debugger is attached.
+            # Those that no longer wait stay while a debugger is attached, also if they wait again.
             kept = self.held if self.debugger is not None else {}
+            ids = {(held.pause.task_id, held.pause.attempt): name for name, held in kept.items()}
+            now = [
+                msgspec.structs.replace(pause, id=ids.get((pause.task_id, pause.attempt), pause.id))
+                for pause in report.paused
+            ]
+            if any(pause.id not in self.held for pause in now):
+                self.used_ns = time.time_ns()
             self.held = {
                 **{name: Held(held.pause, is_waiting=False) for name, held in kept.items()},
-                **{pause.id: Held(pause, is_waiting=True) for pause in report.paused},
+                **{pause.id: Held(pause, is_waiting=True) for pause in now},
             }
-        if report.attached is not None:
+        if report.attached is not None and report.number == self._attachments:
             if self._accepted is not None and not self._accepted.done():
                 self._accepted.set_result(report)
             elif not report.attached and (debugger := self.debugger) is not None:
@@ -209,8 +222,9 @@ class Debuggee:
 
     async def deliver(self, data: bytes) -> None:
         """Pass on a part of the stream that debugpy sends, and note which threads it has stopped."""
-        if self.debugger is None:
-            return
+        if self.debugger is None or self._accepted is None or not self._accepted.done():
+            return  # of an earlier debugger
+        self.used_ns = time.time_ns()
         if self._reader is not None:
             try:
                 for message in self._reader.feed(data):

@@ -116,8 +116,10 @@ def test_a_process_whose_debugger_does_not_answer(on: Running) -> None:
         assert pauses(on)
 
         def answer() -> None:
-            assert msgspec.json.decode(connection.recv()) == {"attach": True}
-            connection.send(msgspec.json.encode({"attached": False, "reason": "refused"}).decode())
+            assert msgspec.json.decode(connection.recv()) == {"attach": 1}
+            connection.send(msgspec.json.encode({"attached": True, "number": 0}).decode())  # of another
+            answer = {"attached": False, "number": 1, "reason": "refused"}
+            connection.send(msgspec.json.encode(answer).decode())
 
         thread = threading.Thread(target=answer)
         thread.start()

@@ -28,11 +28,19 @@ def test_other_headers_are_ignored() -> None:
     assert list(MessageReader().feed(stream)) == [{}, {"a": 1}]
 
 
+def test_messages_that_are_too_large_are_skipped() -> None:
+    size = 2 * MAX_MESSAGE_BYTES + 3
+    reader = MessageReader()
+    assert list(reader.feed(b"Content-Length: %d\r\n\r\n" % size)) == []
+    for _ in range(2):
+        assert list(reader.feed(b"[" * MAX_MESSAGE_BYTES)) == []
+    assert list(reader.feed(b"[[[" + encode({"a": 1}))) == [{"a": 1}]
+
+
 @pytest.mark.parametrize(
     "stream",
     [
         b"Content-Length: -1\r\n\r\n",
-        b"Content-Length: %d\r\n\r\n" % (MAX_MESSAGE_BYTES + 1),
         b"Content-Length: 99999999999999999999\r\n\r\n",
         b"Nothing: 1\r\n\r\n",
         b"GET / HTTP/1.1\r\n\r\n",
