@@ -26,7 +26,7 @@ function pausedFrame(task: TracedTask, stack: PausedStack): Frame | undefined {
 export function LookDialog(props: {
   task: TracedTask;
   stack: PausedStack;
-  /** Whether the task has run on. */
+  /** Whether the task has continued. */
   isGone: boolean;
   onClose: () => void;
 }) {
