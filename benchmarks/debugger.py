@@ -125,7 +125,8 @@ class Lab:
         deadline = time.monotonic() + _WAIT_S
         while time.monotonic() < deadline:
             answer = httpx.get(f"{self.server.url}/api/v1/paused-tasks")
-            items = answer.json().get("items") if answer.status_code == 200 else None
+            items = answer.json()["items"] if answer.status_code == 200 else []
+            items = [item for item in items if item["pause_id"]]  # the others are in the GCS only
             if items:
                 return items[0], time.time() - items[0]["since_ns"] / 1e9
             time.sleep(0.02)

@@ -24,6 +24,8 @@ log = logging.getLogger("rayscope.debugger")
 #: Maximum number of processes that wait at once, and of the threads of one.
 _MAX_PROCESSES = 500
 _MAX_PAUSES = 100
+#: Maximum number of workers that are remembered to have a tracer.
+_MAX_TRACED = 10_000
 #: How long a process may take to connect to its debugger, in seconds.
 _ATTACH_S = 10.0
 #: Close codes for a process whose report is invalid, and for one too many.
@@ -266,6 +268,11 @@ class Debuggees:
     def __init__(self, limit_s: float | None) -> None:
         self.limit_s = limit_s
         self._open: set[Debuggee] = set()
+        self._traced: dict[str, None] = {}
+
+    def is_traced(self, worker_id: str) -> bool:
+        """Whether a worker has ever connected, so that it has a tracer. The GCS is a few seconds behind."""
+        return worker_id in self._traced
 
     def of_session(self, session: str) -> list[tuple[Debuggee, Held]]:
         """The paused threads of a session, the longest wait first."""
@@ -290,6 +297,12 @@ class Debuggees:
                 return debuggee, held.pause
         raise NotPaused("This task does not wait for a debugger any more.")
 
+    def _remember(self, worker_id: str | None) -> None:
+        if worker_id is not None and worker_id not in self._traced:
+            self._traced[worker_id] = None
+            if len(self._traced) > _MAX_TRACED:
+                del self._traced[next(iter(self._traced))]
+
     async def serve(self, socket: WebSocket) -> None:
         """Serve the connection of a process until it ends."""
         if len(self._open) >= _MAX_PROCESSES:
@@ -306,6 +319,7 @@ class Debuggees:
                     await debuggee.deliver(message)
                 else:
                     await debuggee.take(message)
+                    self._remember(debuggee.about.worker_id)
         except msgspec.DecodeError as error:
             log.info("a process that waits for a debugger sent an invalid report: %s", error)
             await socket.close(_BAD_REPORT, "bad_report")

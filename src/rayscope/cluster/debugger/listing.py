@@ -45,11 +45,10 @@ def paused_tasks(records: SessionReader, debuggees: Debuggees, session: str) -> 
         if not known.has_ended or held.is_waiting:
             waiters = recorded.waiters.get(held.pause.task_id, 0)
             items.append(_item(session, debuggee, held, known, waiters, debuggees.limit_s))
-    connected = {debuggee.about.worker_id for debuggee, _ in found}
     items += [
         _untraced(session, row, recorded.waiters.get(row["task_id"], 0))
         for row in recorded.untraced
-        if row["worker_id"] not in connected
+        if not debuggees.is_traced(row["worker_id"])
     ]
     return {
         "session": session,
