@@ -17,6 +17,7 @@ import { useSessionUrl } from '../ui/useUrl';
 import { Banners } from './Banners';
 import { ExportMenu } from './ExportMenu';
 import { PageIntro } from './intro/PageIntro';
+import { PausedBanner } from './PausedBanner';
 import { usePages } from './pages';
 import css from './SessionPage.module.css';
 import { SlowAnswer } from './SlowAnswer';
@@ -45,6 +46,7 @@ export function SessionPage() {
         <h1 className={words.hidden}>{t(`nav.${view}`)}</h1>
         <PageIntro key={view} view={view} />
         {summary.data && <Banners summary={summary.data} />}
+        {groupOf(view) === 'execution' && <PausedBanner />}
         {summary.error !== null && summary.data === undefined ? (
           <ErrorPanel
             error={summary.error}

@@ -595,6 +595,7 @@ export const shared = {
     annotations: 'Annotations',
   },
   banner: {
+    paused: '{{n}} task{{n, s}} paused, waiting for a debugger:',
     snapshot: 'Recorded by snapshots: shows only what existed when Rayscope polled the cluster.',
     cannotSee: 'Not included',
     codes: {

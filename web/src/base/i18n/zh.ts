@@ -573,6 +573,7 @@ const shared: Translated<typeof english> = {
     annotations: '注解',
   },
   banner: {
+    paused: '{{n}} 个任务已暂停，正在等待调试器：',
     snapshot: '通过快照记录：只包含 Rayscope 轮询集群时存在的内容。',
     cannotSee: '未包含的内容',
     codes: {
