@@ -140,6 +140,7 @@ NOT_ASKED = {
     "/api/v1/insights/progress",
     "/api/v1/metrics/charts",
     "/api/v1/memory/objects/{}",
+    "/api/v1/paused-tasks",
     "/api/v1/prometheus/sd",
     "/api/v1/realtime",
     "/api/v1/serve/{}",

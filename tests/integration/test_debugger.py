@@ -65,28 +65,25 @@ def fails(value):
     divisor = value - 20
     return 1 / divisor
 
-what = sys.argv[1]
-if what == "task":
-    ref = in_task.remote(20)
-elif what == "nested":
-    ref = nested.remote(20)
-elif what == "actor":
-    ref = Actor.remote().method.remote(20)
-elif what == "async_actor":
-    ref = Async.remote().method.remote(20)
-elif what == "fails":
-    ref = fails.remote(20)
-elif what == "two":
-    ref = [in_task.remote(20), in_task.remote(30)]
-elif what == "loop":
-    ref = loop.remote(3)
-elif what == "threads":
-    actor = Actor.options(max_concurrency=2).remote()
-    ref = [actor.method.remote(20), actor.method.remote(30)]
-try:
-    print("RESULT", ray.get(ref), time.time(), flush=True)
-except ZeroDivisionError:
-    print("RESULT error", time.time(), flush=True)
+def start(what):
+    if what == "task":
+        return in_task.remote(20)
+    if what == "two":
+        return [in_task.remote(20), in_task.remote(30)]
+    if what == "threads":
+        actor = Actor.options(max_concurrency=2).remote()
+        return [actor.method.remote(20), actor.method.remote(30)]
+    if what == "loop":
+        return loop.remote(3)
+    if what in ("nested", "fails"):
+        return (nested if what == "nested" else fails).remote(20)
+    return (Actor if what == "actor" else Async).remote().method.remote(20)
+
+for what in sys.argv[1:]:
+    try:
+        print("RESULT", ray.get(start(what)), time.time(), flush=True)
+    except ZeroDivisionError:
+        print("RESULT error", time.time(), flush=True)
 """
 
 
@@ -117,6 +114,7 @@ ray.init(num_cpus=2, object_store_memory=100_000_000, _temp_dir=os.environ["RAY_
 """
 
 
+ALL_KINDS = ("task", "nested", "actor", "async_actor", "fails", "two")
 IN_A_NETWORK_OF_ITS_OWN = ["unshare", "--net", "--map-root-user"]
 
 
@@ -386,7 +384,7 @@ def test_no_port_of_the_machine_can_be_reached(debugged: Recorded, tmp_path: Pat
         env |= {"HOME": folder, "RAY_DIR": f"{folder}/r", "WAY_OUT": way_out, "RAY_AUTH_MODE": "disabled"}
         script = tmp_path / "alone.py"
         script.write_text(ALONE + PROGRAM)
-        command = [*IN_A_NETWORK_OF_ITS_OWN, sys.executable, str(script), "task"]
+        command = [*IN_A_NETWORK_OF_ITS_OWN, sys.executable, str(script), *ALL_KINDS]
         driver = start_in_turn(command, Path(folder), env=env, stdout=subprocess.PIPE)
         try:
             session = wait_until(lambda: other_session(debugged), "its session")
@@ -397,11 +395,22 @@ def test_no_port_of_the_machine_can_be_reached(debugged: Recorded, tmp_path: Pat
             wait_until(lambda: not paused_of(debugged, session), "the end of its connection")
             item = wait_until(lambda: paused_of(debugged, session), "the paused task again")[0]
             assert item["pause_id"] == first["pause_id"]
-            client = client_of(debugged, item)
-            frames = client.frames(client.attach())
-            assert client.variables(frames[0]) == {"secret": "20", "doubled": "40"}
-            client.leave()
-            assert result(driver)[0] == "41"
+            for what in ALL_KINDS:
+                number = 2 if what == "two" else 1
+                items = wait_until(
+                    lambda number=number: of_number(debugged, session, number), f"{what} to pause"
+                )
+                clients = [client_of(debugged, item) for item in items]
+                for client in clients:
+                    variables = client.variables(client.frames(client.attach())[0])
+                    if what == "fails":
+                        assert variables["divisor"] == "0"
+                    else:
+                        assert int(variables["doubled"]) == 2 * int(variables["secret"])
+                for client in clients:
+                    client.leave()
+                expected = {"fails": "error", "two": "[41,61]"}.get(what, "41")
+                assert "".join(result(driver)[:-1]) == expected
         finally:
             driver.terminate()
             driver.wait(60)
@@ -430,6 +439,12 @@ def pump(source: socket.socket, target: socket.socket) -> None:
 def other_session(cluster: Recorded) -> str | None:
     sessions = cluster.get("/api/v1/sessions")["items"]
     return next((one["session"] for one in sessions if one["session"] != cluster.session), None)
+
+
+def of_number(cluster: Recorded, session: str, number: int) -> list[dict[str, Any]] | None:
+    """The paused tasks of a session. None if it has another number of them."""
+    items = paused_of(cluster, session)
+    return items if len(items) == number else None
 
 
 def paused_of(cluster: Recorded, session: str) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ PARTS = [
     ("emit", "watch_call", "both"),
     ("emit", "unwatch_call", "both"),
     ("emit", "_send", "both"),
-    ("emit", "_owner", "both"),
+    ("emit", "owner", "both"),
     ("hooks", "Call", "both"),
     ("hooks", "_References", "both"),
     ("hooks", "_callee", "both"),

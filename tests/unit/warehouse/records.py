@@ -121,6 +121,8 @@ def fill(db: duckdb.DuckDBPyConnection, rng: random.Random, tasks: int) -> None:
         Annotation(text(ids), 0, "counter", text(HOSTILE), text(HOSTILE), text([None, 1.5, -0.0, 1e300]), 3)
         for _ in range(30)
     ]
+    # Whatever chance chose: each of the names.
+    notes += [Annotation(ids[0], 0, "counter", name, name, None, 3) for name in HOSTILE]
     tables = {"span_rows": rows.span_table(spans), "edge_rows": rows.edge_table(edges)}
     tables["annotation_rows"] = rows.annotation_table(notes)
     for name, table in tables.items():

@@ -85,19 +85,20 @@ def serve(server: ClientConnection, port: int) -> None:
             if isinstance(message, bytes):
                 assert debugpy is not None
                 debugpy.sendall(message)
-            elif "attach" in message:
+            elif number := msgspec.json.decode(message).get("attach"):
                 debugpy = socket.create_connection(("127.0.0.1", port))
-                threading.Thread(target=pass_on, args=(debugpy, server), daemon=True).start()
-                server.send('{"attached": true}')
+                server.send(f'{{"attached": true, "number": {number}}}')
+                threading.Thread(target=pass_on, args=(debugpy, server, number), daemon=True).start()
             elif "detach" in message and debugpy is not None:
                 debugpy.close()
 
 
-def pass_on(debugpy: socket.socket, server: ClientConnection) -> None:
+def pass_on(debugpy: socket.socket, server: ClientConnection, number: int) -> None:
     with contextlib.suppress(ConnectionClosed, OSError):
         while data := debugpy.recv(65536):
             server.send(data)
-        server.send('{"attached": false, "reason": "the debugger closed the connection"}')
+        reason = "the debugger closed the connection"
+        server.send(f'{{"attached": false, "number": {number}, "reason": "{reason}"}}')
 
 
 def debug(commands: str) -> tuple[list[str], str]:
