@@ -84,13 +84,9 @@ def program(kind: str, value: int) -> None:
         made = actor.method.remote(value)
     else:
         function = {"task": inner, "nested": outer, "fails": fails}[kind]
-        made = (
-            ray.remote(num_cpus=0.1, max_retries=0, runtime_env={"env_vars": {"RAY_DEBUG_POST_MORTEM": "1"}})(
-                function
-            ).remote(value)
-            if kind == "fails"
-            else ray.remote(num_cpus=0.1)(function).remote(value)
-        )
+        env_vars = {"RAY_DEBUG_POST_MORTEM": "1"} if kind == "fails" else {}
+        remote = ray.remote(num_cpus=0.1, max_retries=0, runtime_env={"env_vars": env_vars})
+        made = remote(function).remote(value)
     try:
         print("CONTINUED", ray.get(made), flush=True)
     except ZeroDivisionError:

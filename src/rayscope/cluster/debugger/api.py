@@ -6,7 +6,7 @@ import contextlib
 import logging
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Header, Request, WebSocket, WebSocketDisconnect
+from fastapi import Header, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import Response
 
 from rayscope.api.parameters import CurrentRecords, CurrentSecrets, Session
@@ -91,10 +91,7 @@ async def source(
     return _secret(await viewer.source(request.frame_id))
 
 
-sockets = APIRouter()
-
-
-@sockets.websocket("/api/ingest/{key}/debugger")
+@router.websocket("/api/ingest/{key}/debugger")
 async def process(secrets: CurrentSecrets, debuggees: CurrentDebuggees, key: str, socket: WebSocket) -> None:
     """The connection of a process that waits for a debugger."""
     try:
@@ -106,7 +103,7 @@ async def process(secrets: CurrentSecrets, debuggees: CurrentDebuggees, key: str
         await debuggees.serve(socket)
 
 
-@sockets.websocket("/ws/debugger/{pause_id}")
+@router.websocket("/ws/debugger/{pause_id}")
 async def debugger(
     secrets: CurrentSecrets,
     debuggees: CurrentDebuggees,
@@ -167,9 +164,6 @@ class Client:
         """The process is gone, or its debugger has closed the connection."""
         with contextlib.suppress(*_CONNECTION_ENDED):
             await self._socket.close(_CLOSED_BY_PROCESS, reason[:120])
-
-
-router.routes.extend(sockets.routes)
 
 
 def _address(connection: Request | WebSocket) -> str:
