@@ -131,14 +131,16 @@ def test_a_changed_token_is_read_after_a_refusal(tmp_path: Path, monkeypatch: py
         cluster.start("--num-cpus=2")
         assert cluster.session != first
         cluster.run(TASKS)
+        wait_until(
+            lambda: cluster.session in {row["session"] for row in cluster.get("/api/v1/sessions")["items"]},
+            "the new session",
+        )
         wait_until(lambda: counts(cluster) == COUNTS, "the tasks of the new session")
         assert "unauthenticated" not in json.dumps(cluster.get("/api/v1/recording"))
         # The other channels: the job API, and the agent by gRPC and by HTTP.
-        submitted = (
-            act(cluster, "POST", "/api/v1/jobs", entrypoint="echo said")
-            .raise_for_status()
-            .json()["submission_id"]
-        )
+        answer = act(cluster, "POST", "/api/v1/jobs", entrypoint="echo said")
+        assert answer.is_success, answer.text
+        submitted = answer.json()["submission_id"]
         wait_until(
             lambda: (
                 [

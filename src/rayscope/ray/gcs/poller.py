@@ -51,7 +51,7 @@ class PollStatus:
         job_api_error: why submitted jobs cannot be read, or None.
         tasks_from: the service in which the last poll found tasks. None if it found none.
         tasks_missing: whether it found none although a driver, which is a task itself, had been running.
-        session: the cluster's session at the last success.
+        session: the session that the GCS last named.
         last_tasks_ns: when all tasks were last read.
     """
 
@@ -74,7 +74,8 @@ class Poller:
 
     Entities are polled every 2 s, tasks every 1 to 60 s, each slowly enough that reading and converting takes
     at most 5 % of the time. The job API and the agents' loss counters are polled every 10 s. After an outage
-    it retries with a pause that grows up to 30 s. If the GCS comes back with another session, it starts over.
+    it retries with a pause that grows up to 30 s. It reads one session: if the GCS comes back with another,
+    nothing more is passed on, and ``status.session`` names the other one.
 
     Args:
         client: the cluster's GCS.
@@ -170,7 +171,7 @@ class Poller:
 
     def _fail(self, message: str, remedy: str) -> float:
         """Record a failure. Returns the seconds until the next attempt."""
-        # Read the session again after the next success, because it may have changed.
+        # Read the session again after the next success: the dashboard may have moved.
         self._info = None
         self._due = dict.fromkeys(self._due, 0.0)
         self._status = replace(self._status, ok=False, error=message, remedy=remedy)
@@ -209,19 +210,21 @@ class Poller:
         )
 
     def _current(self, *, refresh: bool) -> Changes:
-        """The change tracker of the cluster's current session. Starts over if the session has changed."""
+        """The change tracker of the session. Raises GcsError if the cluster runs another one by now."""
         if refresh or self._info is None:
             self._info = self._client.cluster_info()
             session = self._info.session
         else:
             session = self._client.session_name()
-        if self._changes is None or self._changes.session != session:
-            if self._changes is not None:
-                _LOG.info("the cluster at %s runs a new session, %s", self._client.address, session)
-                self._info = self._client.cluster_info()
+        if self._changes is None:
             self._changes = Changes(self._client, session)
-            self._api_jobs, self._agents = None, []
-            self._has_platform_events = True
+        if self._changes.session != session:
+            self._status = replace(self._status, session=session)
+            raise GcsError(
+                f"The cluster at {self._client.address} now runs {session}.",
+                "Rayscope records it as a session of its own.",
+                "failed",
+            )
         return self._changes
 
     def _pass_on(self, batches: Iterator[RecordBatch]) -> float:
