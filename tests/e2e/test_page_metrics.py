@@ -17,6 +17,7 @@ from rayscope.ingest import clusters
 from rayscope.model.metric import Family, sample
 from rayscope.server.runner import Server
 from rayscope.settings import Settings
+from tests.e2e.dragging import drag
 from tests.story import SESSION, Story
 
 pytestmark = [pytest.mark.e2e]
@@ -108,12 +109,7 @@ def test_charts_have_one_range_and_one_crosshair(measured: Measured, page: Page)
     page.goto(measured.url("board=explore&expr=ray_node_cpu_utilization"))
     chart = page.get_by_test_id("chart").first
     plot = chart.locator(".u-over")
-    box = plot.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 30)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40, steps=4)
-    page.mouse.up()
+    drag(page, plot, 1 / 4, 1 / 2)
     page.wait_for_url(lambda url: f"until_ns={measured.end_ns}" not in url)
     found = re.search(r"since_ns=(\d+)&until_ns=(\d+)", page.url)
     assert found is not None
@@ -139,9 +135,7 @@ def test_a_crosshair_is_that_of_all_charts(measured: Measured, page: Page) -> No
     path.write_text(json.dumps({"title": "Two", "charts": charts}))
     page.goto(measured.url("board=d.two"))
     one, other = (_chart(page, title).locator(".u-cursor-x") for title in ("One", "Other"))
-    box = _chart(page, "One").locator(".u-over").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + 120, box["y"] + 40)
+    _chart(page, "One").locator(".u-over").hover(position={"x": 120, "y": 40})
     expect(one).to_have_css("transform", "matrix(1, 0, 0, 1, 120, 0)")
     expect(other).to_have_css("transform", "matrix(1, 0, 0, 1, 120, 0)")
     path.unlink()

@@ -35,9 +35,7 @@ def test_the_flame_graph_shows_who_called_whom(recorded: Recorded, page: Page) -
         expect(below.get_by_text(name, exact=True)).to_be_visible()
 
     # Pointing at the top shows its numbers; a search marks the leaves of both callers.
-    box = graph.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + 40, box["y"] + 10)
+    graph.hover(position={"x": 40, "y": 10})
     expect(page.get_by_test_id("flame-tip")).to_contain_text("419")
     page.get_by_test_id("flame-find").fill("leaf")
     expect(page.get_by_test_id("flame-status")).to_contain_text("2 frames found: 93%")

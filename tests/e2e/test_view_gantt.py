@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Recorded
+from tests.e2e.dragging import drag
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
@@ -63,13 +64,8 @@ def test_a_range_has_its_statistics_and_ways_on(recorded: Recorded, page: Page) 
     expect(chart.locator("canvas")).to_have_attribute("data-bars", re.compile(r"[1-9]"))
 
     def draw(begin: float, end: float) -> None:
-        box = chart.bounding_box()
-        assert box is not None
         page.keyboard.down("Shift")
-        page.mouse.move(box["x"] + box["width"] * begin, box["y"] + 60)
-        page.mouse.down()
-        page.mouse.move(box["x"] + box["width"] * end, box["y"] + 90, steps=4)
-        page.mouse.up()
+        drag(page, chart, begin, end)
         page.keyboard.up("Shift")
 
     # All of it by key: every attempt is in it.
