@@ -236,26 +236,29 @@ def test_a_slow_node(fresh: Running, slowly: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("calls", "large", "long", "kind"),
+    ("calls", "large", "long", "other", "kind"),
     [
-        (10, 8, 800, "data_skew"),
-        (10, 1, 800, "straggler"),
-        (10, 8, 100, None),
-        (10, 1, 100, None),
-        (6, 8, 800, "data_skew"),
-        (6, 1, 800, "straggler"),
-        (6, 8, 300, None),
-        (3, 8, 800, None),
+        (10, 8, 800, 102, "data_skew"),
+        (10, 1, 800, 102, "straggler"),
+        (10, 8, 100, 102, None),
+        (10, 1, 100, 102, None),
+        (6, 8, 800, 102, "data_skew"),
+        (6, 1, 800, 102, "straggler"),
+        (6, 8, 300, 102, None),
+        (3, 8, 800, 102, None),
+        (10, 8, 800, 260, "data_skew"),
+        (10, 8, 800, 290, "straggler"),
     ],
 )
 def test_one_call_gets_more_data(
-    fresh: Running, calls: int, large: int, long: float, kind: str | None
+    fresh: Running, calls: int, large: int, long: float, other: float, kind: str | None
 ) -> None:
+    """``long``: duration of the last call; ``other``: that of the second. The rest take about 100 ms."""
     story = Story()
     tasks = []
     for number in range(calls):
         is_last = number == calls - 1
-        size, took = (large, long) if is_last else (1, 100 + number % 3)
+        size, took = (large, long) if is_last else (1, other if number == 1 else 100 + number % 3)
         source = story.task("load", 0, 1, 2, worker=f"{number:056x}", resources=CPU)
         worker = f"{number % 4:056x}"
         begin = 10 if is_last else 10 + 110 * (number // 3)
@@ -275,8 +278,8 @@ def test_one_call_gets_more_data(
             calls,
         )
         assert found["numbers"]["largest_bytes"] == 8 * MIB
-        assert found["numbers"]["correlation"] == pytest.approx(1, abs=0.01)
-        assert found["cost_ns"] == pytest.approx((700 - 700 / calls) * MS, rel=0.01)
+        assert found["numbers"]["correlation"] == pytest.approx(1, abs=0.05)
+        assert found["cost_ns"] == pytest.approx((700 - 700 / calls) * MS, rel=0.03)
         assert "up to 8.39 MB of arguments" in found["advice"]
 
 
