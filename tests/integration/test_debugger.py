@@ -191,6 +191,8 @@ def test_a_debugger_at_a_breakpoint(
     # The record learns of the task a little later.
     item = wait_until(lambda: next((one for one in paused(debugged) if one["waiters"]), None), "its waiter")
     assert (item["waiters"], item["resources"]) == (1, {"CPU": 0.5})
+    # Functions of the same name have a prefix.
+    assert item["func_name"].endswith(item["name"])
     client = client_of(debugged, item)
     thread = client.attach()
     frames = client.frames(thread)
@@ -361,6 +363,7 @@ def test_a_task_without_a_tracer(cluster: Recorded) -> None:
     try:
         item = wait_until(lambda: next((one for one in paused(cluster) if one["name"]), None), "its name")
         assert (item["pause_id"], item["name"], item["since_ns"]) == (None, "in_task", None)
+        assert item["func_name"].endswith("in_task")
         assert item["resources"] == {"CPU": 0.5}
     finally:
         driver.kill()

@@ -2557,6 +2557,7 @@ export interface PausedTask {
   task_id: string | null;
   attempt: number | null;
   name: string | null;
+  func_name: string | null;
   actor_id: string | null;
   worker_id: string;
   node_id: string | null;

@@ -12,7 +12,7 @@ from rayscope.records.reader import SessionReader
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.pages import Row
 
-_NO_FACTS = sql.Facts(None, None, has_ended=False)
+_NO_FACTS = sql.Facts(None, None, None, has_ended=False)
 
 
 class _Recorded(NamedTuple):
@@ -70,6 +70,7 @@ def _item(
         "task_id": pause.task_id,
         "attempt": pause.attempt,
         "name": known.name,
+        "func_name": known.func_name,
         "actor_id": about.actor_id,
         "worker_id": about.worker_id or "",
         "node_id": about.node_id,
@@ -96,6 +97,7 @@ def _untraced(session: str, row: Row, waiters: int) -> PausedTask:
         "task_id": row["task_id"],
         "attempt": row["attempt"],
         "name": row["name"],
+        "func_name": row["func_name"],
         "actor_id": row["actor_id"],
         "worker_id": row["worker_id"],
         "node_id": row["node_id"],

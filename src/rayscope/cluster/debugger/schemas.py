@@ -15,6 +15,7 @@ class PausedTask(TypedDict):
 
     ``pause_id``: for requests about it. It is None if the process has no tracer. Then only the GCS says that
     the worker waits, not where or since when, and no debugger can attach through this server.
+    ``func_name``: the task's function, ``function``: the Python function in which it waits.
     ``state``: ``waiting`` for a debugger, ``stopped`` by one that is attached, or ``running`` while one is
     attached. ``error``: the error after which it stopped, None at a breakpoint. ``file`` and ``line``: where.
     ``debugger``: the address of the debugger that is attached, None if there is none. ``release_ns``: when it
@@ -29,6 +30,7 @@ class PausedTask(TypedDict):
     task_id: str | None
     attempt: int | None
     name: str | None
+    func_name: str | None
     actor_id: str | None
     worker_id: str
     node_id: str | None

@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 from rayscope.storage.rows import split_id
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.execution import END, FIRST_PUT, hex_id, is_driver
+from rayscope.storage.sql.execution import END, FIRST_PUT, function_name, hex_id, is_driver
 from rayscope.storage.sql.pages import Row, rows_of
 
 _TASKS = "(SELECT unnest($high::UBIGINT[]), unnest($low::VARCHAR[]))"
 #: A method of an actor holds the resources of the actor.
 _RESOURCES = "CASE WHEN a.type = 'ACTOR_TASK' THEN r.required_resources ELSE a.required_resources END"
 _FACTS = f"""
-SELECT {hex_id("a.task")} AS task_id, a.attempt, a.name, {_RESOURCES}, a.{END} IS NOT NULL
+SELECT {hex_id("a.task")} AS task_id, a.attempt, a.name, {function_name("a")}, {_RESOURCES},
+    a.{END} IS NOT NULL
 FROM attempts a LEFT JOIN actor_rows r ON r.id = a.actor_id WHERE (a.task_hi, a.task_lo) IN {_TASKS}
 """
 _WAITERS = f"""
@@ -33,7 +34,8 @@ ORDER BY id LIMIT 500
 """
 _ON_WORKERS = f"""
 SELECT w.id AS worker_id, w.node_id, w.pid, w.job_id, w.worker_type = 'DRIVER' AS is_driver, a.actor_id,
-    a.name, {hex_id("a.task")} AS task_id, a.attempt, {_RESOURCES} AS resources
+    a.name, {function_name("a")} AS func_name, {hex_id("a.task")} AS task_id, a.attempt,
+    {_RESOURCES} AS resources
 FROM worker_rows w LEFT JOIN attempts a ON a.worker_id = w.id AND a.{END} IS NULL
 LEFT JOIN actor_rows r ON r.id = a.actor_id
 WHERE list_contains($workers, w.id) ORDER BY w.id, a.task_hi, a.task_lo, a.attempt LIMIT 500
@@ -41,9 +43,12 @@ WHERE list_contains($workers, w.id) ORDER BY w.id, a.task_hi, a.task_lo, a.attem
 
 
 class Facts(NamedTuple):
-    """The name of an attempt, the resources that it holds (JSON), and whether it has ended."""
+    """The name of an attempt and of its function, the resources that it holds (JSON), and whether it has
+    ended.
+    """
 
     name: str | None
+    func_name: str | None
     resources: str | None
     has_ended: bool
 

@@ -1,36 +1,15 @@
 import { screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { keepOperatorToken } from '../../api/client';
-import type { PausedTask, PausedTasks } from '../../api/schema';
+import type { PausedTasks } from '../../api/schema';
+import { pausedTask } from '../../testing/paused';
 import { push } from '../../testing/push';
 import { click, failure, render } from '../../testing/render';
 import DebuggerPage from './DebuggerPage';
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
 const DRIVER = `${'f'.repeat(40)}01000000`;
-const TASK: PausedTask = {
-  pause_id: 'a'.repeat(16),
-  state: 'waiting',
-  session: 'session_1',
-  job_id: '01000000',
-  task_id: 'b'.repeat(48),
-  attempt: 0,
-  name: 'train',
-  actor_id: null,
-  worker_id: 'c'.repeat(56),
-  node_id: 'd'.repeat(56),
-  pid: 123,
-  is_driver: false,
-  function: 'inner',
-  file: '/home/me/train.py',
-  line: 9,
-  error: null,
-  since_ns: (Date.now() - 65_000) * 1e6,
-  release_ns: null,
-  debugger: null,
-  resources: { CPU: 0.5 },
-  waiters: 2,
-};
+const TASK = pausedTask();
 
 type Answers = NonNullable<Parameters<typeof render>[1]>['answers'];
 
