@@ -147,6 +147,20 @@ export function useCanvas(draw: Draw): {
   return { box, canvas, size };
 }
 
+/** The side of the pause sign, px. */
+export const PAUSED = 11;
+
+/** Draws the sign of `PausedMark` with its upper left corner at a position. */
+export function drawPaused(context: CanvasRenderingContext2D, look: Palette, x: number, y: number): void {
+  context.fillStyle = look.panel;
+  context.fillRect(x - 1, y - 1, PAUSED + 2, PAUSED + 2);
+  context.fillStyle = look.tone('waiting');
+  context.fillRect(x, y, PAUSED, PAUSED);
+  context.fillStyle = look.panel;
+  context.fillRect(x + 3, y + 2, 2, PAUSED - 4);
+  context.fillRect(x + 6, y + 2, 2, PAUSED - 4);
+}
+
 const widths = new Map<string, number>();
 
 /** `text` cut with an ellipsis to fit a width in the context's font; '' if not even one letter fits. */

@@ -85,7 +85,7 @@ export const en = {
     untracedShort: 'unknown (no tracer)',
     noPlace: 'unknown place',
     paused: 'Paused',
-    pausedHint: 'This task waits for a debugger',
+    pausedHint: 'Paused, waiting for a debugger',
   },
 };
 

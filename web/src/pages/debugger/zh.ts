@@ -83,6 +83,6 @@ export const zh: Translated<typeof en> = {
     untracedShort: '未知（无追踪器）',
     noPlace: '位置未知',
     paused: '已暂停',
-    pausedHint: '该任务正在等待调试器',
+    pausedHint: '已暂停，正在等待调试器',
   },
 };

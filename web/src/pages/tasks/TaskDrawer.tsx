@@ -3,18 +3,14 @@ import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
 import { useTask } from '../../api/queries';
-import { useTopic } from '../../api/realtime';
-import type { PausedTasks } from '../../api/schema';
 import { shortId } from '../../base/format';
 import { stateColor } from '../../base/tokens';
-import { toView } from '../../base/url';
-import { Badge } from '../../ui/Badge';
 import { CopyId } from '../../ui/CopyId';
 import { Dot } from '../../ui/Dot';
 import { Drawer } from '../../ui/Drawer';
 import { Duration } from '../../ui/Duration';
 import { ErrorPanel } from '../../ui/ErrorPanel';
-import { Link } from '../../ui/Link';
+import { PausedMark, usePausedTasks } from '../../ui/PausedMark';
 import { TaskState } from '../../ui/TaskState';
 import { isDriver } from '../../ui/taskColumns';
 import words from '../../ui/theme/words.module.css';
@@ -26,6 +22,7 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const task = useTask(url.session, taskId);
+  const paused = usePausedTasks();
   const close = useCallback(
     () => change((before) => ({ ...before, task: undefined, attempt: undefined, wide: undefined })),
     [change],
@@ -48,7 +45,12 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
           <>
             <TaskState state={attempt.state} of={attempt} />
             {attempt.duration_ns !== null && <Duration ns={attempt.duration_ns} />}
-            <PausedMark taskId={taskId} attempt={attempt.attempt} />
+            <PausedMark
+              tasks={paused.filter((one) => one.task_id === taskId && one.attempt === attempt.attempt)}
+              testId="task-paused"
+            >
+              {t('debugger.paused')}
+            </PausedMark>
             <CopyId id={taskId} />
           </>
         )
@@ -97,25 +99,5 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
         </>
       )}
     </Drawer>
-  );
-}
-
-/** A link to the debugger page if the attempt waits for a debugger. */
-function PausedMark({ taskId, attempt }: { taskId: string; attempt: number }) {
-  const [url] = useSessionUrl();
-  const { t } = useTranslation();
-  // The navigation has subscribed to it already.
-  const paused = useTopic<PausedTasks>('debugger', { session: url.session })?.items.find(
-    (one) => one.task_id === taskId && one.attempt === attempt,
-  );
-  if (paused?.pause_id == null) return null;
-  return (
-    <Link
-      to={{ ...toView(url, 'debugger'), item: paused.pause_id }}
-      title={t('debugger.pausedHint')}
-      testId="task-paused"
-    >
-      <Badge bad>{t('debugger.paused')}</Badge>
-    </Link>
   );
 }

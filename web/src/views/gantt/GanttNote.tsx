@@ -7,6 +7,7 @@ import { showKeys } from '../../base/keys';
 import { withSettings } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
 import { useLibraryTexts } from '../../ui/insights/OnlyMine';
+import { PausedMark, usePausedTasks } from '../../ui/PausedMark';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import type { Span } from '../shared/span';
@@ -19,6 +20,8 @@ export function GanttNote({ data, window }: { data: GanttAnswer; window: Span })
   const [url, change] = useSessionUrl();
   const byMemory = url.settings?.color === 'memory';
   const libraryTexts = useLibraryTexts();
+  const tasks = usePausedTasks();
+  const paused = tasks.filter(({ task_id }) => task_id !== null && data.bars.task_id.includes(task_id));
   const folded = data.lanes.reduce((sum, lane) => sum + lane.folded, 0);
   return (
     <>
@@ -38,6 +41,13 @@ export function GanttNote({ data, window }: { data: GanttAnswer; window: Span })
         ` · ${t('gantt.merged', { n: count(data.merged), least: duration(2 * data.resolution_ns) })}`}
       {data.left_out > 0 && ` · ${t('gantt.leftOut', { n: count(data.left_out) })}`}
       {folded > 0 && ` · ${t('gantt.folded', { n: count(folded) })}`}
+      {paused.length > 0 && (
+        <span className={css.legend}>
+          <PausedMark tasks={paused} testId="gantt-paused">
+            {t('debugger.pausedHint')}
+          </PausedMark>
+        </span>
+      )}
       {byMemory && <MemoryLegend largest={data.max_memory} />}
       <button
         type="button"

@@ -42,7 +42,10 @@ export function GanttTooltip(
       }}
     >
       {bar >= 0 ? (
-        <BarTooltip data={data} bar={bar} detail={index?.detail.get(bar)} />
+        <>
+          <BarTooltip data={data} bar={bar} detail={index?.detail.get(bar)} />
+          {props.model.paused.has(bar) && <div>{t('debugger.pausedHint')}</div>}
+        </>
       ) : (
         <>
           {lane ? (

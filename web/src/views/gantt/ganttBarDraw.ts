@@ -1,7 +1,7 @@
 /** Draws the bars of the Gantt chart. */
 
 import type { GanttAnswer } from '../../api/schema';
-import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
+import { drawPaused, fitText, ON_FILL, PAUSED, type Palette, type Size } from '../../ui/canvas';
 import { BAR, ROW } from './gantt';
 import { drawProfile } from './ganttBandDraw';
 import { barFill } from './ganttMemory';
@@ -53,6 +53,13 @@ export function drawBars(
       : look.named(data.names[profile.name] ?? '');
     drawProfile(context, size, scene, profile, box.y, box.height);
     context.globalAlpha = 1;
+  }
+  for (const bar of scene.paused) {
+    const box = place(bar);
+    if (box === null) continue;
+    // At the end of the bar as far as it is visible. That of a thin bar covers what is right of it.
+    const x = Math.max(box.x, scene.left, box.x + box.width - PAUSED - 3);
+    drawPaused(context, look, Math.min(x, size.width - PAUSED - 3), box.y + (box.height - PAUSED) / 2);
   }
   for (const [bar, width] of [
     [scene.hovered, 1],
@@ -164,7 +171,8 @@ function drawBar(
   if (width > 34 && !faded) {
     context.fillStyle = ON_FILL[look.scheme];
     const text = `${retry > 0 ? `↻${retry} ` : ''}${name}${merged ? ` ×${bars.count[bar]}` : ''}`;
-    context.fillText(fitText(context, text, width - 8), x + (retry > 0 ? 6 : 4), y + BAR / 2 + 0.5);
+    const room = width - 8 - (scene.paused.has(bar) ? PAUSED : 0);
+    context.fillText(fitText(context, text, room), x + (retry > 0 ? 6 : 4), y + BAR / 2 + 0.5);
   }
   context.globalAlpha = 1;
 }

@@ -7,7 +7,7 @@ import type { TFunction } from 'i18next';
 import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useTask } from '../../api/queries';
-import type { FindingItem, GanttAnswer, GanttLane, RangeLane } from '../../api/schema';
+import type { FindingItem, GanttAnswer, GanttLane, PausedTask, RangeLane } from '../../api/schema';
 import { count, shortId } from '../../base/format';
 import { workerName } from '../../base/workerName';
 import { severityTone } from '../../ui/alerts/severity';
@@ -157,6 +157,12 @@ export function indexed(data: GanttAnswer): Index {
     else byLane.set(lane, [bar]);
   });
   return { rows: rowIndex(bars), byLane, byAttempt, byTask, detail, blocked };
+}
+
+/** The bars of attempts that wait for a debugger. */
+export function pausedBars(index: Index | null, tasks: readonly PausedTask[]): ReadonlySet<number> {
+  const bars = tasks.map((task) => index?.byAttempt.get(keyOf(task.task_id ?? '', task.attempt ?? 0)));
+  return new Set(bars.filter((bar) => bar !== undefined));
 }
 
 export function useSelected(

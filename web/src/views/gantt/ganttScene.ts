@@ -45,6 +45,8 @@ export interface Scene {
   detail: Map<number, number>;
   /** The blocked periods of each bar. */
   blocked: Map<number, number[]>;
+  /** The bars of attempts that wait for a debugger. */
+  paused: ReadonlySet<number>;
   path: { links: PathLink[]; shift: number; bars: Set<number>; label: string } | null;
   arrows: Arrow[];
   /** A predicate for names that match the search; null without a search. */

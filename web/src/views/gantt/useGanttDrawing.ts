@@ -55,6 +55,7 @@ export function useGanttDrawing(chart: {
           hoveredRow: under?.row ?? null,
           detail: index.detail,
           blocked: index.blocked,
+          paused: model.paused,
           path: model.path,
           arrows: model.arrows,
           matches: find.matches,

@@ -2,12 +2,14 @@ import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CriticalPathAnswer, FindingItem, GanttAnswer, GanttLane } from '../../api/schema';
 import { useFindings } from '../../ui/insights/useFindings';
+import { usePausedTasks } from '../../ui/PausedMark';
 import { useSessionUrl } from '../../ui/useUrl';
 import {
   findingOfLane,
   type Index,
   indexed,
   keyOf,
+  pausedBars,
   useArrows,
   useKnownLanes,
   useRowLabels,
@@ -36,6 +38,7 @@ export interface GanttModel {
   /** The selected bar, or -1. */
   selected: number;
   arrows: Arrow[];
+  paused: Scene['paused'];
   path: Scene['path'];
 }
 
@@ -83,6 +86,8 @@ export function useGanttModel(
     }
     return { links: path.links, shift: pathShift, bars, label: t('gantt.path') };
   }, [path, index, pathShift, t]);
+  const tasks = usePausedTasks();
+  const paused = useMemo(() => pausedBars(index, tasks), [index, tasks]);
   const top = path ? AXIS + PATH_ROW : AXIS;
   return useMemo(
     () => ({
@@ -98,6 +103,7 @@ export function useGanttModel(
       top,
       selected,
       arrows,
+      paused,
       path: onPath,
     }),
     [
@@ -113,6 +119,7 @@ export function useGanttModel(
       top,
       selected,
       arrows,
+      paused,
       onPath,
     ],
   );

@@ -26,6 +26,7 @@ import {
   type Line,
   nodeTypes,
   type OnUnfold,
+  PausedContext,
   Unfold,
 } from './LogicalNodes';
 import { toEdges } from './logicalEdges';
@@ -41,6 +42,7 @@ import {
   weigh,
 } from './logicalModel';
 import { nodeName } from './logicalNames';
+import { usePausedNodes } from './usePausedNodes';
 
 /** Below this zoom, nodes show only their names, since figures would be smaller than 10 px. */
 const READABLE = 0.64;
@@ -63,11 +65,14 @@ interface CanvasProps {
 export function LogicalCanvas(props: CanvasProps) {
   const [url] = useSessionUrl();
   const findings = useFindings(url.session, url.filters.job_id, true);
+  const paused = usePausedNodes(props.graph);
   return (
     <ReactFlowProvider>
       <Unfold.Provider value={props.onUnfold}>
         <FindingsContext.Provider value={findings}>
-          <Canvas {...props} />
+          <PausedContext.Provider value={paused}>
+            <Canvas {...props} />
+          </PausedContext.Provider>
         </FindingsContext.Provider>
       </Unfold.Provider>
     </ReactFlowProvider>

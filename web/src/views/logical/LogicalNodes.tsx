@@ -13,11 +13,13 @@ import {
 } from '@xyflow/react';
 import { createContext, memo, type ReactNode, useContext, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { PausedTask } from '../../api/schema';
 import { bytes, count, duration } from '../../base/format';
 import { FindingBadge } from '../../ui/insights/FindingBadge';
 import { OriginTag } from '../../ui/insights/OriginTag';
 import type { Findings } from '../../ui/insights/useFindings';
 import { useJobName } from '../../ui/JobName';
+import { PausedMark } from '../../ui/PausedMark';
 import { StackedBar } from '../../ui/StackedBar';
 import words from '../../ui/theme/words.module.css';
 import css from './LogicalNodes.module.css';
@@ -55,6 +57,9 @@ export type Line = Edge<EdgeData>;
 
 /** Findings of the job, by function and class. */
 export const FindingsContext = createContext<Findings | null>(null);
+
+/** The paused tasks of each node, by its ID. */
+export const PausedContext = createContext<ReadonlyMap<string, readonly PausedTask[]>>(new Map());
 
 /**
  * Unfolds (`expand`) or folds (`fold`) a class or function, or switches a library between the two (`unfold`).
@@ -139,7 +144,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
           <span className={css.prefix}>{prefix}</span>
           {name.slice(prefix.length)}
         </Name>
-        <NodeBadge node={node} />
+        <NodeMarks node={node} />
         <UnfoldButton node={node} size={18} />
       </span>
       {hasNumbers ? (
@@ -197,17 +202,18 @@ function Name({ node, children }: { node: LogicalNode; children: ReactNode }) {
   );
 }
 
-/** The badge of a function, a class or the driver with a finding. */
-function NodeBadge({ node }: { node: LogicalNode }) {
+/** The marks of a node: of its paused tasks, and of the finding about a function, a class or the driver. */
+function NodeMarks({ node }: { node: LogicalNode }) {
   const findings = useContext(FindingsContext);
-  if (findings === null) return null;
+  const paused = useContext(PausedContext).get(node.id) ?? [];
   const { kind, name } = node;
   const isNamed = kind === 'function' || kind === 'class' || kind === 'method';
   const finding =
-    kind === 'driver' ? findings.driver : isNamed ? findings.of(name, node.actor_id) : undefined;
-  return finding === undefined ? null : (
-    <span className={css.mark}>
-      <FindingBadge finding={finding} job={findings.job} />
+    kind === 'driver' ? findings?.driver : isNamed ? findings?.of(name, node.actor_id) : undefined;
+  return (
+    <span className={css.marks}>
+      <PausedMark tasks={paused}>{count(paused.length)}</PausedMark>
+      <FindingBadge finding={finding} job={findings?.job ?? ''} />
     </span>
   );
 }
@@ -270,7 +276,7 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
             <span className={css.time}>{duration(node.duration_ns)}</span>
           </span>
         </div>
-        <NodeBadge node={node} />
+        <NodeMarks node={node} />
         {node.kind === 'class' && (
           <span className={css.origin}>
             <OriginTag origin={node.library} />

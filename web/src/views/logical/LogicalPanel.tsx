@@ -9,12 +9,14 @@ import { Duration } from '../../ui/Duration';
 import { OriginTag } from '../../ui/insights/OriginTag';
 import { Link } from '../../ui/Link';
 import { MiniList } from '../../ui/MiniList';
+import { PausedMark } from '../../ui/PausedMark';
 import { StackedBar } from '../../ui/StackedBar';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './LogicalPanel.module.css';
 import { around, attemptsOf, type LogicalAnswer, type LogicalNode, type Neighbour } from './logicalModel';
 import { nodeName } from './logicalNames';
+import { usePausedNodes } from './usePausedNodes';
 
 /** Maximum number of neighbours that are listed per kind. */
 const MAX_LISTED = 10;
@@ -30,6 +32,7 @@ export function LogicalPanel(props: {
   const { t } = useTranslation();
   const near = around(graph, node.id);
   const slowest = attemptsOf(url, node);
+  const paused = usePausedNodes(graph).get(node.id) ?? [];
   const isCalled =
     (node.kind === 'function' || node.kind === 'method' || node.kind === 'call') && node.name !== null;
   const narrowed = isCalled ? withFilter(url, 'func_name', node.name ?? undefined) : url;
@@ -52,7 +55,12 @@ export function LogicalPanel(props: {
     >
       <PanelHead
         title={<span className={words.breaks}>{nodeName(t, node, true)}</span>}
-        subtitle={t(`logical.kind.${node.kind}`)}
+        subtitle={
+          <>
+            {t(`logical.kind.${node.kind}`)}
+            <PausedMark tasks={paused}>{t('debugger.count', { n: count(paused.length) })}</PausedMark>
+          </>
+        }
       >
         <Tooltip label={`${t('common.close')} (Esc)`}>
           <ActionIcon

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseUrl, type SessionUrl } from '../../base/url';
+import { pausedTask } from '../../testing/paused';
 import { edgeShape } from './logicalEdgeShape';
 import { toSvg } from './logicalExport';
 import { columnsFor, keepKnown, keepLayout, LEAF, type Places, type Rect, toElk } from './logicalLayout';
@@ -10,6 +11,7 @@ import {
   type LogicalAnswer,
   type LogicalNode,
   matches,
+  pausedIn,
   strokeOf,
   structureOf,
   toggleShown,
@@ -318,4 +320,61 @@ it('leaves out tiny data and __init__, and counts what it leaves out', () => {
   // A box keeps its only method.
   const alone = withoutMinor({ ...minor, nodes: minor.nodes.filter(({ id }) => id !== 'C.x') });
   expect(alone.graph.nodes).toHaveLength(3);
+});
+
+describe('paused tasks', () => {
+  const method = (id: string, parent: string, actor_id: string | null): LogicalNode => ({
+    ...node(id, 'method', parent),
+    name: 'Pool.work',
+    class_name: 'Pool',
+    actor_id,
+  });
+  const instance = (id: string, actor_id: string | null): LogicalNode => ({
+    ...node(id, 'instance', 'Pool'),
+    class_name: 'Pool',
+    actor_id,
+  });
+  const unfolded = [
+    node('Pool', 'class'),
+    instance('i1', 'actor1'),
+    method('m1', 'i1', 'actor1'),
+    instance('i', null),
+    method('m', 'i', null),
+  ];
+  const calls = [
+    { ...node('leaf', 'function'), is_expanded: true },
+    { ...node('call', 'call', 'leaf'), name: 'leaf' },
+    { ...node('call1', 'call', 'leaf'), name: 'leaf', task_id: 'task1' },
+  ];
+  const driver = { ...node('driver', 'driver'), name: null, job_id: '01000000' };
+  const marks = (nodes: LogicalNode[], more: Parameters<typeof pausedTask>[0], filters = {}) => [
+    ...pausedIn(nodes, [pausedTask(more)], filters).keys(),
+  ];
+  it('are at the function, whatever the task is called', () => {
+    const nodes = [node('leaf', 'function'), node('twig', 'function'), driver];
+    expect(marks(nodes, { func_name: 'leaf', name: 'twig' })).toEqual(['leaf']);
+    expect(marks(nodes, { func_name: null, is_driver: true })).toEqual(['driver']);
+    expect(marks(nodes, { func_name: null })).toEqual([]);
+  });
+  it('are at the method, its instance and its class', () => {
+    expect(marks(unfolded, { func_name: 'Pool.work', actor_id: 'actor1' })).toEqual(['m1', 'i1', 'Pool']);
+    expect(marks(unfolded, { func_name: 'Pool.work', actor_id: 'actor2' })).toEqual(['m', 'i', 'Pool']);
+    // Constructors are hidden by default.
+    expect(marks(unfolded, { func_name: 'Pool.__init__', actor_id: 'actor1' })).toEqual(['i1', 'Pool']);
+  });
+  it('are at the call and its function', () => {
+    expect(marks(calls, { func_name: 'leaf', task_id: 'task1' })).toEqual(['call1', 'leaf']);
+    expect(marks(calls, { func_name: 'leaf', task_id: 'task2' })).toEqual(['call', 'leaf']);
+  });
+  it('are counted by each node', () => {
+    const tasks = ['task1', 'task2', 'task3'].map((task_id) => pausedTask({ func_name: 'leaf', task_id }));
+    const paused = pausedIn(calls, tasks, {});
+    expect(calls.map(({ id }) => paused.get(id)?.length)).toEqual([3, 2, 1]);
+  });
+  it('are left out if the filters may exclude them', () => {
+    const leaf = [node('leaf', 'function')];
+    expect(marks(leaf, { func_name: 'leaf' }, { job_id: '01000000' })).toEqual(['leaf']);
+    expect(marks(leaf, { func_name: 'leaf' }, { job_id: '02000000' })).toEqual([]);
+    expect(marks(leaf, { func_name: 'leaf' }, { error_type: 'OSError' })).toEqual([]);
+  });
 });

@@ -1,7 +1,8 @@
 /** The logical graph as the API returns it, and operations on it that do not depend on the screen. */
 
-import type { LogicalAnswer as Answer, LogicalCall, LogicalNode as Node } from '../../api/schema';
+import type { LogicalAnswer as Answer, LogicalCall, LogicalNode as Node, PausedTask } from '../../api/schema';
 import { type Filters, type SessionUrl, type Settings, toView } from '../../base/url';
+import { isSelected } from '../shared/isSelected';
 
 type NodeKind =
   | 'driver'
@@ -173,6 +174,41 @@ export function membersOf(nodes: LogicalNode[], id: string): Set<string> {
   // In this list, a box comes before its content.
   for (const node of nodes) if (node.parent !== null && inside.has(node.parent)) inside.add(node.id);
   return inside;
+}
+
+/** Whether a node or box stands for a task, possibly with others. */
+function holds(node: LogicalNode, task: PausedTask): boolean {
+  if (node.kind === 'driver') return task.is_driver && node.job_id === task.job_id;
+  const name = task.func_name ?? '';
+  const isOfClass = node.kind === 'class' || node.kind === 'instance';
+  return (
+    (isOfClass ? node.class_name === name.slice(0, name.lastIndexOf('.')) : node.name === name) &&
+    (node.task_id ?? task.task_id) === task.task_id &&
+    (node.actor_id ?? task.actor_id) === task.actor_id
+  );
+}
+
+/**
+ * The paused tasks of each node and of the boxes around it, by the node's ID. Tasks that the
+ * filters may exclude are left out.
+ */
+export function pausedIn(
+  nodes: LogicalNode[],
+  tasks: readonly PausedTask[],
+  filters: Filters,
+): Map<string, PausedTask[]> {
+  const paused = new Map<string, PausedTask[]>();
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  for (const task of tasks.filter((one) => isSelected(one, filters))) {
+    const all = nodes.filter((node) => holds(node, task));
+    // A box comes before its content. Calls and instances that are not shown share a node without an ID.
+    let node = all.findLast(({ task_id, actor_id }) => task_id !== null || actor_id !== null) ?? all.at(-1);
+    while (node !== undefined) {
+      paused.set(node.id, [...(paused.get(node.id) ?? []), task]);
+      node = byId.get(node.parent ?? '');
+    }
+  }
+  return paused;
 }
 
 export interface Neighbour {

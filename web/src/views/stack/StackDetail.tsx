@@ -1,6 +1,6 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { StackAnswer, StackLink, StackNode } from '../../api/schema';
+import type { PausedTask, StackAnswer, StackLink, StackNode } from '../../api/schema';
 import { count, duration, nanosBetween, shortId } from '../../base/format';
 import { type SessionUrl, toFlow, toView, withSettings } from '../../base/url';
 import { Dash } from '../../ui/Dash';
@@ -8,6 +8,7 @@ import { Dot } from '../../ui/Dot';
 import { Field, Fields, Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { useNodeTitle } from '../../ui/NodeLabel';
+import { PausedMark } from '../../ui/PausedMark';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -20,6 +21,7 @@ import shared from './stack.module.css';
 export function NodeDetail(props: {
   node: StackNode;
   nodes: readonly StackNode[];
+  paused: readonly PausedTask[];
   at: number;
   onSelect: (id: string) => void;
   /** Samples the Python frames of the node and everything below it; undefined if that is not possible. */
@@ -45,7 +47,7 @@ export function NodeDetail(props: {
       <Fields>
         {node.situation !== 'unknown' && (
           <Field name={t('stack.situationName')}>
-            <SituationBadge situation={node.situation} />
+            <SituationBadge situation={node.situation} /> <PausedMark tasks={props.paused} />
           </Field>
         )}
         {node.type !== null && i18n.exists(`type.${node.type}`) && (
@@ -116,6 +118,7 @@ export function NodeDetail(props: {
                 >
                   {shortId(example.task_id)}
                 </Link>
+                <PausedMark tasks={props.paused.filter((task) => task.task_id === example.task_id)} />
                 <span className={words.num}>
                   {duration(Math.max(0, nanosBetween(example.since_ns, at) ?? 0))}
                 </span>

@@ -2,11 +2,12 @@ import { IconTarget } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { StackBlockedOn } from '../../api/schema';
+import type { PausedTask, StackBlockedOn } from '../../api/schema';
 import { count, duration, nanosBetween } from '../../base/format';
 import { PHASE_STATES } from '../../base/scheduling';
 import { stateColor } from '../../base/tokens';
 import { Dot } from '../../ui/Dot';
+import { PausedMark } from '../../ui/PausedMark';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useKeys } from '../../ui/useKeys';
@@ -63,6 +64,8 @@ function useWaitsFor(): (on: readonly StackBlockedOn[]) => string {
 /** The indented tree, with the usual keys: up and down move, and left and right close and open a node. */
 export function StackTree(props: {
   rows: Row[];
+  /** The paused tasks of each node, by its ID. */
+  paused: ReadonlyMap<string, readonly PausedTask[]>;
   at: number | null;
   search: string;
   selected: string | undefined;
@@ -140,7 +143,13 @@ export function StackTree(props: {
             onOpen,
           };
           return row.frame === undefined ? (
-            <TreeLine key={item.key} {...common} at={props.at} ofTask={ofTask} />
+            <TreeLine
+              key={item.key}
+              {...common}
+              paused={props.paused.get(row.node.id) ?? []}
+              at={props.at}
+              ofTask={ofTask}
+            />
           ) : (
             <FrameLine key={item.key} {...common} frame={row.frame} />
           );
@@ -152,6 +161,7 @@ export function StackTree(props: {
 
 function TreeLine(props: {
   row: Row;
+  paused: readonly PausedTask[];
   top: number;
   height: number;
   padding: number;
@@ -194,6 +204,7 @@ function TreeLine(props: {
           <Marked name={name} match={match} search={props.search} />
         </span>
         {node.count > 1 && <b className={words.num}>×{count(node.count)}</b>}
+        <PausedMark tasks={props.paused} />
       </span>
       <span className={css.situation}>
         {node.situation !== 'unknown' && <SituationBadge situation={node.situation} />}

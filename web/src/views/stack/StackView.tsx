@@ -9,6 +9,7 @@ import { Dot } from '../../ui/Dot';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
+import { usePausedTasks } from '../../ui/PausedMark';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { FindBox } from '../shared/FindBox';
@@ -20,7 +21,7 @@ import { withFrames } from './frames';
 import { Chains, NodeDetail } from './StackDetail';
 import { StackTree, situationColor } from './StackTree';
 import css from './StackView.module.css';
-import { bySituation, lines } from './stack';
+import { bySituation, lines, pausedIn } from './stack';
 import { useFrames } from './useFrames';
 import { useStack } from './useStack';
 
@@ -61,6 +62,11 @@ export default function StackView({ summary }: { summary: Summary | undefined })
   const shown = useMemo(
     () => withFrames(lines(data?.nodes ?? [], closed, awaited, search), frames, closed, search),
     [data?.nodes, frames, closed, awaited, search],
+  );
+  const tasks = usePausedTasks();
+  const paused = useMemo(
+    () => pausedIn(data?.nodes ?? [], at === undefined ? tasks : [], url.filters),
+    [data?.nodes, tasks, at, url.filters],
   );
   const matches = shown.filter((row) => row.match);
   const situations = useMemo(() => bySituation(data?.nodes ?? []), [data?.nodes]);
@@ -170,6 +176,7 @@ export default function StackView({ summary }: { summary: Summary | undefined })
               ) : (
                 <StackTree
                   rows={shown}
+                  paused={paused}
                   at={atNs}
                   search={search}
                   selected={selected?.id ?? frame?.id}
@@ -183,6 +190,7 @@ export default function StackView({ summary }: { summary: Summary | undefined })
                 <NodeDetail
                   node={selected}
                   nodes={data.nodes}
+                  paused={paused.get(selected.id) ?? []}
                   at={atNs}
                   onSelect={select}
                   onFrames={why === null ? () => take(selected.id) : undefined}

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { StackNode } from '../../api/schema';
+import { pausedTask } from '../../testing/paused';
 import { type Activity, bucketOf, timeOf } from '../../ui/activity/activity';
-import { bySituation, found, lines } from './stack';
+import { bySituation, found, lines, pausedIn } from './stack';
 
 function node(id: string, parent: string | null, more: Partial<StackNode> = {}): StackNode {
   return {
@@ -83,4 +84,41 @@ it('ignores case', () => {
   expect(found('module.LeafTask', 'leaf')).toEqual(['module.', 'Leaf', 'Task']);
   expect(found('module', '')).toBeNull();
   expect(found('module', 'x')).toBeNull();
+});
+
+describe('paused tasks', () => {
+  const example = (task_id: string, attempt = 0) => ({
+    task_id,
+    attempt,
+    since_ns: 1,
+    node_id: null,
+    worker_pid: null,
+  });
+  const nodes = [
+    node('a', null, { name: 'leaf', count: 9, examples: [example('t1'), example('t2', 1)] }),
+    node('b', 'a', { name: 'leaf', count: 1, examples: [example('t3')] }),
+    node('c', 'a', { name: 'leaf', count: 9, situation: 'queued' }),
+  ];
+  const paused = (task: Parameters<typeof pausedTask>[0], filters = {}, all = nodes) => [
+    ...pausedIn(all, [pausedTask({ func_name: 'leaf', ...task })], filters).keys(),
+  ];
+  it('are at the node that names their attempt', () => {
+    expect(paused({ task_id: 't3' })).toEqual(['b']);
+    expect(paused({ task_id: 't2', attempt: 1, func_name: null })).toEqual(['a']);
+  });
+  it('are at the only node that can have them', () => {
+    expect(paused({ task_id: 't9' })).toEqual(['a']);
+    // Its first attempt is named, but this is the second.
+    expect(paused({ task_id: 't3', attempt: 1 })).toEqual(['a']);
+    expect(paused({ task_id: 't9' }, { job_id: '01000000' })).toEqual(['a']);
+  });
+  it('are nowhere if several nodes may have them, or none', () => {
+    expect(paused({ task_id: 't9' }, {}, [...nodes, node('d', null, { name: 'leaf', count: 9 })])).toEqual(
+      [],
+    );
+    expect(paused({ task_id: 't9' }, {}, [...nodes, node('d', null, { folded_nodes: 1 })])).toEqual([]);
+    expect(paused({ task_id: 't9' }, { job_id: '02000000' })).toEqual([]);
+    expect(paused({ task_id: 't9' }, { annotation: 'step=1' })).toEqual([]);
+    expect(paused({ task_id: 't9', func_name: 'twig' })).toEqual([]);
+  });
 });

@@ -1,6 +1,8 @@
 /** The distributed call stack: the server's answer, and which of its lines are shown. */
 
-import type { StackNode } from '../../api/schema';
+import type { PausedTask, StackNode } from '../../api/schema';
+import type { Filters } from '../../base/url';
+import { isSelected } from '../shared/isSelected';
 
 /** The situations in the order in which an attempt passes through them. */
 const SITUATIONS = [
@@ -72,6 +74,34 @@ export function lines(
     if (visible) shown.push({ node, parent: withBelow.has(node.id), open, match: matches.has(node.id) });
   }
   return shown;
+}
+
+/**
+ * The paused tasks of each node, by its ID. A node names only some of its attempts, so a task that none of them
+ * names is left out if several nodes, or one that is not shown, may have it.
+ */
+export function pausedIn(
+  nodes: readonly StackNode[],
+  tasks: readonly PausedTask[],
+  filters: Filters,
+): Map<string, PausedTask[]> {
+  const paused = new Map<string, PausedTask[]>();
+  const isComplete = nodes.every((node) => node.folded_nodes === 0);
+  for (const task of tasks) {
+    const named = nodes.find(({ examples }) =>
+      examples.some(({ task_id, attempt }) => task_id === task.task_id && attempt === task.attempt),
+    );
+    const unnamed = nodes.filter(
+      (node) =>
+        node.name === task.func_name &&
+        node.count > node.examples.length &&
+        (node.situation === 'running' || node.situation === 'storing'),
+    );
+    const isCertain = isComplete && unnamed.length === 1 && isSelected(task, filters);
+    const node = named ?? (isCertain ? unnamed[0] : undefined);
+    if (node !== undefined) paused.set(node.id, [...(paused.get(node.id) ?? []), task]);
+  }
+  return paused;
 }
 
 /** `text` split at the first occurrence of `search`, ignoring case: [before, hit, after], or null. */

@@ -1,0 +1,29 @@
+import { screen } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import { pausedTask } from '../testing/paused';
+import { push } from '../testing/push';
+import { render } from '../testing/render';
+import { PausedMark, usePausedTasks } from './PausedMark';
+
+function All() {
+  return <PausedMark tasks={usePausedTasks()}>here</PausedMark>;
+}
+
+async function markOf(...items: ReturnType<typeof pausedTask>[]) {
+  const session = push({ items });
+  const { unmount } = await render(<All />, { at: `/s/${session}/gantt` });
+  const href = (await screen.findByTestId('paused-mark')).getAttribute('href');
+  unmount();
+  return href?.replace(session, 'S');
+}
+
+it('links to the paused task, or to the list of several', async () => {
+  expect(await markOf(pausedTask({ pause_id: 'a1' }))).toBe('/s/S/debugger?item=a1');
+  expect(await markOf(pausedTask({ pause_id: 'a1' }), pausedTask({ pause_id: 'a2' }))).toBe('/s/S/debugger');
+});
+
+it('is not of tasks of which one waits, but not known which', async () => {
+  expect(await markOf(pausedTask({ pause_id: null }), pausedTask({ pause_id: 'a1' }))).toBe(
+    '/s/S/debugger?item=a1',
+  );
+});
