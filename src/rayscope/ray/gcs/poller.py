@@ -224,6 +224,9 @@ class Poller:
                 f"The cluster at {self._client.address} now runs {session}.",
                 "Rayscope records it as a session of its own.",
                 "failed",
+                what="gcs_new_session",
+                address=self._client.address,
+                session=session,
             )
         return self._changes
 

@@ -271,6 +271,10 @@ export const zhServerMessages = {
       message: '{{address}} 的 GCS 拒绝了 {{method}}：{{reason}}。',
       remedy: '请查看头节点上该会话日志目录中的 gcs_server.out。',
     },
+    failed_gcs_new_session: {
+      message: '{{address}} 的集群现在运行的是 {{session}}。',
+      remedy: 'Rayscope 会把它记录为另一个会话。',
+    },
     failed_gcs_query: { message: '无法查询 {{address}} 的 GCS：{{reason}}', remedy: '请重新建立连接。' },
     failed_gcs_subscribe: { message: '无法订阅 GCS：{{reason}}', remedy: '请重新建立连接。' },
     failed_gcs_no_pubsub: {
