@@ -127,13 +127,14 @@ QUESTIONS = (
     "/api/v1/metrics",
     "/api/v1/alerts/history",
 )
-#: Endpoints about the server itself, or about things that the program does not use.
+#: Endpoints about the server itself or several sessions, or about things that the program does not use.
 NOT_ASKED = {
     "/metrics",
     "/api/v1/alerts/channels",
     "/api/v1/alerts/export",
     "/api/v1/alerts/rules",
     "/api/v1/alerts/silences",
+    "/api/v1/compare",
     "/api/v1/dashboards",
     "/api/v1/dashboards/{}",
     "/api/health",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _CAUSES = 6
 #: Titles of the critical path's phases. Those that attempts do not have, or that are called differently for
 #: attempts, are listed after the common ones.
-_CAUSE_NAMES = {
+CAUSE_NAMES = {
     **PHASES,
     "preparing": "driver before its first task",
     "finishing": "driver after its last task",
@@ -78,4 +78,4 @@ def _cause(cause: PathCause, origins: Mapping[str, str | None]) -> str:
     if cause["phase"] in ("executing", "awaiting"):
         name = owned(cause["name"] or "a task", None if cause["is_driver"] else origins.get(cause["name"]))
         return name if cause["phase"] == "executing" else f"{name}, awaiting"
-    return _CAUSE_NAMES.get(cause["phase"], cause["phase"])
+    return CAUSE_NAMES.get(cause["phase"], cause["phase"])

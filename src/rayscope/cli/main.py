@@ -64,6 +64,10 @@ COMMANDS = {
         "diagnose:diagnose",
         "Explain what slowed a job down, what would help, and how much time that would save.",
     ),
+    "compare": (
+        "compare:compare",
+        "Compare runs: whether they are slower, and where the difference comes from.",
+    ),
     "debug": ("debugger.command:debug", "List the tasks that wait for a debugger, or debug one of them."),
     "task": ("task:task", "Show one task: its attempts, where their time went, its error, caller, and data."),
     "tasks": ("lists:tasks", "List task attempts, newest first."),
@@ -97,7 +101,19 @@ COMMANDS = {
 _PANELS = {
     "Record": ("run", "start", "env", "serve", "attach"),
     "Look": (
-        *("open", "top", "diagnose", "sessions", "jobs", "debug", "task", "tasks", "functions", "failures"),
+        *(
+            "open",
+            "top",
+            "diagnose",
+            "compare",
+            "sessions",
+            "jobs",
+            "debug",
+            "task",
+            "tasks",
+            "functions",
+            "failures",
+        ),
         *("actors", "nodes", "workers", "placement-groups", "events", "logs"),
     ),
     "Data": ("sql", "export", "archive", "warehouse"),

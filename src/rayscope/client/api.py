@@ -482,6 +482,18 @@ class Api(LogsApi):
         """Return the chain of work and waits that determined how long a job took."""
         return Call("GET", "/api/v1/flow/critical-path", params(session=self._of(session), job_id=job_id))
 
+    @request
+    def compare(
+        self, a: str | Sequence[str], b: str | Sequence[str], *, margin: float | None = None
+    ) -> Call[t.CompareAnswer]:
+        """Return how the runs ``b`` differ from the runs ``a``: whether they are slower, where the time went,
+        which functions changed, and what else differs.
+
+        A run is ``SESSION`` for its longest job, or ``SESSION/JOB``. ``margin`` is the change of the duration
+        that matters, 0.05 (5 %) by default.
+        """
+        return Call("GET", "/api/v1/compare", params(a=a, b=b, margin=margin), timeout_s=_REPLAY_S)
+
     # Possible improvements of a job.
 
     @request

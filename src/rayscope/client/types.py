@@ -22,6 +22,7 @@ from rayscope.cluster.placement.schemas import *
 from rayscope.cluster.recording.schemas import *
 from rayscope.cluster.sessions.schemas import *
 from rayscope.cluster.tasks.schemas import *
+from rayscope.compare.schemas import *
 from rayscope.ingest.schemas import *
 from rayscope.insights.schemas import *
 from rayscope.libraries.data.schemas import *

@@ -29,6 +29,7 @@ from rayscope.cluster.recording import api as recording_api
 from rayscope.cluster.sessions import api as sessions_api
 from rayscope.cluster.sessions import cluster_api
 from rayscope.cluster.tasks import api as tasks_api
+from rayscope.compare import api as compare_api
 from rayscope.errors import RayscopeError
 from rayscope.ingest import api as ingest_api
 from rayscope.insights import api as insights_api
@@ -76,6 +77,7 @@ _APIS = (
     gantt_api,
     critical_path_api,
     insights_api,
+    compare_api,
     range_api,
     flame_api,
     stack_api,

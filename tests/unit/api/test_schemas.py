@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 #: Request parameters for paths where the newest item of each kind is not enough.
 PARAMETERS: dict[str, dict[str, Any]] = {
+    "/api/v1/compare": {"a": "/", "b": "/"},
     "/api/v1/deaths": {"kind": "actor"},
     "/api/v1/find": {"q": "a"},
     "/api/v1/logs/file": {"name": "raylet.out"},

@@ -601,6 +601,92 @@ export interface CollectorItem {
   interval_s: number;
   timeout_s: number;
 }
+/**
+ * Two sides compared. The parts of ``waterfall`` sum to the difference between the durations of the two
+ * runs that are shown. ``common`` is the factor by which all functions changed.
+ */
+export interface CompareAnswer {
+  a: Side;
+  b: Side;
+  duration: DurationChange;
+  waterfall: WaterfallPart[];
+  common: number;
+  functions: FunctionChange[];
+  functions_left_out: number;
+  warnings: Warned[];
+  differences: DifferenceItem[];
+}
+/** The runs of one side. ``shown`` is the run with the median duration, whose path the waterfall shows. */
+export interface Side {
+  runs: ComparedRun[];
+  shown: ComparedRun;
+}
+/** One run: a job. ``name`` is its script with its arguments, '' if unknown. */
+export interface ComparedRun {
+  session: string;
+  job_id: string;
+  name: string;
+  begin_ns: number;
+  duration_ns: number;
+}
+/** How the durations differ. */
+export interface DurationChange {
+  verdict: 'slower' | 'faster' | 'no_change' | 'cannot_tell';
+  ratio: number;
+  low: number | null;
+  high: number | null;
+  p: number | null;
+  spread: number | null;
+  more_runs: number | null;
+  margin: number;
+}
+/** A part of the difference between the two paths that are shown. */
+export interface WaterfallPart {
+  phase: string;
+  function: string;
+  a_ns: number;
+  b_ns: number;
+  change_ns: number;
+}
+/** A function that ran on at least one side. */
+export interface FunctionChange {
+  name: string;
+  module: string | null;
+  renamed_from: string | null;
+  verdict: ('slower' | 'faster' | 'no_change' | 'cannot_tell') | ('new' | 'gone');
+  ratio: number | null;
+  own_ratio: number | null;
+  p: number | null;
+  change_ns: number;
+  a: FunctionSide | null;
+  b: FunctionSide | null;
+}
+/** A function on one side: averages over its runs. ``failed`` is the sum of them. */
+export interface FunctionSide {
+  runs: number;
+  attempts: number;
+  failed: number;
+  mean_ns: number | null;
+  p50_ns: number | null;
+  p95_ns: number | null;
+  total_ns: number;
+  cpu_ns: number | null;
+  peak_memory: number | null;
+  input_bytes: number | null;
+  output_bytes: number | null;
+}
+/** A reason why the sides may not be comparable, with what is recorded about A and B. */
+export interface Warned {
+  code: string;
+  a: string[];
+  b: string[];
+}
+/** Something else that differs, such as a version or a setting. Null: not recorded on that side. */
+export interface DifferenceItem {
+  what: string;
+  a: string[] | null;
+  b: string[] | null;
+}
 /** The largest node has ``count`` more CPUs. */
 export interface CpusChange {
   kind: 'cpus';
@@ -4069,6 +4155,7 @@ export interface Paths {
   '/alerts/silences': { answer: SilencesAnswer; params: never };
   '/cluster': { answer: ClusterAnswer; params: 'session' };
   '/cluster/status': { answer: StatusAnswer; params: 'session' };
+  '/compare': { answer: CompareAnswer; params: 'a' | 'b' | 'margin' };
   '/crashes': { answer: CrashesAnswer; params: 'limit' | 'session' };
   '/dashboards': { answer: DashboardsAnswer; params: never };
   '/dashboards/{name}': { answer: Dashboard; params: 'name' };

@@ -17,7 +17,7 @@ MAX_STEPS = 20_000
 #: Phases in which an attempt runs its own code, between its waits. An untraced driver has only ``unknown``.
 _OWN = ("executing", "unknown")
 #: Phases in which each function counts as a cause of its own.
-_OF_FUNCTION = ("executing", "awaiting")
+OF_FUNCTION = ("executing", "awaiting")
 #: Phases in which an attempt does not keep a worker busy.
 _BEFORE_RUN = ("waiting_args", "waiting_node", "starting_worker", "queued", "retrying", "unknown")
 #: Prefix of the task IDs of actor creations.
@@ -347,7 +347,7 @@ def causes(path: Path, is_driver: Callable[[str], bool]) -> list[Cause]:
                 links[place] = links[place]._replace(phase=phase)
     for share in shares(path._replace(links=links), is_driver):
         for phase, total in share.by_phase.items():
-            key = (phase, share.name, str(share.is_driver)) if phase in _OF_FUNCTION else (phase,)
+            key = (phase, share.name, str(share.is_driver)) if phase in OF_FUNCTION else (phase,)
             found[key].append((total, share))
     summed = []
     for (phase, *_), parts in found.items():

@@ -631,6 +631,10 @@ export const zhServerMessages = {
       message: '这些时间窗内有 {{number}} 个样本，上限为 {{limit}}。',
       remedy: '请用匹配条件减少序列，或缩短时间范围、加大步长。',
     },
+    bad_query_compared_runs: {
+      message: '每一侧需要 1 到 10 次运行。',
+      remedy: '用逗号分隔：a=SESSION/JOB,SESSION/JOB。',
+    },
     bad_query_working_dir: {
       message: '此处的 working_dir 必须是 URI：集群无法读取服务器的文件夹。',
       remedy:

@@ -1,0 +1,241 @@
+"""``rayscope compare``: whether runs are slower than others, and where the difference comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from rayscope.cli.clients import open_client
+from rayscope.cli.console import print_json, shown, stdout
+from rayscope.cli.findings import CAUSE_NAMES
+from rayscope.cli.options import DataDir, ServerUrl, Token
+from rayscope.cli.printing import counted
+from rayscope.units import duration
+
+if TYPE_CHECKING:
+    from rayscope.client.types import CompareAnswer, DurationChange, FunctionChange, Warned, WaterfallPart
+
+#: Number of parts of the difference, of functions, and of other differences that are printed.
+_PARTS = 8
+_FUNCTIONS = 10
+_DIFFERENCES = 12
+_SLOWER = 3
+_UNKNOWN = 4
+#: Longest value that is printed, in characters.
+_MAX_VALUE = 60
+
+_VERDICTS = {
+    "slower": "B is slower",
+    "faster": "B is faster",
+    "no_change": "No change",
+    "cannot_tell": "Cannot tell whether B is slower",
+}
+#: Texts of the warnings, which the values of A and B follow.
+_WARNINGS = {
+    "dropped": "Events were dropped, so tasks may be missing",
+    "ended": "A run has not ended",
+    "nodes": "They ran on other nodes",
+    "outcome": "Not every run succeeded",
+    "path": "A critical path is cut off",
+    "recording": "They were recorded in different ways",
+    "tracer": "The tracer was not on in every driver",
+}
+
+
+class Form(str, Enum):
+    """The output format."""
+
+    text = "text"
+    json = "json"
+    md = "md"
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        raise typer.BadParameter("use a share such as 5% or 0.05.")
+    return value
+
+
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="The runs to compare with: SESSION or SESSION/JOB.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The runs that changed. Separate several by commas.")],
+    slower: Annotated[
+        str | None,
+        typer.Option(
+            "--fail-if-slower",
+            metavar="SHARE",
+            help="Exit with 3 if B is slower by more than this share, such as 5%, and with 4 if the runs do "
+            "not decide it.",
+        ),
+    ] = None,
+    allow_unknown: Annotated[
+        bool, typer.Option("--allow-unknown", help="Exit with 0 if the runs do not decide it.")
+    ] = False,
+    form: Annotated[Form, typer.Option("--format", help="Print text, JSON, or Markdown.")] = Form.text,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Compare runs: whether they are slower, and where the difference comes from.
+
+    With several runs on each side, chance is told from change. A run is a session, which stands for its
+    longest job, or SESSION/JOB.
+    """
+    margin = None if slower is None else _share(slower)
+    with open_client(server, data_dir, token) as client:
+        answer = client.compare(a, b, margin=margin)
+    if form is Form.json:
+        print_json(answer, indent=2)
+    elif form is Form.md:
+        typer.echo("\n".join(_markdown(answer)))
+    else:
+        console = stdout()
+        for line in _lines(answer):
+            console.print(line)
+    if margin is None:
+        return
+    status = exit_status(answer["duration"])
+    if status and not (status == _UNKNOWN and allow_unknown):
+        raise typer.Exit(status)
+
+
+def exit_status(change: DurationChange) -> int:
+    """Return 0 if B is at most the margin slower, 3 if it is slower, and 4 if neither is certain."""
+    low, high, limit = change["low"], change["high"], 1 + change["margin"]
+    if high is not None and high <= limit:
+        return 0
+    return _SLOWER if low is not None and low > 1 and change["ratio"] > limit else _UNKNOWN
+
+
+def _percent(ratio: float) -> str:
+    return f"{ratio - 1:+.1%}".replace("-", "−")
+
+
+def head(answer: CompareAnswer) -> str:
+    """The verdict on the duration, as sentences."""
+    change, a, b = answer["duration"], answer["a"], answer["b"]
+    times = f"{duration(b['shown']['duration_ns'])} instead of {duration(a['shown']['duration_ns'])}"
+    runs = f"{len(a['runs'])} against {counted(len(b['runs']), 'run')}"
+    text = f"{_VERDICTS[change['verdict']]}: {_percent(change['ratio'])}, {times} ({runs})."
+    if change["low"] is not None and change["high"] is not None:
+        text += f" The change lies between {_percent(change['low'])} and {_percent(change['high'])}"
+        text += f"; equal runs vary by {change['spread']:.1%}." if change["spread"] is not None else "."
+    if change["verdict"] != "cannot_tell":
+        return text
+    if change["more_runs"] is not None:
+        more = counted(change["more_runs"], "more run")
+        return f"{text} About {more} on each side would show a change of {change['margin']:.0%}."
+    if change["spread"] is None:
+        return f"{text} One run on each side cannot tell chance from change. Add runs of the same program."
+    return f"{text} The runs vary too much for a change of {change['margin']:.0%} to show."
+
+
+def _cause(part: WaterfallPart) -> str:
+    if part["phase"] in ("executing", "awaiting"):
+        name = shown(part["function"] or "a task")
+        return name if part["phase"] == "executing" else f"{name}, awaiting"
+    names = {**CAUSE_NAMES, "others": "all others", "not_followed": "not followed"}
+    return names.get(part["phase"], part["phase"])
+
+
+def _signed(ns: int) -> str:
+    return duration(ns) if ns <= 0 else f"+{duration(ns)}"
+
+
+def _rows(answer: CompareAnswer) -> Iterator[tuple[str, str, str, str]]:
+    """The parts of the difference: change, cause, and the times in A and B."""
+    parts = [part for part in answer["waterfall"] if part["change_ns"]]
+    kept, rest = parts[:_PARTS], parts[_PARTS:]
+    for part in kept:
+        yield _signed(part["change_ns"]), _cause(part), duration(part["a_ns"]), duration(part["b_ns"])
+    if rest:
+        a_ns, b_ns = sum(part["a_ns"] for part in rest), sum(part["b_ns"] for part in rest)
+        yield _signed(b_ns - a_ns), "all others", duration(a_ns), duration(b_ns)
+
+
+def _function(item: FunctionChange) -> str:
+    """A function whose verdict is a change, as a sentence."""
+    name = shown(item["name"])
+    if item["verdict"] in ("new", "gone"):
+        side = item["b"] or item["a"]
+        return f"{name} is {item['verdict']}: {duration(side['total_ns'] if side else None)} in all"
+    text = f"{name} is {item['verdict']}"
+    a, b = item["a"], item["b"]
+    if a is None or b is None or item["own_ratio"] is None:
+        return text
+    text += (
+        f": {_percent(item['own_ratio'])}, {duration(b['mean_ns'])} instead of {duration(a['mean_ns'])} each"
+    )
+    if item["renamed_from"]:
+        text += f", if it is what {shown(item['renamed_from'])} was"
+    if a["input_bytes"] and b["input_bytes"]:
+        ratio = b["input_bytes"] / a["input_bytes"]
+        if abs(ratio - 1) >= 0.1:
+            text += f", for {ratio:.2g} times the data"
+    return text
+
+
+def _functions(answer: CompareAnswer) -> list[str]:
+    """The functions that changed, as sentences."""
+    changed = [one for one in answer["functions"] if one["verdict"] not in ("no_change", "cannot_tell")]
+    found = [_function(one) for one in changed[:_FUNCTIONS]]
+    if abs(answer["common"] - 1) >= 0.02:
+        found.insert(
+            0, f"All functions together took {answer['common']:.2f} times as long; the rest is beyond that"
+        )
+    return found
+
+
+def _warning(warned: Warned) -> str:
+    values = " and ".join(", ".join(map(shown, side)) or "nothing" for side in (warned["a"], warned["b"]))
+    return f"{_WARNINGS.get(warned['code'], warned['code'])}: {values}."
+
+
+def _value(values: list[str] | None) -> str:
+    text = "not recorded" if values is None else shown("; ".join(values))
+    return text if len(text) <= _MAX_VALUE else f"{text[: _MAX_VALUE - 1]}…"
+
+
+def _differences(answer: CompareAnswer) -> list[str]:
+    return [
+        f"{shown(one['what'])}: {_value(one['a'])} → {_value(one['b'])}"
+        for one in answer["differences"][:_DIFFERENCES]
+    ]
+
+
+def _lines(answer: CompareAnswer) -> Iterator[Text]:
+    yield Text(head(answer), style="bold")
+    for warned in answer["warnings"]:
+        yield Text(f"  {_warning(warned)}", style="yellow")
+    yield Text("\nWhere the difference comes from", style="bold")
+    for change, cause, before, after in _rows(answer):
+        yield Text(f"  {change:>10}  {cause:40} {before:>9} → {after}")
+    for title, lines in (("What changed", _functions(answer)), ("What else differs", _differences(answer))):
+        if lines:
+            yield Text(f"\n{title}", style="bold")
+            yield from (Text(f"  {line}") for line in lines)
+
+
+def _markdown(answer: CompareAnswer) -> Iterator[str]:
+    yield from (f"**{head(answer)}**", "")
+    for warned in answer["warnings"]:
+        yield f"> {_warning(warned)}"
+    yield from ("", "| Change | Where | Before | After |", "|---:|---|---:|---:|")
+    for change, cause, before, after in _rows(answer):
+        yield f"| {change} | {_cell(cause)} | {before} | {after} |"
+    for lines in (_functions(answer), _differences(answer)):
+        if lines:
+            yield ""
+            yield from (f"- {_cell(line)}" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,75 @@
+"""The route that compares runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+
+from rayscope.api.parameters import CurrentCatalog, CurrentRecords
+from rayscope.api.responses import Json, answer
+from rayscope.api.routes import Router
+from rayscope.cluster.recording.recording import recording
+from rayscope.compare import schemas
+from rayscope.compare.compare import compare
+from rayscope.compare.run import Run, read_run
+from rayscope.records.reader import SessionReader
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.errors import BadQuery
+from rayscope.storage.interruption import current_work
+
+#: Maximum number of runs on each side.
+MAX_RUNS = 10
+
+Runs = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=4000,
+        description="Up to 10 runs, separated by commas: `SESSION` for its longest job, or `SESSION/JOB`. "
+        "Without a session, the newest one.",
+    ),
+]
+Margin = Annotated[
+    float, Query(gt=0, le=1, description="The change of the duration that matters, as a share of it.")
+]
+
+router = Router()
+
+
+@router.get("/api/v1/compare")
+def compare_runs(
+    catalog: CurrentCatalog, records: CurrentRecords, a: Runs, b: Runs, margin: Margin = 0.05
+) -> Json[schemas.CompareAnswer]:
+    """Explain how the runs of B differ from those of A: whether they are slower, where the time went, which
+    functions changed, and what else differs.
+    """
+    named = [[run.strip() for run in side.split(",") if run.strip()] for side in (a, b)]
+    if not all(1 <= len(side) <= MAX_RUNS for side in named):
+        raise BadQuery(
+            f"Each side needs 1 to {MAX_RUNS} runs.",
+            "Separate them by commas: a=SESSION/JOB,SESSION/JOB.",
+            what="compared_runs",
+        )
+    first, second = ([_read(catalog, records, run) for run in side] for side in named)
+    return answer(compare(first, second, margin))
+
+
+def _read(catalog: Catalog, records: SessionReader, run: str) -> Run:
+    name, _, job = run.partition("/")
+    session = records.resolve(name)
+    work = current_work()
+    if work is not None:
+        work.check()
+    about = catalog.about(session)
+    facts = {"ray_version": about.ray_version} if about.ray_version else {}
+    live = records.is_live(session)
+    found: Run = records.read_cached(
+        session,
+        f"run of {job or 'the longest job'}",
+        lambda file: read_run(file, session, job or None, records.last_ns(session), live=live, about=facts),
+    )
+    dropped = str(records.dropped(session)["total"])
+    return found._replace(
+        quality={**found.quality, "recording": recording(catalog, session), "dropped": dropped}
+    )

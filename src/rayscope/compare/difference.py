@@ -1,0 +1,111 @@
+"""The difference between two sides: where the additional time went, and what else differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from rayscope.compare.run import Cause, Run
+from rayscope.compare.sql import FunctionFigures
+
+#: Parts of a waterfall. The others are summed.
+MAX_PARTS = 20
+#: The phase of the sum of the other parts.
+OTHERS = "others"
+#: Minimum similarity of a removed and an added function to suggest that one was renamed.
+_MIN_SIMILARITY = 0.6
+#: Number of removed and of added functions that are compared with each other.
+_MAX_RENAMED = 50
+
+
+class Part(NamedTuple):
+    """A part of the difference of two durations, in ns."""
+
+    phase: str
+    function: str
+    a_ns: int
+    b_ns: int
+
+    @property
+    def change_ns(self) -> int:
+        """How much longer B was in it."""
+        return self.b_ns - self.a_ns
+
+
+def waterfall(a: Mapping[Cause, int], b: Mapping[Cause, int]) -> list[Part]:
+    """The parts of the difference between two paths, the largest first. They sum to it exactly."""
+    parts = [Part(*cause, a.get(cause, 0), b.get(cause, 0)) for cause in {**a, **b}]
+    parts.sort(key=lambda part: (-abs(part.change_ns), -part.a_ns, part.phase, part.function))
+    rest = parts[MAX_PARTS:]
+    if rest:
+        others = Part(OTHERS, "", sum(part.a_ns for part in rest), sum(part.b_ns for part in rest))
+        parts = [*parts[:MAX_PARTS], others]
+    return parts
+
+
+def representative(runs: Sequence[Run]) -> Run:
+    """The run with the median duration; of two in the middle, the shorter one."""
+    return sorted(runs, key=lambda run: (run.duration_ns, run.begin_ns))[(len(runs) - 1) // 2]
+
+
+def renamed(
+    removed: Mapping[str, FunctionFigures], added: Mapping[str, FunctionFigures]
+) -> list[tuple[str, str]]:
+    """Pairs of a removed and an added function that are probably the same one, the most similar first.
+
+    Only the functions with the most time are tried.
+    """
+    candidates = sorted(
+        (
+            (score, before, after)
+            for before, figures in _largest(removed)
+            for after, others in _largest(added)
+            if (score := _similarity(before, figures, after, others)) >= _MIN_SIMILARITY
+        ),
+        reverse=True,
+    )
+    taken: set[str] = set()
+    found = []
+    for _, before, after in candidates:
+        if before not in taken and after not in taken:
+            taken |= {before, after}
+            found.append((before, after))
+    return found
+
+
+def _largest(functions: Mapping[str, FunctionFigures]) -> list[tuple[str, FunctionFigures]]:
+    return sorted(functions.items(), key=lambda item: -item[1].total_ns)[:_MAX_RENAMED]
+
+
+def _similarity(before: str, figures: FunctionFigures, after: str, others: FunctionFigures) -> float:
+    """The similarity of two functions, from 0 to 1: of their names, modules, attempts and times."""
+    names = SequenceMatcher(None, before, after).ratio()
+    counts = _closeness(figures.attempts, others.attempts)
+    times = _closeness(figures.mean_ns, others.mean_ns)
+    modules = float(figures.module == others.module)
+    return 0.3 * names + 0.3 * counts + 0.25 * times + 0.15 * modules
+
+
+def _closeness(some: float | None, other: float | None) -> float:
+    if some is None or other is None:
+        return float(some is other)
+    return min(some, other) / max(some, other, 1)
+
+
+class Difference(NamedTuple):
+    """Something that has other values on one side than on the other. None: not recorded there."""
+
+    what: str
+    a: list[str] | None
+    b: list[str] | None
+
+
+def differences(a: Sequence[Mapping[str, str]], b: Sequence[Mapping[str, str]]) -> list[Difference]:
+    """The facts whose values differ between two sides. The order of the runs does not matter."""
+    found = []
+    for what in sorted({key for facts in (*a, *b) for key in facts}):
+        first, second = (sorted({facts[what] for facts in side if what in facts}) for side in (a, b))
+        if first != second:
+            found.append(Difference(what, first or None, second or None))
+    return found

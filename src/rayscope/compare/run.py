@@ -1,0 +1,122 @@
+"""Reads what a comparison needs to know about a run: its duration, path, functions and environment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rayscope.compare import sql
+from rayscope.compare.sql import FunctionFigures
+from rayscope.model.program import program_name
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.entities import find_id
+from rayscope.storage.sql.origins import operators
+from rayscope.views.critical_path import compute
+from rayscope.views.critical_path.read import is_driver, read_path
+
+
+class Cause(NamedTuple):
+    """A cause of a duration: a phase, and the function in phases where each function is a separate cause."""
+
+    phase: str
+    function: str
+
+
+class Run(NamedTuple):
+    """One run of a program.
+
+    Attributes:
+        parts: the time on the critical path in ns, by cause. They sum to the duration.
+        functions: by name.
+        facts: what else is known about the run, as text: the command, versions, nodes, settings.
+        quality: what the record contains, as text, which decides whether runs can be compared.
+    """
+
+    session: str
+    job_id: str
+    name: str
+    begin_ns: int
+    duration_ns: int
+    parts: Mapping[Cause, int]
+    functions: Mapping[str, FunctionFigures]
+    facts: Mapping[str, str]
+    quality: Mapping[str, str]
+
+
+def read_run(
+    file: SessionFile, session: str, job: str | None, last_ns: int, *, live: bool, about: Mapping[str, str]
+) -> Run:
+    """Read a run. Raises NotFound.
+
+    ``job``: its ID or a prefix of it, or None for the longest job. ``about``: facts about the session.
+    """
+    record, path = read_path(file, last_ns, find_id(file, "job", job) if job else None, live=live)
+    duration_ns = path.end_ns - path.begin_ns
+    with file.reader() as reader:
+        known = operators(reader)
+        path = path._replace(
+            links=[link._replace(name=known.get(link.name, link.name)) for link in path.links]
+        )
+        row = sql.read_job(reader, record.job_id)
+        functions = sql.read_functions(reader, record.job_id, last_ns)
+        facts = {**about, **_facts(row), **_nodes(sql.read_nodes(reader))}
+    return Run(
+        session,
+        record.job_id or "",
+        program_name(row.get("entrypoint") or ""),
+        path.begin_ns,
+        duration_ns,
+        _parts(path, duration_ns),
+        functions,
+        facts,
+        {
+            "tracer": "on" if record.traced else "off",
+            "ended": "yes" if record.ended else "no",
+            "outcome": str(row.get("state") or "unknown"),
+            "path": "cut off" if path.truncated else "whole",
+        },
+    )
+
+
+def _parts(path: compute.Path, duration_ns: int) -> dict[Cause, int]:
+    parts: dict[Cause, int] = {}
+    for cause in compute.causes(path, is_driver):
+        is_own = cause.phase in compute.OF_FUNCTION
+        key = Cause(cause.phase, "driver" if cause.is_driver and is_own else cause.name if is_own else "")
+        parts[key] = parts.get(key, 0) + cause.total_ns
+    if rest := duration_ns - sum(parts.values()):
+        parts[Cause("not_followed", "")] = rest
+    return parts
+
+
+def _facts(job: Mapping[str, Any]) -> dict[str, str]:
+    """A job's command, and each key of its runtime environment and metadata."""
+    facts = {}
+    if job.get("entrypoint"):
+        facts["entrypoint"] = str(job["entrypoint"])
+    for what in ("runtime_env", "metadata"):
+        try:
+            values = json.loads(job.get(what) or "{}")
+        except ValueError:
+            values = {}
+        if isinstance(values, dict):
+            facts |= {f"{what}.{key}": _text(value) for key, value in values.items() if value not in ({}, [])}
+    return facts
+
+
+def _nodes(nodes: Sequence[tuple[str | None, str | None, int]]) -> dict[str, str]:
+    """The nodes by their resources and type, such as ``2 x CPU 8, GPU 1 g5.xlarge``."""
+    described = []
+    for total, kind, count in nodes:
+        try:
+            values = json.loads(total or "{}")
+        except ValueError:
+            values = {}
+        shown = [f"{name} {values[name]:g}" for name in ("CPU", "GPU") if values.get(name)]
+        described.append(" ".join([f"{count} x", ", ".join(shown), *([kind] if kind else [])]))
+    return {"nodes": "; ".join(described)} if described else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)

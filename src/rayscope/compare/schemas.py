@@ -1,0 +1,135 @@
+"""Responses about comparisons. Times are in ns, sizes in bytes. A ratio is B's value by A's."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+Verdict = Literal["slower", "faster", "no_change", "cannot_tell"]
+
+
+class ComparedRun(TypedDict):
+    """One run: a job. ``name`` is its script with its arguments, '' if unknown."""
+
+    session: str
+    job_id: str
+    name: str
+    begin_ns: int
+    duration_ns: int
+
+
+class Side(TypedDict):
+    """The runs of one side. ``shown`` is the run with the median duration, whose path the waterfall shows."""
+
+    runs: list[ComparedRun]
+    shown: ComparedRun
+
+
+class DurationChange(TypedDict):
+    """How the durations differ.
+
+    ``low`` and ``high`` are limits of the ratio at a confidence of 99.5 %. ``p`` is the probability of such a
+    difference between equal sides. ``spread`` is the standard deviation of a run as a share of its duration.
+    All four are null if no side has several runs. ``more_runs`` is how many further runs on each side would
+    show a change as large as ``margin``; null if the verdict is clear, or if that number is unknown or over a
+    hundred.
+    """
+
+    verdict: Verdict
+    ratio: float
+    low: float | None
+    high: float | None
+    p: float | None
+    spread: float | None
+    more_runs: int | None
+    margin: float
+
+
+class WaterfallPart(TypedDict):
+    """A part of the difference between the two paths that are shown.
+
+    ``function`` is '' for phases that are one cause for all functions. The phase ``others`` sums the parts
+    that are left out, and ``not_followed`` is time before the part of a path that is known.
+    """
+
+    phase: str
+    function: str
+    a_ns: int
+    b_ns: int
+    change_ns: int
+
+
+class FunctionSide(TypedDict):
+    """A function on one side: averages over its runs. ``failed`` is the sum of them.
+
+    Times are those of execution without waits. Memory is the greatest peak. ``input_bytes`` and
+    ``output_bytes`` are those of one attempt. Null: unknown.
+    """
+
+    runs: int
+    attempts: float
+    failed: int
+    mean_ns: int | None
+    p50_ns: int | None
+    p95_ns: int | None
+    total_ns: int
+    cpu_ns: int | None
+    peak_memory: int | None
+    input_bytes: float | None
+    output_bytes: float | None
+
+
+class FunctionChange(TypedDict):
+    """A function that ran on at least one side.
+
+    ``ratio`` is that of the mean times, and ``own_ratio`` that beyond the factor that is common to all
+    functions. ``verdict`` is about ``own_ratio``. ``renamed_from`` is the function of A that this one seems
+    to be; its figures are then those of A.
+    """
+
+    name: str
+    module: str | None
+    renamed_from: str | None
+    verdict: Verdict | Literal["new", "gone"]
+    ratio: float | None
+    own_ratio: float | None
+    p: float | None
+    change_ns: int
+    a: FunctionSide | None
+    b: FunctionSide | None
+
+
+class Warned(TypedDict):
+    """A reason why the sides may not be comparable, with what is recorded about A and B.
+
+    ``code``: ``tracer``, ``recording``, ``outcome``, ``ended``, ``path``, ``dropped``, or ``nodes``.
+    """
+
+    code: str
+    a: list[str]
+    b: list[str]
+
+
+class DifferenceItem(TypedDict):
+    """Something else that differs, such as a version or a setting. Null: not recorded on that side."""
+
+    what: str
+    a: list[str] | None
+    b: list[str] | None
+
+
+class CompareAnswer(TypedDict):
+    """Two sides compared. The parts of ``waterfall`` sum to the difference between the durations of the two
+    runs that are shown. ``common`` is the factor by which all functions changed.
+    """
+
+    a: Side
+    b: Side
+    duration: DurationChange
+    waterfall: list[WaterfallPart]
+    common: float
+    functions: list[FunctionChange]
+    functions_left_out: int
+    warnings: list[Warned]
+    differences: list[DifferenceItem]

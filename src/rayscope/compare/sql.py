@@ -1,0 +1,85 @@
+"""Queries about one run for a comparison."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import duckdb
+
+from rayscope.storage.sql.execution import NOT_DRIVER, function_name, phases
+from rayscope.storage.sql.pages import Row, rows_of
+
+#: Maximum number of functions of a run: those with the most time.
+MAX_FUNCTIONS = 1_000
+_OF_JOB = f"{NOT_DRIVER} AND job_id = $job"
+
+
+class FunctionFigures(NamedTuple):
+    """The figures of a function in one run. Times are in ns, sizes in bytes. None: unknown.
+
+    ``mean_ns``, ``p50_ns``, ``p95_ns`` and ``total_ns`` are times of execution without waits, over
+    ``measured`` attempts.
+    """
+
+    module: str | None
+    attempts: int
+    failed: int
+    measured: int
+    mean_ns: float | None
+    p50_ns: int | None
+    p95_ns: int | None
+    total_ns: int
+    cpu_ns: int | None
+    peak_memory: int | None
+    input_bytes: int | None
+    output_bytes: int | None
+
+
+def read_job(reader: duckdb.DuckDBPyConnection, job_id: str | None) -> Row:
+    """A job's command, settings and state, empty for an unknown job."""
+    found: list[Row] = rows_of(
+        reader.execute(
+            "SELECT entrypoint, runtime_env, metadata, state, type FROM job_rows WHERE id = ?", [job_id]
+        )
+    )
+    return found[0] if found else {}
+
+
+def read_functions(
+    reader: duckdb.DuckDBPyConnection, job_id: str | None, last_ns: int
+) -> dict[str, FunctionFigures]:
+    """The functions of a job by name, those with the most time first."""
+    name = function_name("attempts")
+    found = reader.execute(
+        f"""
+        WITH lasted AS (
+            SELECT func_name AS func, count(executing_ns) AS measured, avg(executing_ns) AS mean_ns,
+                quantile_cont(executing_ns, 0.5)::BIGINT AS p50_ns,
+                quantile_cont(executing_ns, 0.95)::BIGINT AS p95_ns,
+                coalesce(sum(executing_ns), 0)::BIGINT AS total_ns
+            FROM ({phases(_OF_JOB, last=int(last_ns))}) GROUP BY func_name),
+        fetched AS (
+            SELECT task_hi, task_lo, attempt, sum(bytes)::BIGINT AS bytes FROM edge_rows
+            WHERE kind = 'fetched' GROUP BY ALL),
+        used AS (
+            SELECT {name} AS func, any_value(module_name) AS module, count(*) AS attempts,
+                count(*) FILTER (state = 'FAILED') AS failed, sum(cpu_ns)::BIGINT AS cpu_ns,
+                max(peak_memory) AS peak_memory, sum(f.bytes)::BIGINT AS input_bytes,
+                sum(output_bytes)::BIGINT AS output_bytes
+            FROM attempts LEFT JOIN fetched f USING (task_hi, task_lo, attempt)
+            WHERE {_OF_JOB} GROUP BY func)
+        SELECT func, module, attempts, failed, measured, mean_ns, p50_ns, p95_ns, total_ns, cpu_ns,
+            peak_memory, input_bytes, output_bytes
+        FROM used JOIN lasted USING (func) WHERE func IS NOT NULL
+        ORDER BY total_ns DESC, func LIMIT {MAX_FUNCTIONS}
+        """,
+        {"job": job_id},
+    ).fetchall()
+    return {func: FunctionFigures(*figures) for func, *figures in found}
+
+
+def read_nodes(reader: duckdb.DuckDBPyConnection) -> list[tuple[str | None, str | None, int]]:
+    """The resources (JSON) and type of the nodes, and how many nodes there are of each, the most first."""
+    return reader.execute(
+        "SELECT resources_total, instance_type, count(*) FROM node_rows GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2"
+    ).fetchall()

@@ -1,0 +1,193 @@
+"""Statistics that compare the durations and functions of a few runs on either side.
+
+The run is the sample, never the task: tasks of one run share its machine and its noise. All figures are
+logarithms of times, so that an effect is a factor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import digamma, polygamma, stdtr, stdtrit
+
+Floats = npt.NDArray[np.float64]
+Verdict = Literal["slower", "faster", "no_change", "cannot_tell"]
+
+#: Probability of calling two equal sides different.
+ALPHA = 0.005
+#: Probability of noticing a change as large as the margin, for which a number of runs is recommended.
+_POWER = 0.9
+#: Two runs are never trusted to agree better than this. Otherwise, a few equal times would prove anything.
+_MIN_SD = 0.001
+#: A smaller change of a duration or of a function is not worth a verdict.
+MIN_CHANGE = 0.01
+_MAX_RUNS = 100
+#: Expected share of false rows among the functions that are called slower or faster.
+FALSE_ROWS = 0.05
+#: With fewer functions, a factor common to all of them cannot be told from their own changes.
+_MIN_FOR_COMMON = 8
+#: With fewer functions, their variances say nothing about each other.
+_MIN_FOR_PRIOR = 3
+
+
+class Change(NamedTuple):
+    """How the durations of two sides differ.
+
+    Attributes:
+        ratio: the geometric mean of B's durations by that of A's.
+        low, high: limits of the ratio with a probability of 1 - :data:`ALPHA`. None without a spread.
+        p: probability of a difference at least as large between equal sides. None without a spread.
+        more_runs: further runs on each side after which a change as large as the margin would be noticed.
+            None if that is known already, or if there is no spread to compute it from.
+        spread: the standard deviation of a run, as a share of its duration. None if no side has two runs.
+    """
+
+    verdict: Verdict
+    ratio: float
+    low: float | None
+    high: float | None
+    p: float | None
+    more_runs: int | None
+    spread: float | None
+
+
+def compare_durations(a: Sequence[float], b: Sequence[float], margin: float) -> Change:
+    """Compare durations of at least one run on each side. ``margin``: the change that matters, as a share."""
+    first, second = np.log(a), np.log(b)
+    effect = float(second.mean() - first.mean())
+    freedom = len(first) + len(second) - 2
+    if freedom < 1:
+        return Change("cannot_tell", math.exp(effect), None, None, None, None, None)
+    squares = float(((first - first.mean()) ** 2).sum() + ((second - second.mean()) ** 2).sum())
+    sd = max(math.sqrt(squares / freedom), _MIN_SD)
+    error = sd * math.sqrt(1 / len(first) + 1 / len(second))
+    p = 2 * float(stdtr(freedom, -abs(effect) / error))
+    half = float(stdtrit(freedom, 1 - ALPHA / 2)) * error
+    verdict: Verdict = "cannot_tell"
+    if p < ALPHA and abs(effect) >= math.log1p(MIN_CHANGE):
+        verdict = "slower" if effect > 0 else "faster"
+    elif abs(effect) + half <= math.log1p(margin):
+        verdict = "no_change"
+    more = _more_runs(sd, min(len(first), len(second)), margin) if verdict == "cannot_tell" else None
+    return Change(verdict, math.exp(effect), math.exp(effect - half), math.exp(effect + half), p, more, sd)
+
+
+def _more_runs(sd: float, have: int, margin: float) -> int | None:
+    """How many more runs each side needs to notice a change of ``margin``. None: over a hundred."""
+    for runs in range(max(have + 1, 3), _MAX_RUNS):
+        freedom = 2 * runs - 2
+        needed = float(stdtrit(freedom, 1 - ALPHA / 2) + stdtrit(freedom, _POWER))
+        if needed * sd * math.sqrt(2 / runs) <= math.log1p(margin):
+            return runs - have
+    return None
+
+
+class FunctionChanges(NamedTuple):
+    """How the functions of two sides differ, one entry for each.
+
+    Attributes:
+        common: the factor by which all functions together changed, which is taken off each one's change.
+            1 if there are too few functions.
+        ratios: the factors by which the functions changed beyond that.
+        p: as in :class:`Change`. NaN where there are too few runs.
+        verdicts: those with at most :data:`FALSE_ROWS` false ones.
+    """
+
+    common: float
+    ratios: Floats
+    p: Floats
+    verdicts: list[Verdict]
+
+
+def compare_functions(a: Floats, b: Floats, weights: Floats, margin: float) -> FunctionChanges:
+    """Compare mean times of functions.
+
+    Args:
+        a: mean times, one row for each run and one column for each function.
+        b: likewise.
+        weights: the share of each function in all the time of A's functions. A change of less than a
+            thousandth of the whole does not matter.
+        margin: a function that certainly changed by at most this share has not changed.
+    """
+    first, second = np.log(a), np.log(b)
+    common = _common(first, second)
+    first, second = first - common[: len(first), None], second - common[len(first) :, None]
+    effects = second.mean(axis=0) - first.mean(axis=0)
+    shift = float(common[len(first) :].mean() - common[: len(first)].mean())
+    freedom = len(first) + len(second) - 2
+    if freedom < 2 or not effects.size:
+        none: list[Verdict] = ["cannot_tell"] * len(effects)
+        return FunctionChanges(math.exp(shift), np.exp(effects), np.full(len(effects), np.nan), none)
+    squares = ((first - first.mean(axis=0)) ** 2).sum(axis=0) + ((second - second.mean(axis=0)) ** 2).sum(
+        axis=0
+    )
+    variances, all_freedom = moderate(np.maximum(squares / freedom, _MIN_SD**2), freedom)
+    errors = np.sqrt(variances * (1 / len(first) + 1 / len(second)))
+    p = 2 * stdtr(all_freedom, -np.abs(effects) / errors)
+    matters = (np.abs(effects) >= math.log1p(MIN_CHANGE)) & (np.abs(np.expm1(effects)) * weights >= 0.001)
+    is_found = _below_false_rate(p) & matters
+    halves = float(stdtrit(all_freedom, 1 - ALPHA / 2)) * errors
+    is_same = np.abs(effects) + halves <= math.log1p(margin)
+    verdicts: list[Verdict] = [
+        ("slower" if effect > 0 else "faster") if found else "no_change" if same else "cannot_tell"
+        for found, same, effect in zip(is_found, is_same, effects, strict=True)
+    ]
+    return FunctionChanges(math.exp(shift), np.exp(effects), p, verdicts)
+
+
+def _common(first: Floats, second: Floats) -> Floats:
+    """The logarithm of the factor that is common to all functions of a run, for each run."""
+    both = np.concatenate([first, second])
+    if both.shape[1] < _MIN_FOR_COMMON:
+        return np.zeros(len(both))
+    # A trimmed mean: the functions that changed themselves are left out.
+    factors = np.sort(both - both.mean(axis=0), axis=1)
+    trimmed = both.shape[1] // 5
+    found: Floats = factors[:, trimmed:-trimmed].mean(axis=1)
+    return found
+
+
+def moderate(variances: Floats, freedom: int) -> tuple[Floats, float]:
+    """Draw the variances of many functions to their common value, as far as they resemble each other.
+
+    A few runs say little about the variance of one function, but those of all functions tell a lot about it.
+    This is the empirical Bayes estimate of limma (Smyth 2004). Returns the variances and their degrees of
+    freedom.
+    """
+    if len(variances) < _MIN_FOR_PRIOR:
+        return variances, float(freedom)
+    logs = np.log(variances) - digamma(freedom / 2) + math.log(freedom / 2)
+    excess = float(logs.var(ddof=1) - polygamma(1, freedom / 2))
+    total = float(freedom * len(variances))
+    if excess <= 0:
+        return np.full_like(variances, math.exp(float(logs.mean()))), total
+    prior = 2 * _inverse_trigamma(excess)
+    usual = math.exp(float(logs.mean()) + float(digamma(prior / 2)) - math.log(prior / 2))
+    moderated = (prior * usual + freedom * variances) / (prior + freedom)
+    return moderated, min(prior + freedom, total)
+
+
+def _inverse_trigamma(value: float) -> float:
+    """The x with trigamma(x) = value, by Newton's method on 1/trigamma, which is nearly straight."""
+    x = 0.5 + 1 / value
+    for _ in range(50):
+        trigamma = float(polygamma(1, x))
+        step = trigamma * (1 - trigamma / value) / float(polygamma(2, x))
+        x += step
+        if -step / x < 1e-8:
+            break
+    return x
+
+
+def _below_false_rate(p: Floats) -> npt.NDArray[np.bool_]:
+    """Which hypotheses to reject so that at most :data:`FALSE_ROWS` are false (Benjamini and Hochberg)."""
+    order = np.argsort(p)
+    passes = p[order] <= FALSE_ROWS * np.arange(1, len(p) + 1) / len(p)
+    rejected = np.zeros(len(p), dtype=bool)
+    if passes.any():
+        rejected[order[: int(np.flatnonzero(passes)[-1]) + 1]] = True
+    return rejected

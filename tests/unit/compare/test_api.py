@@ -1,0 +1,104 @@
+"""Comparisons over the API, of jobs whose numbers are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.running import Running
+from tests.story import JOB, MS, SESSION, Story
+
+OTHER = "02000000"
+DRIVER_OF = {job: "f" * 40 + job for job in (JOB, OTHER)}
+
+
+def job(story: Story, job: str, load_ms: float, name: str = "load", **fields: Any) -> None:
+    """A job that loads twice, one after the other, and then takes 40 ms to sum."""
+    driver = DRIVER_OF[job]
+    reached = 10.0
+    for _ in range(2):
+        size = round(load_ms * 1000)
+        task = story.task(name, reached, reached + 5, reached + 5 + load_ms, parent=driver, job=job)
+        story.get(driver, task, reached, reached + 6 + load_ms)
+        reached += 6 + load_ms
+        story.fetched(task, story.task("source", 0, 1, 2, parent=driver, job=job), size, reached)
+    task = story.task("sum", reached, reached + 5, reached + 45, parent=driver, job=job)
+    story.get(driver, task, reached, reached + 46)
+    story.entity("job", job, 0, reached + 50, **fields)
+
+
+@pytest.fixture
+def answer(fresh: Running) -> Any:
+    """A job, and another that loads 1.5 times as long, with another command."""
+    story = Story()
+    job(story, JOB, 100, entrypoint="python train.py --rows 10")
+    job(story, OTHER, 150, entrypoint="python train.py --rows 15")
+    fresh.record(story)
+    return fresh.get("/api/v1/compare", a=f"{SESSION}/{JOB}", b=f"{SESSION}/{OTHER}")
+
+
+def test_the_waterfall_explains_the_whole_difference(answer: Any) -> None:
+    a, b = (answer[side]["shown"] for side in "ab")
+    assert (a["name"], b["name"]) == ("train.py --rows 10", "train.py --rows 15")
+    parts = answer["waterfall"]
+    assert sum(part["change_ns"] for part in parts) == b["duration_ns"] - a["duration_ns"]
+    first = parts[0]
+    assert (first["phase"], first["function"]) == ("executing", "load")
+    assert first["change_ns"] == pytest.approx(100 * MS, abs=MS)
+
+
+def test_a_single_run_gets_no_verdict_but_its_figures(answer: Any) -> None:
+    assert answer["duration"]["verdict"] == "cannot_tell"
+    assert answer["duration"]["p"] is None
+    load = next(one for one in answer["functions"] if one["name"] == "load")
+    assert (load["verdict"], load["ratio"], load["p"]) == ("cannot_tell", pytest.approx(1.5, rel=0.01), None)
+    assert (load["a"]["attempts"], load["b"]["attempts"]) == (2, 2)
+    assert load["b"]["input_bytes"] == 150_000
+    assert load["change_ns"] == load["b"]["total_ns"] - load["a"]["total_ns"]
+
+
+def test_what_else_differs_is_listed(answer: Any) -> None:
+    assert answer["differences"] == [
+        {
+            "what": "entrypoint",
+            "a": ["python train.py --rows 10"],
+            "b": ["python train.py --rows 15"],
+        }
+    ]
+
+
+def test_a_renamed_function_is_compared_with_its_former_self(fresh: Running) -> None:
+    story = Story()
+    job(story, JOB, 100)
+    job(story, OTHER, 120, name="load_all")
+    fresh.record(story)
+    functions = fresh.get("/api/v1/compare", a=f"/{JOB}", b=f"/{OTHER}")["functions"]
+    renamed = {one["name"]: one["renamed_from"] for one in functions}
+    assert renamed == {"load_all": "load", "source": None, "sum": None}
+
+
+def test_what_makes_the_records_incomparable_is_said(fresh: Running) -> None:
+    story = Story()
+    job(story, JOB, 100)
+    story.task("load", 0, 10, parent=DRIVER_OF[OTHER], job=OTHER)
+    fresh.record(story)
+    warnings = {
+        one["code"]: (one["a"], one["b"])
+        for one in fresh.get("/api/v1/compare", a=f"/{JOB}", b=f"/{OTHER}")["warnings"]
+    }
+    assert warnings["ended"] == (["yes"], ["no"])
+    assert warnings["tracer"] == (["on"], ["off"])
+
+
+@pytest.mark.parametrize("runs", [",", ",".join(["/"] * 11)])
+def test_a_side_has_one_to_ten_runs(fresh: Running, runs: str) -> None:
+    error = fresh.error(fresh.client.get("/api/v1/compare", params={"a": runs, "b": "/"}), 400)
+    assert "1 to 10 runs" in error["message"]
+
+
+def test_an_unknown_job_is_named(fresh: Running) -> None:
+    story = Story()
+    job(story, JOB, 100)
+    fresh.record(story)
+    error = fresh.error(fresh.client.get("/api/v1/compare", params={"a": "/", "b": "/0f000000"}), 404)
+    assert "0f000000" in error["message"]

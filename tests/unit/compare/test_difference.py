@@ -1,0 +1,57 @@
+"""The parts of a difference, renamed functions, and facts that differ."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from rayscope.compare.difference import OTHERS, differences, renamed, waterfall
+from rayscope.compare.run import Cause
+from rayscope.compare.sql import FunctionFigures
+
+FIGURES = FunctionFigures("train", 20, 0, 20, 1e9, 1 << 30, 2 << 30, 20 << 30, None, None, None, None)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_parts_sum_to_the_difference(seed: int) -> None:
+    chance = random.Random(seed)
+
+    def side() -> dict[Cause, int]:
+        return {
+            Cause("executing", f"step_{number}"): chance.randrange(10**12)
+            for number in range(60)
+            if chance.random() < 0.7
+        }
+
+    a, b = side(), side()
+    parts = waterfall(a, b)
+    assert sum(part.change_ns for part in parts) == sum(b.values()) - sum(a.values())
+    assert (sum(part.a_ns for part in parts), sum(part.b_ns for part in parts)) == (
+        sum(a.values()),
+        sum(b.values()),
+    )
+    assert parts[-1].phase == OTHERS
+    changes = [abs(part.change_ns) for part in parts[:-1]]
+    assert changes == sorted(changes, reverse=True)
+
+
+def test_a_renamed_function_is_suggested() -> None:
+    gone = {"load_rows": FIGURES, "old_check": FIGURES._replace(attempts=1, mean_ns=1e6)}
+    new = {
+        "load_batches": FIGURES._replace(mean_ns=1.2e9),
+        "report": FIGURES._replace(attempts=400, mean_ns=5e6),
+    }
+    assert renamed(gone, new) == [("load_rows", "load_batches")]
+
+
+def test_nothing_is_made_of_a_function_that_differs_in_everything() -> None:
+    other = FIGURES._replace(module="serve", attempts=4000, mean_ns=1e6)
+    assert renamed({"load": FIGURES}, {"predict": other}) == []
+
+
+def test_only_facts_that_differ_are_listed() -> None:
+    a = [{"ray": "2.59", "lr": "1"}, {"ray": "2.60", "lr": "1"}]
+    b = [{"ray": "2.60", "lr": "1", "new": "yes"}, {"ray": "2.59", "lr": "1", "new": "yes"}]
+    assert differences(a, b) == [("new", None, ["yes"])]
+    assert differences(a, [a[0]]) == [("ray", ["2.59", "2.60"], ["2.59"])]
