@@ -11,7 +11,6 @@ from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
 from rayscope.cluster.recording.recording import recording
 from rayscope.compare import schemas
-from rayscope.compare.compare import compare
 from rayscope.compare.run import Run, read_run
 from rayscope.records.reader import SessionReader
 from rayscope.storage.catalog import Catalog
@@ -44,6 +43,8 @@ def compare_runs(
     """Explain how the runs of B differ from those of A: whether they are slower, where the time went, which
     functions changed, and what else differs.
     """
+    from rayscope.compare.compare import compare  # imports scipy, which takes a tenth of a second
+
     named = [[run.strip() for run in side.split(",") if run.strip()] for side in (a, b)]
     if not all(1 <= len(side) <= MAX_RUNS for side in named):
         raise BadQuery(
