@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rayscope.compare import schemas
-from rayscope.compare.difference import differences, renamed, representative, waterfall
+from rayscope.compare.difference import Difference, Part, differences, renamed, representative, waterfall
 from rayscope.compare.run import Run
 from rayscope.compare.sql import FunctionFigures
 from rayscope.compare.statistics import Floats, FunctionChanges, compare_durations, compare_functions
 
 #: The functions whose total changed the most are part of the answer.
 _MAX_FUNCTIONS = 200
+#: Maximum length of a fact.
+_MAX_CHARS = 1_000
 #: Facts that decide whether two sides can be compared at all. They are warnings instead of differences.
 _DECISIVE = ("nodes",)
 
@@ -36,22 +38,47 @@ def compare(a: Sequence[Run], b: Sequence[Run], margin: float) -> schemas.Compar
     common, functions = _functions(a, b, margin)
     facts = [[run.facts for run in side] for side in (a, b)]
     quality = [[run.quality for run in side] for side in (a, b)]
-    differing = [one._asdict() for one in differences(*facts)]
+    differing = [_difference(one) for one in differences(*facts)]
     return {
         "a": _side(a, shown_a),
         "b": _side(b, shown_b),
-        "duration": {**change._asdict(), "margin": margin},  # type: ignore[typeddict-item]
-        "waterfall": [
-            {**part._asdict(), "change_ns": part.change_ns}  # type: ignore[typeddict-item]
-            for part in waterfall(shown_a.parts, shown_b.parts)
-        ],
+        "duration": {
+            "verdict": change.verdict,
+            "ratio": change.ratio,
+            "low": change.low,
+            "high": change.high,
+            "p": change.p,
+            "spread": change.spread,
+            "more_runs": change.more_runs,
+            "margin": margin,
+        },
+        "waterfall": [_part(part) for part in waterfall(shown_a.parts, shown_b.parts)],
         "common": common,
         "functions": functions[:_MAX_FUNCTIONS],
         "functions_left_out": max(0, len(functions) - _MAX_FUNCTIONS),
         "warnings": _warnings(*quality)
         + [_warned(one["what"], one["a"], one["b"]) for one in differing if one["what"] in _DECISIVE],
-        "differences": [one for one in differing if one["what"] not in _DECISIVE],  # type: ignore[misc]
+        "differences": [one for one in differing if one["what"] not in _DECISIVE],
     }
+
+
+def _part(part: Part) -> schemas.WaterfallPart:
+    return {
+        "phase": part.cause.phase,
+        "function": part.cause.function,
+        "is_driver": part.cause.is_driver,
+        "a_ns": part.a_ns,
+        "b_ns": part.b_ns,
+        "change_ns": part.change_ns,
+    }
+
+
+def _difference(difference: Difference) -> schemas.DifferenceItem:
+    a, b = (
+        None if side is None else [text[:_MAX_CHARS] for text in side]
+        for side in (difference.a, difference.b)
+    )
+    return {"what": difference.what[:_MAX_CHARS], "a": a, "b": b}
 
 
 def _side(runs: Sequence[Run], shown: Run) -> schemas.Side:

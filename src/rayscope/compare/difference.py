@@ -22,8 +22,7 @@ _MAX_RENAMED = 50
 class Part(NamedTuple):
     """A part of the difference of two durations, in ns."""
 
-    phase: str
-    function: str
+    cause: Cause
     a_ns: int
     b_ns: int
 
@@ -35,11 +34,11 @@ class Part(NamedTuple):
 
 def waterfall(a: Mapping[Cause, int], b: Mapping[Cause, int]) -> list[Part]:
     """The parts of the difference between two paths, the largest first. They sum to it exactly."""
-    parts = [Part(*cause, a.get(cause, 0), b.get(cause, 0)) for cause in {**a, **b}]
-    parts.sort(key=lambda part: (-abs(part.change_ns), -part.a_ns, part.phase, part.function))
+    parts = [Part(cause, a.get(cause, 0), b.get(cause, 0)) for cause in {**a, **b}]
+    parts.sort(key=lambda part: (-abs(part.change_ns), -part.a_ns, part.cause))
     rest = parts[MAX_PARTS:]
     if rest:
-        others = Part(OTHERS, "", sum(part.a_ns for part in rest), sum(part.b_ns for part in rest))
+        others = Part(Cause(OTHERS), sum(part.a_ns for part in rest), sum(part.b_ns for part in rest))
         parts = [*parts[:MAX_PARTS], others]
     return parts
 

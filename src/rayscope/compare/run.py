@@ -20,7 +20,8 @@ class Cause(NamedTuple):
     """A cause of a duration: a phase, and the function in phases where each function is a separate cause."""
 
     phase: str
-    function: str
+    function: str = ""
+    is_driver: bool = False
 
 
 class Run(NamedTuple):
@@ -83,10 +84,10 @@ def _parts(path: compute.Path, duration_ns: int) -> dict[Cause, int]:
     parts: dict[Cause, int] = {}
     for cause in compute.causes(path, is_driver):
         is_own = cause.phase in compute.OF_FUNCTION
-        key = Cause(cause.phase, "driver" if cause.is_driver and is_own else cause.name if is_own else "")
+        key = Cause(cause.phase, cause.name, cause.is_driver) if is_own else Cause(cause.phase)
         parts[key] = parts.get(key, 0) + cause.total_ns
     if rest := duration_ns - sum(parts.values()):
-        parts[Cause("not_followed", "")] = rest
+        parts[Cause("not_followed")] = rest
     return parts
 
 

@@ -55,6 +55,7 @@ class WaterfallPart(TypedDict):
 
     phase: str
     function: str
+    is_driver: bool
     a_ns: int
     b_ns: int
     change_ns: int
@@ -112,7 +113,10 @@ class Warned(TypedDict):
 
 
 class DifferenceItem(TypedDict):
-    """Something else that differs, such as a version or a setting. Null: not recorded on that side."""
+    """Something else that differs, such as a version or a setting. Null: not recorded on that side.
+
+    Values of more than 1,000 characters are cut.
+    """
 
     what: str
     a: list[str] | None

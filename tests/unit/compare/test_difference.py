@@ -31,7 +31,7 @@ def test_the_parts_sum_to_the_difference(seed: int) -> None:
         sum(a.values()),
         sum(b.values()),
     )
-    assert parts[-1].phase == OTHERS
+    assert parts[-1].cause.phase == OTHERS
     changes = [abs(part.change_ns) for part in parts[:-1]]
     assert changes == sorted(changes, reverse=True)
 

@@ -644,6 +644,7 @@ export interface DurationChange {
 export interface WaterfallPart {
   phase: string;
   function: string;
+  is_driver: boolean;
   a_ns: number;
   b_ns: number;
   change_ns: number;
