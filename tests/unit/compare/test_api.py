@@ -9,20 +9,24 @@ from tests.running import Running
 from tests.story import JOB, MS, SESSION, Story
 
 OTHER = "02000000"
-DRIVER_OF = {job: "f" * 40 + job for job in (JOB, OTHER)}
+PREFIX = "f" * 40
 
 
 def job(story: Story, job: str, load_ms: float, name: str = "load", **fields: Any) -> None:
     """A job that loads twice, one after the other, and then takes 40 ms to sum."""
-    driver = DRIVER_OF[job]
+    driver, worker = f"{PREFIX}{job}", f"{job:0>56}"
     reached = 10.0
     for _ in range(2):
         size = round(load_ms * 1000)
-        task = story.task(name, reached, reached + 5, reached + 5 + load_ms, parent=driver, job=job)
+        task = story.task(
+            name, reached, reached + 5, reached + 5 + load_ms, parent=driver, job=job, worker=worker
+        )
         story.get(driver, task, reached, reached + 6 + load_ms)
         reached += 6 + load_ms
-        story.fetched(task, story.task("source", 0, 1, 2, parent=driver, job=job), size, reached)
-    task = story.task("sum", reached, reached + 5, reached + 45, parent=driver, job=job)
+        story.fetched(
+            task, story.task("source", 0, 1, 2, parent=driver, job=job, worker=worker), size, reached
+        )
+    task = story.task("sum", reached, reached + 5, reached + 45, parent=driver, job=job, worker=worker)
     story.get(driver, task, reached, reached + 46)
     story.entity("job", job, 0, reached + 50, **fields)
 
@@ -80,7 +84,7 @@ def test_a_renamed_function_is_compared_with_its_former_self(fresh: Running) -> 
 def test_what_makes_the_records_incomparable_is_said(fresh: Running) -> None:
     story = Story()
     job(story, JOB, 100)
-    story.task("load", 0, 10, parent=DRIVER_OF[OTHER], job=OTHER)
+    story.task("load", 0, 10, parent=f"{PREFIX}{OTHER}", job=OTHER)
     fresh.record(story)
     warnings = {
         one["code"]: (one["a"], one["b"])

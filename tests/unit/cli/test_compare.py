@@ -1,0 +1,87 @@
+"""``rayscope compare`` over jobs with known numbers, and its exit status."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.running import Running
+from tests.story import Story
+from tests.unit.compare.test_api import job
+from typer.testing import CliRunner, Result
+
+from rayscope.cli.main import app
+
+#: How long each of the two loads of four jobs takes, ms.
+FAST = (400, 402, 398, 401)
+SLOW = (600, 603, 597, 601)
+SAME = (401, 399, 400, 402)
+
+
+@pytest.fixture
+def here(fresh: Running) -> Running:
+    """Twelve jobs: four that load slowly, between two times four equal ones."""
+    story = Story()
+    for number, load_ms in enumerate((*FAST, *SLOW, *SAME)):
+        job(story, f"{number + 1:02}000000", load_ms, entrypoint=f"python train.py --rows {load_ms // 100}")
+    fresh.record(story)
+    return fresh
+
+
+def runs(first: int) -> str:
+    return ",".join(f"/{number + 1:02}000000" for number in range(first, first + 4))
+
+
+def compare(here: Running, a: str, b: str, *options: str) -> Result:
+    command = ["compare", a, b, *options, "--server", here.server.url]
+    return CliRunner().invoke(app, command, env={"COLUMNS": "300"})
+
+
+def test_the_verdict_comes_first_then_where_it_comes_from(here: Running) -> None:
+    done = compare(here, runs(0), runs(4))
+    assert done.exit_code == 0, done.output
+    lines = done.output.splitlines()
+    assert lines[0].startswith("B is slower: +4")
+    assert "(4 against 4 runs)" in lines[0]
+    at = lines.index("Where the difference comes from")
+    assert lines[at + 1].split()[:3] == ["+400", "ms", "load"]
+    assert any(line.startswith("  load is slower: +") for line in lines)
+    assert "  entrypoint: python train.py --rows 3; python train.py --rows 4 → " in done.output
+
+
+def test_markdown_has_the_same(here: Running) -> None:
+    output = compare(here, runs(0), runs(4), "--format", "md").output
+    assert output.startswith("**B is slower: +")
+    assert "| +400 ms | load |" in output
+
+
+def test_json_is_the_answer_of_the_server(here: Running) -> None:
+    answer: Any = json.loads(compare(here, runs(0), runs(4), "--format", "json").output)
+    assert answer == here.get("/api/v1/compare", a=runs(0), b=runs(4))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "options", "status"),
+    [
+        (runs(0), runs(4), ("--fail-if-slower", "5%"), 3),
+        (runs(0), runs(4), ("--fail-if-slower", "0.9"), 0),
+        (runs(4), runs(0), ("--fail-if-slower", "5%"), 0),
+        (runs(0), runs(8), ("--fail-if-slower", "5%"), 0),
+        ("/01000000", "/05000000", ("--fail-if-slower", "5%"), 4),
+        ("/01000000", "/05000000", ("--fail-if-slower", "5%", "--allow-unknown"), 0),
+        (runs(0), runs(4), ("--fail-if-slower", "much"), 2),
+        (runs(0), runs(4), (), 0),
+        (runs(0), "/0f000000", (), 2),
+    ],
+)
+def test_the_exit_status_decides_in_ci(
+    here: Running, a: str, b: str, options: tuple[str, ...], status: int
+) -> None:
+    done = compare(here, a, b, *options)
+    assert done.exit_code == status, done.output
+
+
+def test_one_run_on_each_side_says_what_is_missing(here: Running) -> None:
+    output = compare(here, "/01000000", "/05000000").output
+    assert "One run on each side cannot tell chance from change." in output
