@@ -53,7 +53,8 @@ def test_two_thousand_tasks_and_an_immediate_end_with_status_3(lab: Lab) -> None
     text = LOCAL + (
         "print('sum', sum(ray.get([double.remote(i) for i in range(2000)])))\nray.shutdown()\nsys.exit(3)\n"
     )
-    done = lab.rayscope("run", "--exit", lab.script("job.py", text), str(lab.ray_dir))
+    script = lab.script("job.py", text)
+    done = lab.rayscope("run", "--exit", "--tag", "main", "--tag", "two words", script, str(lab.ray_dir))
     assert done.returncode == 3, done.stderr
     assert done.stdout == "sum 3998000\n"
     assert "2,000 tasks: 2,000 FINISHED" in done.stderr
@@ -64,6 +65,10 @@ def test_two_thousand_tasks_and_an_immediate_end_with_status_3(lab: Lab) -> None
         "WHERE state = 'FINISHED' AND func_name = 'double'"
     )
     assert rows == [{"n": "2000", "on_worker": "2000", "started": "2000"}]
+    compared = json.loads(lab.rayscope("compare", "tag:main", "tag:two words", "--format", "json").stdout)
+    assert compared["duration"]["ratio"] == 1
+    assert [len(compared[side]["runs"]) for side in "ab"] == [1, 1]
+    assert {one["name"] for one in compared["functions"]} == {"double"}
 
 
 def test_a_script_that_ends_by_an_exception(lab: Lab) -> None:

@@ -87,7 +87,7 @@ def compare(
     """Compare runs: whether they are slower, and where the difference comes from.
 
     With several runs on each side, chance is told from change. A run is a session, which stands for its
-    longest job, or SESSION/JOB.
+    longest job, or SESSION/JOB. tag:TAG stands for the newest sessions with this tag.
     """
     margin = None if slower is None else _share(slower)
     with open_client(server, data_dir, token) as client:

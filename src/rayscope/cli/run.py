@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -56,6 +56,15 @@ _SERVER_GONE = ("unreachable", "broke_off")
 _FAILED_EARLY = "The script failed (exit status {status}) before it reached Ray."
 #: How long the insights into all sessions together may delay the end of a run, in seconds.
 _INSIGHTS_S = 1.5
+#: Maximum length of a tag, as in the API.
+_MAX_TAG = 40
+
+
+def _check_tags(tags: list[str] | None) -> list[str] | None:
+    for tag in tags or []:
+        if not tag.strip() or "," in tag or len(tag) > _MAX_TAG:
+            raise typer.BadParameter(f"a tag has 1 to {_MAX_TAG} characters and no comma.")
+    return tags
 
 
 def run(
@@ -84,6 +93,10 @@ def run(
     no_gpu_watch: NoGpuWatch = False,
     no_serve_events: NoServeEvents = False,
     no_train_state: NoTrainState = False,
+    tags: Annotated[
+        list[str] | None,
+        typer.Option("--tag", callback=_check_tags, help="Tag of the session, such as main (repeatable)."),
+    ] = None,
     no_output: Annotated[
         bool,
         typer.Option("--no-output", help="Do not keep what the script prints as the log of its driver."),
@@ -121,6 +134,7 @@ def run(
                 no_gpu_watch,
             ),
             Output() if not no_output else None,
+            tags or [],
         )
         if (serving.own or takeover.has_server) and not leave and not terminated:
             serve_until_stopped(f"serving {serving.url} until Ctrl-C")
@@ -135,6 +149,7 @@ def _record(
     api: Api,
     parts: recording.Parts,
     output: Output | None,
+    tags: Sequence[str],
 ) -> tuple[int, bool]:
     """Run ``command`` to its end and print a summary.
 
@@ -181,7 +196,7 @@ def _record(
         status = child.wait()
     end = {"pid": child.pid, "began_ns": began_ns, "ended_ns": time.time_ns(), "exit_code": status}
     try:
-        _retry(takeover, lambda: _conclude(api, serving, before, watch, end, sender))
+        _retry(takeover, lambda: _conclude(api, serving, before, watch, end, sender, tags))
     except RayscopeError as error:
         warn(f"no summary: {error.message} {error.remedy}")
     return status, child.terminated
@@ -206,8 +221,9 @@ def _conclude(
     watch: Watch,
     end: Mapping[str, int],
     sender: Sender | None,
+    tags: Sequence[str],
 ) -> None:
-    """Wait for pending events, then print a summary of each session that the program used.
+    """Wait for pending events, tag each session that the program used, and print a summary of it.
 
     ``end`` is how the program ended. It is recorded for the jobs whose driver was the program.
     """
@@ -227,6 +243,8 @@ def _conclude(
     for session in used:
         url = recording.program_end_url(serving.ingest_url)
         api.tell_program_end(url, session=session, cluster_is_gone=session in ended_sessions, **end)
+        if tags:
+            _tag(api, session, [*now[session]["tags"], *tags])
     if end["exit_code"] and not any(_has_jobs(api, session) for session in used):
         warn(_FAILED_EARLY.format(status=end["exit_code"]))
         return
@@ -253,6 +271,15 @@ def _conclude(
     # Print only now, because everything above is repeated if the server ends in the meantime.
     for show in summaries:
         show()
+
+
+def _tag(api: Api, session: str, tags: Sequence[str]) -> None:
+    try:
+        api.label_session(session, tags=tags)
+    except RayscopeError as error:
+        if error.code in _SERVER_GONE:
+            raise
+        warn(f"{session} could not be tagged: {error.message} {error.remedy}")
 
 
 def _has_jobs(api: Api, session: str) -> bool:

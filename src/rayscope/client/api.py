@@ -489,7 +489,8 @@ class Api(LogsApi):
         """Return how the runs ``b`` differ from the runs ``a``: whether they are slower, where the time went,
         which functions changed, and what else differs.
 
-        A run is ``SESSION`` for its longest job, or ``SESSION/JOB``. ``margin`` is the change of the duration
+        A run is ``SESSION`` for its longest job, or ``SESSION/JOB``. ``tag:TAG`` stands for the newest
+        sessions with this tag. ``margin`` is the change of the duration
         that matters, 0.05 (5 %) by default.
         """
         return Call("GET", "/api/v1/compare", params(a=a, b=b, margin=margin), timeout_s=_REPLAY_S)

@@ -14,7 +14,7 @@ from rayscope.compare import schemas
 from rayscope.compare.run import Run, read_run
 from rayscope.records.reader import SessionReader
 from rayscope.storage.catalog import Catalog
-from rayscope.storage.errors import BadQuery
+from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.interruption import current_work
 
 #: Maximum number of runs on each side.
@@ -25,8 +25,8 @@ Runs = Annotated[
     Query(
         min_length=1,
         max_length=4000,
-        description="Up to 10 runs, separated by commas: `SESSION` for its longest job, or `SESSION/JOB`. "
-        "Without a session, the newest one.",
+        description="Up to 10 runs, separated by commas: `SESSION` for its longest job, `SESSION/JOB` "
+        "(without a session, the newest one), or `tag:TAG` for the newest sessions with this tag.",
     ),
 ]
 Margin = Annotated[
@@ -45,15 +45,36 @@ def compare_runs(
     """
     from rayscope.compare.compare import compare  # imports scipy, which takes a tenth of a second
 
-    named = [[run.strip() for run in side.split(",") if run.strip()] for side in (a, b)]
-    if not all(1 <= len(side) <= MAX_RUNS for side in named):
+    first, second = ([_read(catalog, records, run) for run in _runs(catalog, side)] for side in (a, b))
+    return answer(compare(first, second, margin))
+
+
+def _runs(catalog: Catalog, side: str) -> list[str]:
+    """The runs of a side, with tags replaced by sessions. Raises BadQuery and NotFound."""
+    runs: list[str] = []
+    for run in filter(None, map(str.strip, side.split(","))):
+        tag = run.removeprefix("tag:")
+        runs += [run] if tag == run else _tagged(catalog, tag)
+    if not 1 <= len(runs) <= MAX_RUNS:
         raise BadQuery(
             f"Each side needs 1 to {MAX_RUNS} runs.",
             "Separate them by commas: a=SESSION/JOB,SESSION/JOB.",
             what="compared_runs",
         )
-    first, second = ([_read(catalog, records, run) for run in side] for side in named)
-    return answer(compare(first, second, margin))
+    return runs
+
+
+def _tagged(catalog: Catalog, tag: str) -> list[str]:
+    """The newest sessions with a tag. Raises NotFound if there are none."""
+    found = [name for name in catalog.names() if tag in catalog.about(name).label.tags]
+    if not found:
+        raise NotFound(
+            f"No session has the tag {tag!r}.",
+            "Tag a run with rayscope run --tag TAG, or a session with rayscope sessions note --tag TAG.",
+            what="tag",
+            tag=tag,
+        )
+    return found[:MAX_RUNS]
 
 
 def _read(catalog: Catalog, records: SessionReader, run: str) -> Run:

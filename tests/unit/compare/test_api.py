@@ -8,6 +8,8 @@ import pytest
 from tests.running import Running
 from tests.story import JOB, MS, SESSION, Story
 
+from rayscope.storage.about import Label
+
 OTHER = "02000000"
 PREFIX = "f" * 40
 
@@ -106,3 +108,15 @@ def test_an_unknown_job_is_named(fresh: Running) -> None:
     fresh.record(story)
     error = fresh.error(fresh.client.get("/api/v1/compare", params={"a": "/", "b": "/0f000000"}), 404)
     assert "0f000000" in error["message"]
+
+
+def test_a_tag_stands_for_its_sessions(fresh: Running) -> None:
+    story = Story()
+    job(story, JOB, 100)
+    fresh.record(story)
+    assert fresh.server.services is not None
+    fresh.server.services.catalog.set_label(SESSION, Label(tags=("main",)))
+    answer = fresh.get("/api/v1/compare", a="tag:main", b=f"/{JOB}")
+    assert [run["session"] for run in answer["a"]["runs"]] == [SESSION]
+    error = fresh.error(fresh.client.get("/api/v1/compare", params={"a": "tag:other", "b": "/"}), 404)
+    assert "'other'" in error["message"]

@@ -5,6 +5,10 @@ export const zhServerMessages = {
       message: '会话 {{id}} 不存在。',
       remedy: '请查看会话列表。',
     },
+    not_found_tag: {
+      message: '没有会话带有标签 {{tag}}。',
+      remedy: '用 rayscope run --tag TAG 给运行加标签，或用 rayscope sessions note --tag TAG 给会话加标签。',
+    },
     not_found_task: {
       message: '此会话中没有任务 {{id}}。',
       remedy: '它可能稍后出现：记录有几秒延迟。否则请到其他会话中查找。',
