@@ -65,8 +65,15 @@ def _share(text: str) -> float:
 
 
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="The runs to compare with: SESSION or SESSION/JOB.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The runs that changed. Separate several by commas.")],
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[A] [B]",
+            help="The runs to compare with (default: earlier sessions with the same script), and the runs "
+            "that may have changed (default: the newest session). Separate several by commas.",
+            show_default=False,
+        ),
+    ] = None,
     slower: Annotated[
         str | None,
         typer.Option(
@@ -90,8 +97,11 @@ def compare(
     longest job, or SESSION/JOB. tag:TAG stands for the newest sessions with this tag.
     """
     margin = None if slower is None else _share(slower)
+    if len(runs or ()) > 2:
+        raise typer.BadParameter("there are two sides. Separate the runs of a side by commas.")
+    *a, b = runs or ["/"]
     with open_client(server, data_dir, token) as client:
-        answer = client.compare(a, b, margin=margin)
+        answer = client.compare(a[0] if a else None, b, margin=margin)
     if form is Form.json:
         print_json(answer, indent=2)
     elif form is Form.md:
@@ -122,7 +132,7 @@ def _percent(ratio: float) -> str:
 def head(answer: CompareAnswer) -> str:
     """The verdict on the duration, as sentences."""
     change, a, b = answer["duration"], answer["a"], answer["b"]
-    times = f"{duration(b['shown']['duration_ns'])} instead of {duration(a['shown']['duration_ns'])}"
+    times = f"{duration(change['b_ns'])} instead of {duration(change['a_ns'])}"
     runs = f"{len(a['runs'])} against {counted(len(b['runs']), 'run')}"
     text = f"{_VERDICTS[change['verdict']]}: {_percent(change['ratio'])}, {times} ({runs})."
     if change["low"] is not None and change["high"] is not None:
@@ -211,11 +221,19 @@ def _differences(answer: CompareAnswer) -> list[str]:
     ]
 
 
+def _difference_title(answer: CompareAnswer) -> str:
+    title = "Where the difference comes from"
+    if len(answer["a"]["runs"]) == len(answer["b"]["runs"]) == 1:
+        return title
+    change_ns = answer["b"]["shown"]["duration_ns"] - answer["a"]["shown"]["duration_ns"]
+    return f"{title}, in the median runs: {_signed(change_ns)}"
+
+
 def _lines(answer: CompareAnswer) -> Iterator[Text]:
     yield Text(head(answer), style="bold")
     for warned in answer["warnings"]:
         yield Text(f"  {_warning(warned)}", style="yellow")
-    yield Text("\nWhere the difference comes from", style="bold")
+    yield Text(f"\n{_difference_title(answer)}", style="bold")
     for change, cause, before, after in _rows(answer):
         yield Text(f"  {change:>10}  {cause:40} {before:>9} → {after}")
     for title, lines in (("What changed", _functions(answer)), ("What else differs", _differences(answer))):

@@ -484,10 +484,15 @@ class Api(LogsApi):
 
     @request
     def compare(
-        self, a: str | Sequence[str], b: str | Sequence[str], *, margin: float | None = None
+        self,
+        a: str | Sequence[str] | None,
+        b: str | Sequence[str],
+        *,
+        margin: float | None = None,
     ) -> Call[t.CompareAnswer]:
         """Return how the runs ``b`` differ from the runs ``a``: whether they are slower, where the time went,
-        which functions changed, and what else differs.
+        which functions changed, and what else differs. If ``a`` is None, it is the sessions with the same
+        script before ``b``.
 
         A run is ``SESSION`` for its longest job, or ``SESSION/JOB``. ``tag:TAG`` stands for the newest
         sessions with this tag. ``margin`` is the change of the duration

@@ -20,13 +20,17 @@ from rayscope.storage.interruption import current_work
 #: Maximum number of runs on each side.
 MAX_RUNS = 10
 
-Runs = Annotated[
-    str,
+_RUNS = (
+    "Up to 10 runs, separated by commas: `SESSION` for its longest job, `SESSION/JOB` (without a session, "
+    "the newest one), or `tag:TAG` for the newest sessions with this tag."
+)
+B = Annotated[str, Query(min_length=1, max_length=4000, description=_RUNS)]
+A = Annotated[
+    str | None,
     Query(
         min_length=1,
         max_length=4000,
-        description="Up to 10 runs, separated by commas: `SESSION` for its longest job, `SESSION/JOB` "
-        "(without a session, the newest one), or `tag:TAG` for the newest sessions with this tag.",
+        description="Likewise (default: up to 10 ended sessions with the script of B's session, before it).",
     ),
 ]
 Margin = Annotated[
@@ -38,14 +42,16 @@ router = Router()
 
 @router.get("/api/v1/compare")
 def compare_runs(
-    catalog: CurrentCatalog, records: CurrentRecords, a: Runs, b: Runs, margin: Margin = 0.05
+    catalog: CurrentCatalog, records: CurrentRecords, b: B, a: A = None, margin: Margin = 0.05
 ) -> Json[schemas.CompareAnswer]:
     """Explain how the runs of B differ from those of A: whether they are slower, where the time went, which
     functions changed, and what else differs.
     """
     from rayscope.compare.compare import compare  # imports scipy, which takes a tenth of a second
 
-    first, second = ([_read(catalog, records, run) for run in _runs(catalog, side)] for side in (a, b))
+    named_b = _runs(catalog, b)
+    named_a = _runs(catalog, a) if a is not None else _earlier(catalog, records, named_b[0])
+    first, second = ([_read(catalog, records, run) for run in side] for side in (named_a, named_b))
     return answer(compare(first, second, margin))
 
 
@@ -73,6 +79,26 @@ def _tagged(catalog: Catalog, tag: str) -> list[str]:
             "Tag a run with rayscope run --tag TAG, or a session with rayscope sessions note --tag TAG.",
             what="tag",
             tag=tag,
+        )
+    return found[:MAX_RUNS]
+
+
+def _earlier(catalog: Catalog, records: SessionReader, run: str) -> list[str]:
+    """The newest ended sessions before that of a run which have the same script. Raises NotFound."""
+    session = records.resolve(run.partition("/")[0])
+    script, begin_ns = catalog.about(session).script, catalog.about(session).first_ns
+    abouts = [catalog.about(name) for name in catalog.names()]
+    found = [
+        about.session
+        for about in abouts
+        if script and about.script == script and about.ended_ns is not None and about.first_ns < begin_ns
+    ]
+    if not found:
+        raise NotFound(
+            f"No session with the same script is on record before {session}.",
+            "Name the runs to compare with.",
+            what="earlier_run",
+            session=session,
         )
     return found[:MAX_RUNS]
 

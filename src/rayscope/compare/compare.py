@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import geometric_mean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,8 @@ class _Function(NamedTuple):
 def compare(a: Sequence[Run], b: Sequence[Run], margin: float) -> schemas.CompareAnswer:
     """Compare two sides. ``margin``: the change of the duration that matters, as a share."""
     shown_a, shown_b = representative(a), representative(b)
-    change = compare_durations([run.duration_ns for run in a], [run.duration_ns for run in b], margin)
+    durations_a, durations_b = ([max(run.duration_ns, 1) for run in side] for side in (a, b))
+    change = compare_durations(durations_a, durations_b, margin)
     common, functions = _functions(a, b, margin)
     facts = [[run.facts for run in side] for side in (a, b)]
     quality = [[run.quality for run in side] for side in (a, b)]
@@ -44,6 +46,8 @@ def compare(a: Sequence[Run], b: Sequence[Run], margin: float) -> schemas.Compar
         "b": _side(b, shown_b),
         "duration": {
             "verdict": change.verdict,
+            "a_ns": round(geometric_mean(durations_a)),
+            "b_ns": round(geometric_mean(durations_b)),
             "ratio": change.ratio,
             "low": change.low,
             "high": change.high,

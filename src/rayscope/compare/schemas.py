@@ -27,7 +27,7 @@ class Side(TypedDict):
 
 
 class DurationChange(TypedDict):
-    """How the durations differ.
+    """How the durations differ. ``a_ns`` and ``b_ns`` are their geometric means, and ``ratio`` is B's by A's.
 
     ``low`` and ``high`` are limits of the ratio at a confidence of 99.5 %. ``p`` is the probability of such a
     difference between equal sides. ``spread`` is the standard deviation of a run as a share of its duration.
@@ -37,6 +37,8 @@ class DurationChange(TypedDict):
     """
 
     verdict: Verdict
+    a_ns: int
+    b_ns: int
     ratio: float
     low: float | None
     high: float | None

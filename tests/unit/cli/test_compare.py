@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.running import Running
-from tests.story import Story
+from tests.story import JOB, Story
 from tests.unit.compare.test_api import job
 from typer.testing import CliRunner, Result
 
@@ -44,7 +44,7 @@ def test_the_verdict_comes_first_then_where_it_comes_from(here: Running) -> None
     lines = done.output.splitlines()
     assert lines[0].startswith("B is slower: +4")
     assert "(4 against 4 runs)" in lines[0]
-    at = lines.index("Where the difference comes from")
+    at = lines.index("Where the difference comes from, in the median runs: +400 ms")
     assert lines[at + 1].split()[:3] == ["+400", "ms", "load"]
     assert any(line.startswith("  load is slower: +") for line in lines)
     assert "  entrypoint: python train.py --rows 3; python train.py --rows 4 → " in done.output
@@ -80,6 +80,29 @@ def test_the_exit_status_decides_in_ci(
 ) -> None:
     done = compare(here, a, b, *options)
     assert done.exit_code == status, done.output
+
+
+def test_by_default_the_newest_session_is_compared_with_earlier_ones(fresh: Running) -> None:
+    services = fresh.server.services
+    assert services is not None
+    names = [f"session_2025-10-0{day}_08-53-20_000000_1" for day in (5, 6, 7, 8)]
+    for day, name in enumerate(names):
+        story = Story()
+        story.batch.session = name
+        script = "other.py" if day == 1 else "train.py"
+        job(story, JOB, 100 + day, entrypoint=f"python {script}", since=day * 24 * 3600 * 1000)
+        fresh.record(story)
+        services.writer.end_session(name, services.catalog.about(name).last_ns)
+    assert services.writer.flush()
+    command = ["compare", "--format", "json", "--server", fresh.server.url]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.output)
+    assert [run["session"] for run in answer["b"]["runs"]] == [names[3]]
+    assert [run["session"] for run in answer["a"]["runs"]] == [names[2], names[0]]
+    done = CliRunner().invoke(app, [*command, names[0]])
+    assert done.exit_code == 2
+    assert "No session with the same script is on record before" in done.output
 
 
 def test_one_run_on_each_side_says_what_is_missing(here: Running) -> None:

@@ -14,10 +14,10 @@ OTHER = "02000000"
 PREFIX = "f" * 40
 
 
-def job(story: Story, job: str, load_ms: float, name: str = "load", **fields: Any) -> None:
+def job(story: Story, job: str, load_ms: float, name: str = "load", since: float = 0, **fields: Any) -> None:
     """A job that loads twice, one after the other, and then takes 40 ms to sum."""
     driver, worker = f"{PREFIX}{job}", f"{job:0>56}"
-    reached = 10.0
+    reached = since + 10.0
     for _ in range(2):
         size = round(load_ms * 1000)
         task = story.task(
@@ -26,11 +26,14 @@ def job(story: Story, job: str, load_ms: float, name: str = "load", **fields: An
         story.get(driver, task, reached, reached + 6 + load_ms)
         reached += 6 + load_ms
         story.fetched(
-            task, story.task("source", 0, 1, 2, parent=driver, job=job, worker=worker), size, reached
+            task,
+            story.task("source", since, since + 1, since + 2, parent=driver, job=job, worker=worker),
+            size,
+            reached,
         )
     task = story.task("sum", reached, reached + 5, reached + 45, parent=driver, job=job, worker=worker)
     story.get(driver, task, reached, reached + 46)
-    story.entity("job", job, 0, reached + 50, **fields)
+    story.entity("job", job, since, reached + 50, **fields)
 
 
 @pytest.fixture

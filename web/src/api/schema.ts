@@ -629,9 +629,13 @@ export interface ComparedRun {
   begin_ns: number;
   duration_ns: number;
 }
-/** How the durations differ. */
+/**
+ * How the durations differ. ``a_ns`` and ``b_ns`` are their geometric means, and ``ratio`` is B's by A's.
+ */
 export interface DurationChange {
   verdict: 'slower' | 'faster' | 'no_change' | 'cannot_tell';
+  a_ns: number;
+  b_ns: number;
   ratio: number;
   low: number | null;
   high: number | null;

@@ -5,6 +5,10 @@ export const zhServerMessages = {
       message: '会话 {{id}} 不存在。',
       remedy: '请查看会话列表。',
     },
+    not_found_earlier_run: {
+      message: '在 {{session}} 之前没有同一脚本的会话记录。',
+      remedy: '请指定要比较的运行。',
+    },
     not_found_tag: {
       message: '没有会话带有标签 {{tag}}。',
       remedy: '用 rayscope run --tag TAG 给运行加标签，或用 rayscope sessions note --tag TAG 给会话加标签。',
