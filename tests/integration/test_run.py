@@ -17,6 +17,7 @@ from tests.conftest import read_rows
 from tests.lab import Lab, new_lab
 from tests.waiting import TIMEOUT_S, wait_until
 
+from rayscope.cli.versions import python_versions
 from rayscope.ray.discovery import local_gcs_addresses
 
 pytestmark = [pytest.mark.ray]
@@ -69,6 +70,9 @@ def test_two_thousand_tasks_and_an_immediate_end_with_status_3(lab: Lab) -> None
     assert compared["duration"]["ratio"] == 1
     assert [len(compared[side]["runs"]) for side in "ab"] == [1, 1]
     assert {one["name"] for one in compared["functions"]} == {"double"}
+    # The program lies in no git repository.
+    ((versions,),) = read_rows(lab.data, "SELECT versions FROM jobs")
+    assert json.loads(versions) == python_versions([sys.executable])
 
 
 def test_a_script_that_ends_by_an_exception(lab: Lab) -> None:

@@ -38,6 +38,7 @@ from rayscope.cli.output import Output, Sender
 from rayscope.cli.serving import Serving, any_server, problem_of, serve_until_stopped, warn_of_problem
 from rayscope.cli.takeover import Takeover
 from rayscope.cli.target import TargetError, can_import_hook, command_for, ray_version, unused_environment
+from rayscope.cli.versions import git_versions, python_versions
 from rayscope.cli.watch import Watch, clusters_in_reach, has_grown
 from rayscope.ray.versions import version_note
 
@@ -174,6 +175,7 @@ def _record(
         before = _retry(takeover, api.by_name)
     except RayscopeError as error:
         fail(error.message, error.remedy)
+    versions = git_versions(command)  # before the program changes its files
     began_ns = time.time_ns()
     try:
         child = Child(command, env, output)
@@ -195,8 +197,9 @@ def _record(
             stack.enter_context(sender)
         status = child.wait()
     end = {"pid": child.pid, "began_ns": began_ns, "ended_ns": time.time_ns(), "exit_code": status}
+    versions |= python_versions(command)
     try:
-        _retry(takeover, lambda: _conclude(api, serving, before, watch, end, sender, tags))
+        _retry(takeover, lambda: _conclude(api, serving, before, watch, end, versions, sender, tags))
     except RayscopeError as error:
         warn(f"no summary: {error.message} {error.remedy}")
     return status, child.terminated
@@ -220,12 +223,14 @@ def _conclude(
     before: Mapping[str, Mapping[str, Any]],
     watch: Watch,
     end: Mapping[str, int],
+    versions: Mapping[str, str],
     sender: Sender | None,
     tags: Sequence[str],
 ) -> None:
     """Wait for pending events, tag each session that the program used, and print a summary of it.
 
-    ``end`` is how the program ended. It is recorded for the jobs whose driver was the program.
+    ``end`` is how the program ended. With ``versions``, it is recorded for the jobs whose driver was the
+    program.
     """
     _drain(api, serving, clusters_in_reach())
     watch.look(timeout_s=0)
@@ -242,7 +247,8 @@ def _conclude(
     ended_sessions = watch.ended_with(end["pid"], used)
     for session in used:
         url = recording.program_end_url(serving.ingest_url)
-        api.tell_program_end(url, session=session, cluster_is_gone=session in ended_sessions, **end)
+        is_gone = session in ended_sessions
+        api.tell_program_end(url, session=session, cluster_is_gone=is_gone, versions=versions, **end)
         if tags:
             _tag(api, session, [*now[session]["tags"], *tags])
     if end["exit_code"] and not any(_has_jobs(api, session) for session in used):

@@ -86,12 +86,18 @@ def can_import_hook(command: Sequence[str]) -> bool:
     )
 
 
+def other_python(command: Sequence[str]) -> str | None:
+    """Return the Python that runs ``command``: None if it is our own, and "" if it is unknown."""
+    interpreter = _interpreter(Path(command[0]))
+    if interpreter is None:
+        return ""
+    return None if _same(interpreter, Path(sys.executable)) else str(interpreter)
+
+
 def ray_version(command: Sequence[str]) -> str | None:
     """Return the version of Ray in the Python that runs ``command``. None if that is our own or unknown."""
-    interpreter = _interpreter(Path(command[0]))
-    if interpreter is None or _same(interpreter, Path(sys.executable)):
-        return None
-    done = ask_python(str(interpreter), _RAY_VERSION)
+    other = other_python(command)
+    done = ask_python(other, _RAY_VERSION) if other else None
     return done.stdout.strip() if done is not None and done.returncode == 0 else None
 
 

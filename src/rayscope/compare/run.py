@@ -96,13 +96,16 @@ def _facts(job: Mapping[str, Any]) -> dict[str, str]:
     facts = {}
     if job.get("entrypoint"):
         facts["entrypoint"] = str(job["entrypoint"])
-    for what in ("runtime_env", "metadata"):
+    for what in ("runtime_env", "metadata", "versions"):
         try:
             values = json.loads(job.get(what) or "{}")
         except ValueError:
             values = {}
         if isinstance(values, dict):
-            facts |= {f"{what}.{key}": _text(value) for key, value in values.items() if value not in ({}, [])}
+            prefix = "" if what == "versions" else f"{what}."
+            facts |= {
+                f"{prefix}{key}": _text(value) for key, value in values.items() if value not in ({}, [])
+            }
     return facts
 
 

@@ -39,7 +39,7 @@ def read_job(reader: duckdb.DuckDBPyConnection, job_id: str | None) -> Row:
     """A job's command, settings and state, empty for an unknown job."""
     found: list[Row] = rows_of(
         reader.execute(
-            "SELECT entrypoint, runtime_env, metadata, state, type FROM job_rows WHERE id = ?", [job_id]
+            "SELECT entrypoint, runtime_env, metadata, versions, state FROM job_rows WHERE id = ?", [job_id]
         )
     )
     return found[0] if found else {}

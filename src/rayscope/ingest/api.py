@@ -42,7 +42,7 @@ class Drain(Body):
 
 
 class ProgramEnd(Body):
-    """How a program ended. It may have been a driver of a session."""
+    """How a program ended, and its versions. It may have been a driver of a session."""
 
     session: str = Field(max_length=200)
     pid: int = Field(ge=0, lt=2**31)
@@ -50,6 +50,9 @@ class ProgramEnd(Body):
     ended_ns: int = Field(ge=0, lt=2**63)
     exit_code: int = Field(ge=0, lt=256)
     cluster_is_gone: bool = False
+    versions: dict[Annotated[str, Field(max_length=200)], Annotated[str, Field(max_length=200)]] = Field(
+        {}, max_length=2_000
+    )
 
 
 class _TooLarge(Exception):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rayscope.ingest.clusters import Clusters
@@ -98,8 +98,9 @@ class SessionEnds:
         exit_code: int,
         *,
         cluster_is_gone: bool,
+        versions: Mapping[str, str],
     ) -> None:
-        """Record that a program ended, with its exit code, which Ray does not know.
+        """Record that a program ended, with its exit code and versions, which Ray does not know.
 
         ``pid`` is a process of the program that may have been a driver, and ``began_ns`` is when the program
         started. ``cluster_is_gone`` means that its cluster ended with it.
@@ -109,9 +110,8 @@ class SessionEnds:
         self.writer.flush(_END_S)
         session = self.records.resolve(session)
         jobs = self.records.read(session, lambda file: entities.jobs_of_driver(file, pid, began_ns))
-        self.writer.submit_records(
-            RecordBatch(session, entities=[driver_ended(job, ended_ns, exit_code) for job in jobs]), "run"
-        )
+        ended = [driver_ended(job, ended_ns, exit_code, versions) for job in jobs]
+        self.writer.submit_records(RecordBatch(session, entities=ended), "run")
         if cluster_is_gone:
             self.writer.end_session(session, ended_ns)
         self.writer.flush(_END_S)

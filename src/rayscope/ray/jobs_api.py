@@ -139,8 +139,10 @@ def submission(row: Mapping[str, Any], now_ns: int) -> Entity:
     )
 
 
-def driver_ended(job_id: str, ended_ns: int, exit_code: int) -> Entity:
-    """A job with its driver's exit code, as reported by the driver's parent process. Ray does not know it."""
+def driver_ended(job_id: str, ended_ns: int, exit_code: int, versions: Mapping[str, str]) -> Entity:
+    """A job with its driver's exit code and versions, as reported by the driver's parent process. Ray does
+    not know them.
+    """
     state = "FAILED" if exit_code else "SUCCEEDED"
     how: dict[str, Value] = {"exit_code": exit_code, "end_known_by": "exit_code"}
     if exit_code:
@@ -150,7 +152,10 @@ def driver_ended(job_id: str, ended_ns: int, exit_code: int) -> Entity:
                 by = f" ({signal.Signals(exit_code - _SIGNALLED).name})"
         how["message"] = f"The driver ended with exit code {exit_code}{by}."
     # If the driver announced its end to Ray, that time takes precedence.
-    return Entity("job", job_id, {"end_ns": ended_ns}, {(ended_ns, state): how})
+    fields: dict[str, Value] = {"end_ns": ended_ns}
+    if versions:
+        fields["versions"] = canonical_json(dict(versions))
+    return Entity("job", job_id, fields, {(ended_ns, state): how})
 
 
 def _known(values: Mapping[str, Value | None]) -> dict[str, Value]:

@@ -205,6 +205,7 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("alias_of", "VARCHAR"),
         ("runtime_env", "VARCHAR"),
         ("metadata", "VARCHAR"),
+        ("versions", "VARCHAR"),
         ("start_ns", "BIGINT"),
         ("end_ns", "BIGINT"),
         ("end_known_by", "VARCHAR"),

@@ -23,7 +23,7 @@ FINGERPRINTS = {
     4: "2665eb9ec3373e20",
     5: "dff8f2ba0c0ec013",
     6: "b0dd3236d5672d8c",
-    7: "1889ad198efe6f0b",
+    7: "fb965dde421cae8a",
 }
 
 

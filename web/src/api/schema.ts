@@ -1808,6 +1808,7 @@ export interface JobDetail {
   history: {
     [k: string]: unknown;
   }[];
+  versions: string | null;
 }
 /** A page of jobs. */
 export interface JobPage {

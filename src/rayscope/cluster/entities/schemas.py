@@ -228,6 +228,8 @@ class WorkerDetail(Worker, Detail):
 class JobDetail(Job, Detail):
     """All fields of a job."""
 
+    versions: str | None
+
 
 class PlacementGroupDetail(PlacementGroup, Detail):
     """All fields of a placement group."""

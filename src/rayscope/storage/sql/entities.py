@@ -50,6 +50,8 @@ _LIVED: Mapping[str, tuple[str, str]] = {
         "list_min([(step->>0)::BIGINT FOR step IN CAST(doc->1 AS JSON[]) IF (step->>1) = 'REMOVED'])",
     )
 }
+#: Columns too large for lists. Single entities have them.
+_LARGE = ("versions",)
 #: Maximum number of states in an entity's history. The newest are kept.
 _HISTORY = 1000
 
@@ -161,7 +163,7 @@ def list_entities(
             _, value, last_id = decode_cursor(cursor, sort, *kinds)
             after.add(f"({key}, id) {'<' if descending else '>'} (?, ?)", value, last_id)
         total = count_and_edge(reader, counted, where, after, key, descending=descending, limit=limit)
-        selected = _selected(kind, columns)
+        selected = _selected(kind, [name for name in columns if name not in _LARGE])
         items = rows_of(
             reader.execute(
                 f"SELECT id AS {id_column}, {selected}, {key} AS sort_key FROM {rows}{where.sql} "

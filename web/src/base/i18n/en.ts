@@ -443,6 +443,7 @@ export const shared = {
     labels: 'Labels',
     label_selector: 'Label selector',
     runtime_env: 'Runtime environment',
+    versions: 'Versions',
     metadata: 'Metadata',
     call_site: 'Call site',
     stats: 'Statistics',

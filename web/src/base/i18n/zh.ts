@@ -435,6 +435,7 @@ const shared: Translated<typeof english> = {
     labels: '标签',
     label_selector: '标签选择器',
     runtime_env: '运行时环境',
+    versions: '版本',
     metadata: '元数据',
     call_site: '调用位置',
     stats: '统计',
