@@ -8,9 +8,9 @@ debugger attaches through the server and checks the values of variables. The tim
 
 - *listed*: from the start of the wait, by the clock of the task, until the server lists it;
 - *stack*: from the connection of the debugger until it has the first stack;
-- *left*: from the end of the debugger's connection until the task has run on;
-- *released*, *limit*: from the request to release a task, or from its time limit, until the task has run on;
-- *server*: from the end of the server's process (SIGKILL) until the task has run on.
+- *left*: from the end of the debugger's connection until the task has continued;
+- *released*, *limit*: from the request to release a task, or from its time limit, until the task has continued;
+- *server*: from the end of the server's process (SIGKILL) until the task has continued.
 
 The exit status is 1 if an attachment fails or a value is wrong.
 """
@@ -157,7 +157,7 @@ def attach(lab: Lab, kind: str, value: int) -> dict[str, float]:
 
 
 def release(lab: Lab, how: str, value: int) -> float:
-    """Let a task run on without a debugger. Returns how long that took, s."""
+    """Let a task continue without a debugger. Returns how long that took, s."""
     driver = lab.start("task", value)
     item, _ = lab.paused()
     if how == "released":

@@ -89,7 +89,7 @@ class DapClient:
         return {variable["name"]: variable["value"] for variable in found}
 
     def leave(self) -> None:
-        """Detach. The task runs on."""
+        """Detach. The task continues."""
         self.ask("disconnect", terminateDebuggee=False)
         self.socket.close()
 

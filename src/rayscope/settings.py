@@ -97,7 +97,7 @@ class Settings(BaseSettings):
         False, description="Let operators attach debuggers to tasks that wait for one (true or false)."
     )
     debugger_limit_s: float = Field(
-        900, gt=0, description="Tasks run on after their debugger was not used for this long, in seconds."
+        900, gt=0, description="Tasks continue once nobody has used their debugger for this long, in seconds."
     )
     push_interval_s: float = Field(2, ge=0.1, description="Refresh interval of live views.")
     keep_logs: Literal["workers", "all", "none"] = Field(

@@ -118,7 +118,7 @@ def test_ctrl_c_stops_a_task_and_the_end_of_the_input_detaches(debugged: Recorde
     process.send_signal(signal.SIGINT)
     assert "stopping the task" in process.stderr.readline()
     out, err = process.communicate("doubled = 100\n", timeout=TIMEOUT_S)
-    assert err.endswith("detached; the task runs on\n")
+    assert err.endswith("detached; the task continues\n")
     assert job.result() == "101", out
     job.await_end()
 
@@ -147,7 +147,7 @@ def test_an_editor_debugs_a_task(debugged: Recorded) -> None:
         assert "Another debugger is attached" in refused.communicate(timeout=TIMEOUT_S)[1]
         assert refused.returncode == 2
     client.leave()
-    assert "the task runs on" in process.communicate(timeout=TIMEOUT_S)[1]
+    assert "the task continues" in process.communicate(timeout=TIMEOUT_S)[1]
     assert process.returncode == 0
     assert job.result() == "121"
     job.await_end()

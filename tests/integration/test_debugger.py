@@ -258,7 +258,7 @@ def test_released_on_request_and_after_the_limit(
     (item,) = paused(debugged)
     assert item["release_ns"] - item["since_ns"] < 10e9
     ended = float(result(driver)[1])
-    print(f"ran on {ended - item['release_ns'] / 1e9:.2f} s after the limit")
+    print(f"continued {ended - item['release_ns'] / 1e9:.2f} s after the limit")
 
 
 def test_two_threads_of_an_actor_are_released_together(
@@ -477,7 +477,7 @@ def test_the_server_dies(cluster: Recorded, tmp_path: Path) -> None:
         died = time.time()
         value, ended = result(driver)
         assert value == "41"
-        print(f"ran on {float(ended) - died:.2f} s after the server's death")
+        print(f"continued {float(ended) - died:.2f} s after the server's death")
         driver.wait(60)
         cluster.processes.remove(driver)
     finally:

@@ -550,7 +550,7 @@ class Api(LogsApi):
 
     @request
     def release(self, pause_id: str) -> Call[None]:
-        """Let a paused task run on. A debugger that is attached to its process is detached.
+        """Let a paused task continue. A debugger that is attached to its process is detached.
 
         ``pause_id``: as in :meth:`paused_tasks`.
         """

@@ -5,7 +5,7 @@ thread of ours has a connection to the Rayscope server, so the server knows of t
 debugger that is connected to the server reaches debugpy even if no port of this machine can be reached. The
 messages of debugpy's own protocol pass through unchanged.
 
-If the server lets debuggers in, it sets a time limit. Then code runs on once nobody has used the debugger
+If the server lets debuggers in, it sets a time limit. Then code continues once nobody has used the debugger
 for this long, once the debugger has left, or once the server is gone. Otherwise Ray waits as it always does.
 """
 
@@ -36,9 +36,9 @@ _TIMEOUT_S = 5.0
 #: Pause before the next attempt to connect, and that after a connection which lasted longer, in seconds.
 _RETRY_S = 0.5
 _RECONNECT_S = 0.05
-#: How long a debugger may take to accept a client and to let the code run on, in seconds.
+#: How long a debugger may take to accept a client and to let the code continue, in seconds.
 _RELEASE_S = 5.0
-#: How long a thread may take to run on after its wait was canceled, and the interval of looks, in seconds.
+#: How long a thread may take to continue after its wait was canceled, and the interval of looks, in seconds.
 _CANCEL_S = 0.5
 _LOOK_S = 0.01
 _CHUNK_BYTES = 32 << 10
@@ -51,7 +51,7 @@ class Pause:
     """A thread that waits for a debugger.
 
     ``task``: what it runs. ``values``: the message about it to the server. ``relay``: the connection that
-    reports it, if any. ``is_released``: the thread is to run on without a debugger.
+    reports it, if any. ``is_released``: the thread is to continue without a debugger.
     """
 
     def __init__(self) -> None:
@@ -267,13 +267,13 @@ class Relay:
             self._say_detached("the debugger closed the connection")
 
     def _leave(self) -> None:
-        """End the debugger's session. debugpy then lets all threads that it has stopped run on."""
+        """End the debugger's session. debugpy then lets all threads that it has stopped continue."""
         if self._debugger is not None:
             close_socket(self._debugger)
             self._debugger = None
 
     def _release(self, reason: str) -> None:
-        """Let the threads that wait or have stopped run on."""
+        """Let the threads that wait or have stopped continue."""
         if self._debugger is not None:
             self._leave()
             self._say_detached(reason)
@@ -379,13 +379,13 @@ def _attach_and_leave() -> None:
         await_("command", "disconnect")
 
 
-#: The threads that are to run on at Ray's next attempt to stop them.
+#: The threads that are to continue at Ray's next attempt to stop them.
 _passing: set[int] = set()
 _MARK = "_rayscope_passes"
 
 
 def _install_pass() -> None:
-    """Let threads run on where Ray would stop them for a client, if there is none or they are released.
+    """Let threads continue where Ray would stop them for a client, if there is none or they are released.
 
     Without a client, a thread would wait there for the next one.
     """

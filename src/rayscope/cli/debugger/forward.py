@@ -61,7 +61,7 @@ def forward(api: Api, task: PausedTask, port: int, remote_root: str | None) -> N
         except KeyboardInterrupt:
             reason = "Ctrl-C"
         reason = debuggee.close_reason or reason
-    say(f"detached from {name}: {reason}{'' if 'process' in reason else '; the task runs on'}")
+    say(f"detached from {name}: {reason}{'' if 'process' in reason else '; the task continues'}")
 
 
 def _explain(task: PausedTask, port: int, remote_root: str | None) -> None:

@@ -77,7 +77,7 @@ _COLUMNS = (
     Column("waiters", _waiters, right=True),
     text("pid", right=True),
     text("node", long=True),
-    Column("runs on at", lambda row: clock(row["release_ns"])),
+    Column("continues at", lambda row: clock(row["release_ns"])),
     text("debugger"),
     text("pause_id", "pause id"),
     text("job_id"),

@@ -30,13 +30,13 @@ l, list [LINE]  source around the line, then the lines that follow
 a, args, locals the variables of the frame
 p EXPR          the value of an expression; so does any other text (! before a name of a command)
 n, s, r         run to the next line, into a call, out of the function; Ctrl-C stops it
-c               run on to the next breakpoint, or to the end of the task
+c               continue to the next breakpoint, or to the end of the task
 threads [N]     the threads of the process, or look at thread N
-q               detach: the task runs on (so does the end of the input)
+q               detach: the task continues (so does the end of the input)
 Breakpoints in other places need an editor: rayscope debug TASK --port 5678"""
 #: How often the server is asked whether a task that runs has ended, in seconds.
 _ASK_S = 1.0
-#: How long debugpy may take to answer that it lets the task run on, in seconds.
+#: How long debugpy may take to answer that it lets the task continue, in seconds.
 _LEAVE_S = 5.0
 _MAX_FRAMES = 200
 _MAX_VARIABLES = 200
@@ -97,7 +97,7 @@ class Terminal:
         except (_Left, KeyboardInterrupt):
             with contextlib.suppress(Ended, Refused):
                 self._client.ask("disconnect", _LEAVE_S, terminateDebuggee=False)
-            say("detached; the task runs on")
+            say("detached; the task continues")
         except Ended as end:
             say(f"the connection to {name} has ended: {end.message}")
 

@@ -51,7 +51,7 @@ def paused(
     responses=_CONFLICT,
 )
 async def release(debuggees: CurrentDebuggees, request: Request, pause_id: str) -> Response:
-    """Let a paused task run on. A debugger that is attached to its process is detached."""
+    """Let a paused task continue. A debugger that is attached to its process is detached."""
     debuggee, pause = debuggees.find(pause_id)
     log.info("debugger: %s releases task %s", _address(request), pause.task_id)
     await debuggee.release()

@@ -177,14 +177,14 @@ class Debuggee:
             await self._socket.send_bytes(data)
 
     async def detach(self, debugger: Debugger) -> None:
-        """End the session of a debugger. The task runs on."""
+        """End the session of a debugger. The task continues."""
         if self.debugger is debugger:
             self._forget()
             with contextlib.suppress(DebuggerRefused):
                 await self.say({"detach": True})
 
     async def release(self) -> None:
-        """Let the task run on, without a debugger. Raises DebuggerRefused."""
+        """Let the task continue, without a debugger. Raises DebuggerRefused."""
         debugger = self.debugger
         await self.say({"release": True})
         if debugger is not None:
@@ -261,8 +261,8 @@ class Debuggee:
 
 
 class Debuggees:
-    """All processes that wait for a debugger. ``limit_s``: after how long without use a task runs on, None if
-    the server lets no debuggers in.
+    """All processes that wait for a debugger. ``limit_s``: after how long without use a task continues,
+    None if the server lets no debuggers in.
     """
 
     def __init__(self, limit_s: float | None) -> None:

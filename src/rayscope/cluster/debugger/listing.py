@@ -41,7 +41,7 @@ def paused_tasks(records: SessionReader, debuggees: Debuggees, session: str) -> 
     items: list[PausedTask] = []
     for debuggee, held in found:
         known = recorded.facts.get((held.pause.task_id, held.pause.attempt), _NO_FACTS)
-        # Once a debugger lets it run on, a task may end while the debugger is still attached.
+        # Once a debugger lets it continue, a task may end while the debugger is still attached.
         if not known.has_ended or held.is_waiting:
             waiters = recorded.waiters.get(held.pause.task_id, 0)
             items.append(_item(session, debuggee, held, known, waiters, debuggees.limit_s))

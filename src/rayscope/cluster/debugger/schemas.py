@@ -19,7 +19,7 @@ class PausedTask(TypedDict):
     ``state``: ``waiting`` for a debugger, ``stopped`` by one that is attached, or ``running`` while one is
     attached. ``error``: the error after which it stopped, None at a breakpoint. ``file`` and ``line``: where.
     ``debugger``: the address of the debugger that is attached, None if there is none. ``release_ns``: when it
-    runs on unless a debugger is used, None without a limit. ``resources``: what it holds meanwhile.
+    continues unless a debugger is used, None without a limit. ``resources``: what it holds meanwhile.
     ``waiters``: number of tasks that wait for its results.
     """
 
@@ -50,8 +50,8 @@ class PausedTask(TypedDict):
 class PausedTasks(TypedDict):
     """The tasks of a session that wait for a debugger, the longest wait first.
 
-    ``is_enabled``: whether the server lets debuggers in. ``limit_s``: after how long without use a task runs
-    on, None if the server lets no debuggers in.
+    ``is_enabled``: whether the server lets debuggers in. ``limit_s``: after how long without use a task
+    continues, None if the server lets no debuggers in.
     """
 
     session: str

@@ -127,7 +127,7 @@ def test_commands_and_code_are_told_apart(program: subprocess.Popen[str]) -> Non
     assert "NameError" in shown[16]
     assert "where" in shown[17]
     assert "->     done = n * 2" in shown[18] or "->     return done" in shown[18]
-    assert said.endswith("detached; the task runs on\n")
+    assert said.endswith("detached; the task continues\n")
     assert program.stdout is not None
     lines = iter(program.stdout.readline, "14\n")
     assert "\x1b[2J\n" in list(lines)
