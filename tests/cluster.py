@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 
 from rayscope.cli import serving
-from rayscope.cli.recording import Parts, node_env, system_config
+from rayscope.cli.recording import Parts, node_env, system_config, with_py_spy
 from rayscope.ray.gcs.client import GcsClient
 from tests.waiting import TIMEOUT_S, wait_until
 
@@ -128,7 +128,7 @@ class RayCluster:
         """Start the head node, again at the same addresses; ``head``: more arguments of ``ray start``."""
         self.gcs = self.gcs or f"127.0.0.1:{free_port()}"
         self.dashboard = self.dashboard or f"127.0.0.1:{free_port()}"
-        self.env = env_without_ray() | {"HOME": str(self.home), "TMPDIR": str(self.home)}
+        self.env = with_py_spy(env_without_ray() | {"HOME": str(self.home), "TMPDIR": str(self.home)})
         if self.lane != "fast":
             # Next to busy workers Ray's agent, which writes JSON, would have no time and lose events.
             del self.env["RAY_worker_niceness"]

@@ -325,6 +325,39 @@ def test_the_web_page_looks(debugged: Recorded, start: Callable[[str], subproces
     assert result(driver)[0] == "41"
 
 
+def frames_of_driver(cluster: Recorded, item: dict[str, Any]) -> list[str]:
+    """The functions in which the driver of a paused task is, the outermost first."""
+    body = {"session": cluster.session, "workers": [item["job_id"] + "f" * 48]}
+
+    def sample() -> Any:
+        answer = httpx.post(f"{cluster.url}/api/v1/flow/stack/frames", json=body, timeout=60).json()
+        codes = [problem["code"] for problem in answer["problems"]]
+        # The record is a few seconds behind.
+        assert codes in ([], ["no_process"], ["idle_driver"]), answer["problems"]
+        return answer["nodes"]
+
+    (node,) = wait_until(sample, "the frames of the driver")
+    return [frame["name"] for frame in node["frames"]]
+
+
+@pytest.mark.parametrize("is_run", [False, True])
+def test_the_frames_of_the_driver(cluster: Recorded, tmp_path: Path, is_run: bool) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(f"import ray\nray.init()\n{PROGRAM}")
+    env = {"RAY_ADDRESS": cluster.gcs, "RAYSCOPE_DATA_DIR": str(cluster.services.settings.data_dir)}
+    command = [sys.executable, *(("-m", "rayscope.cli", "run") if is_run else ()), str(script), "nested"]
+    driver = subprocess.Popen(command, env=cluster.env | env, stdout=subprocess.DEVNULL)
+    try:
+        names = frames_of_driver(cluster, paused(cluster)[0])
+        assert (names[0], names[-1]) == ("<module>", "Worker.get_objects")
+    finally:
+        for process in psutil.Process(driver.pid).children(recursive=True):
+            process.kill()
+        driver.kill()
+        driver.wait()
+    wait_until(lambda: not cluster.get("/api/v1/paused-tasks")["items"], "an empty list")
+
+
 def test_a_server_that_lets_no_debuggers_in(
     cluster: Recorded, start: Callable[[str], subprocess.Popen[str]]
 ) -> None:
@@ -343,6 +376,7 @@ def test_a_task_of_a_submitted_job(debugged: Recorded, tmp_path: Path) -> None:
     jobs = f"{debugged.dashboard_url}/api/jobs/"
     job = httpx.post(jobs, json={"entrypoint": f"{sys.executable} {script} task"}).json()["submission_id"]
     (item,) = paused(debugged)
+    assert frames_of_driver(debugged, item)[0] == "<module>"
     client = client_of(debugged, item)
     assert client.variables(client.frames(client.attach())[0]) == {"secret": "20", "doubled": "40"}
     client.leave()

@@ -7,7 +7,7 @@ import signal
 from typing import Any
 
 import pytest
-from tests.live import JOB, Live
+from tests.live import JOB, RUNNING, Live
 from tests.waiting import wait_until
 
 from rayscope.ray.agents.stack_dumps import Agent, TracebackError
@@ -59,6 +59,21 @@ def test_every_worker_is_in_the_functions_that_it_is_in(live: Live) -> None:
     assert (inner["name"], os.path.basename(inner["file"]), inner["active"]) == ("inner", "job.py", 0)
     assert JOB.splitlines()[inner["line"] - 1].strip() == "time.sleep(600)"
     assert {worker["title"] for worker in answer["workers"]} >= {"ray::sleeper", "ray::victim"}
+
+
+def test_a_driver_is_sampled_on_request(live: Live) -> None:
+    (driver,) = [node for node in live.stack() if node["type"] == "DRIVER_TASK"]
+    workers = live.client.get("/api/v1/workers", params={"session": live.session}).json()["items"]
+    (worker,) = [worker for worker in workers if worker["worker_type"] == "DRIVER"]
+    assert live.frames(node=driver["id"])["asked"] == sum(RUNNING.values()) - 1  # two are of one actor
+    answer = live.frames(workers=[worker["worker_id"]])
+    assert answer["problems"] == []
+    assert [one["pid"] for one in answer["workers"]] == [worker["pid"]]
+    (node,) = answer["nodes"]
+    assert node["node"] == driver["id"]
+    names = [frame["name"] for frame in node["frames"]]
+    assert (names[0], names[-1]) == ("<module>", "Worker.get_objects")
+    assert JOB.splitlines()[node["frames"][0]["line"] - 1] == "ray.get(sleepers)"
 
 
 def test_the_whole_has_rays_own_frames_and_threads(live: Live) -> None:

@@ -64,6 +64,8 @@ _BETWEEN = re.compile(
 )
 _OF_RAY = re.compile(r"(^|/)(ray/_private/|_raylet\.pyx)")
 _RUNS_TASKS = ("ray/_private/worker.py", "ray/_private/function_manager.py")
+#: Prefix of the titles of worker processes. A process whose title has another prefix is no longer a worker.
+WORKER_TITLE = "ray::"
 _LOOP = "AsyncIO Thread"
 #: Prefix of the name of the thread in which a Ray Train worker runs the user's function.
 _TRAINING = "TrainingThread("
@@ -90,14 +92,18 @@ class Place(NamedTuple):
 
 
 class Busy(NamedTuple):
-    """A worker that runs attempts of a unit of :mod:`rayscope.views.stack.compute`, with its process ID."""
+    """A worker that runs attempts of a unit of :mod:`rayscope.views.stack.compute`, with its process ID.
+
+    ``is_driver``: it is the driver of that unit.
+    """
 
     unit: int
     worker: str
     node_id: str
     pid: int
-    names: tuple[str, ...]
-    only: bool
+    names: tuple[str, ...] = ()
+    only: bool = False
+    is_driver: bool = False
 
 
 def choose(
@@ -148,7 +154,7 @@ def has_moved_on(place: Place, title: str) -> bool:
     Ray names a worker's process ``ray::FUNCTION`` while a task runs, and ``ray::IDLE`` afterwards. An actor's
     title names only the call that began or ended last, so it proves nothing about other calls.
     """
-    named = title.removeprefix("ray::")
+    named = title.removeprefix(WORKER_TITLE)
     # Long titles are truncated.
     return place.only and not any(name.startswith(named) for name in place.names if named)
 
@@ -179,6 +185,13 @@ def stacks_of(dump: Dump, whole: bool = False) -> tuple[list[Stack], int]:
         kind = AWAIT if any(thread.name.startswith(_LOOP) for thread in dump.threads) else NONE
         shown.insert(0, Stack((Frame("", "", None, kind),), False, True))
     return shown, idle
+
+
+def may_be_driver(dump: Dump) -> bool:
+    """Return whether a process is one that has started Ray and is no worker."""
+    return not dump.title.startswith(WORKER_TITLE) and any(
+        _OF_RAY.search(frame.file) for thread in dump.threads for frame in thread.frames
+    )
 
 
 def _runs_tasks(thread: Thread) -> bool:

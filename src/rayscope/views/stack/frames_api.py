@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
@@ -21,19 +22,27 @@ from rayscope.views.stack.compute import Wait, call_stack, nodes_of
 from rayscope.views.stack.dump import Dump
 from rayscope.views.stack.frames import Busy, choose, has_moved_on, merge
 from rayscope.views.stack.sampling import (
+    IDLE_DRIVER,
     MAX_WORKERS,
     MOVED_ON,
+    NO_PROCESS,
     NOT_RUNNING,
+    PROCESS_ENDED,
     Dumps,
     Problem,
     describe_problems,
 )
 
+#: The worker ID of a driver is the ID of its job, filled up with this.
+_DRIVER_END = "f" * 48
 WorkerId = Annotated[str, Field(pattern=r"^[0-9a-f]{56}$")]
 
 
 class FramesRequest(Body):
-    """The workers to sample: all busy ones, those at and below one line of the stack, or the listed ones."""
+    """The workers to sample: all busy ones, those at and below one line of the stack, or the listed ones.
+
+    Drivers are sampled only if they are listed.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -70,7 +79,13 @@ def frames(
     found = records.read(
         session,
         lambda file: sql.in_flight(
-            file, filters, at_ns=None, last_ns=records.last_ns(session), live=True, workers=True
+            file,
+            filters,
+            at_ns=None,
+            last_ns=records.last_ns(session),
+            live=True,
+            workers=True,
+            drivers=selection.workers or (),
         ),
     )
     units = [unit_of(row) for row in found.units]
@@ -83,6 +98,12 @@ def frames(
         )
     asked = None if selection.workers is None else set(selection.workers)
     busy = [_busy(row) for row in found.workers if asked is None or row["worker_id"] in asked]
+    drivers = {row["worker_id"]: row for row in found.drivers}
+    busy += [
+        Busy(row["unit"], worker, row["node_id"], row["worker_pid"], is_driver=True)
+        for worker, row in drivers.items()
+        if _problem_of(row) is None
+    ]
     chosen, places, left_out = choose(tree, nodes_of(units), busy, selection.node, MAX_WORKERS)
     answers = dumps.take(session, gcs, chosen)
     problems: dict[Problem, list[frames_schemas.FramesWorker]] = defaultdict(list)
@@ -98,7 +119,11 @@ def frames(
     for worker in good.keys() - shown:
         problems[MOVED_ON].append(_named(chosen[worker]))
     for worker in sorted((asked or set()) - chosen.keys()):
-        problems[NOT_RUNNING].append({"worker_id": worker, "node_id": None, "pid": None})
+        row = drivers.get(worker, {})
+        problem = _problem_of(row) if row or worker.endswith(_DRIVER_END) else None
+        problems[problem or NOT_RUNNING].append(
+            {"worker_id": worker, "node_id": row.get("node_id"), "pid": row.get("worker_pid")}
+        )
     merged, folded = merge(good, current, selection.whole)
     return answer(
         {
@@ -117,6 +142,15 @@ def frames(
             "problems": describe_problems(problems),
         }
     )
+
+
+def _problem_of(driver: Mapping[str, Any]) -> Problem | None:
+    """Return why a driver cannot be sampled, or None if it can. ``driver`` is empty if it is not recorded."""
+    if driver.get("has_ended"):
+        return PROCESS_ENDED
+    if not driver.get("node_id") or not driver.get("worker_pid"):
+        return NO_PROCESS
+    return IDLE_DRIVER if driver["unit"] is None else None
 
 
 def _busy(row: dict[str, Any]) -> Busy:

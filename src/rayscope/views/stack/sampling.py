@@ -19,7 +19,7 @@ from rayscope.ray.agents.stack_dumps import Agent, TracebackError
 from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.storage.slots import Slots
 from rayscope.views.stack.dump import Dump, parse_dump
-from rayscope.views.stack.frames import Busy
+from rayscope.views.stack.frames import WORKER_TITLE, Busy, may_be_driver
 from rayscope.views.stack.frames_schemas import FramesProblem, FramesWorker
 
 #: Maximum number of workers per request.
@@ -38,8 +38,6 @@ _DEADLINE_S = 15.0
 _REQUESTS = 8
 #: Maximum number of workers that are listed for each problem.
 _SHOWN_WORKERS = 20
-#: Prefix of the titles of worker processes. A process whose title has another prefix is no longer a worker.
-_TITLE = "ray::"
 
 
 class Problem(NamedTuple):
@@ -57,7 +55,7 @@ def _problem(error: TracebackError | GcsError, *, of_node: bool) -> Problem:
 
 
 _LATE = Problem("timeout", "Timed out.", "Sample fewer workers: those of one line.")
-_PROCESS_ENDED = Problem(
+PROCESS_ENDED = Problem(
     "gone", "The process has ended.", "Take the stacks again.", params=(("what", "process"),)
 )
 MOVED_ON = Problem(
@@ -69,6 +67,21 @@ NOT_RUNNING = Problem(
     "not_running",
     "This worker is not running a task that matches the filters.",
     "Use the lines of the current stack.",
+)
+NO_PROCESS = Problem(
+    "no_process",
+    "The process of this driver is not known.",
+    "Ray reports it a few seconds after its start. Take the stacks again.",
+)
+IDLE_DRIVER = Problem(
+    "idle_driver",
+    "No task of this driver is in flight, according to the record, which is a few seconds behind.",
+    "Take the stacks again.",
+)
+_UNSEEN_DRIVER = Problem(
+    "unseen_driver",
+    "The driver runs, but the agent of its node does not see its process.",
+    "The driver is probably in a container of its own. Run `py-spy dump` there.",
 )
 
 Answer = Dump | Problem
@@ -113,7 +126,7 @@ class Dumps:
                 except IndexError:
                     return
                 answer = node.problem or self._reuse_or_dump(
-                    (session, worker.worker, worker.pid), functools.partial(node.dump, worker.pid)
+                    (session, worker.worker, worker.pid), functools.partial(node.dump, worker)
                 )
                 if isinstance(answer, Problem) and answer.of_node:
                     node.problem = answer
@@ -160,13 +173,34 @@ class _Node:
         self._agent: Agent | None = None
         self._lock = threading.Lock()
 
-    def dump(self, pid: int) -> Answer:
-        """Return the dump of a process, or the reason why there is none."""
+    def dump(self, worker: Busy) -> Answer:
+        """Return the dump of a worker, or the reason why there is none."""
+        dump = self._dump(worker.pid)
+        if worker.is_driver:
+            return self._checked(worker.worker, dump)
+        return PROCESS_ENDED if isinstance(dump, Dump) and not dump.title.startswith(WORKER_TITLE) else dump
+
+    def _checked(self, driver: str, dump: Answer) -> Answer:
+        """Return the dump of a driver, unless it is of another process.
+
+        Ray does not set the title of a driver's process, so the GCS says whether the driver still runs.
+        """
+        if isinstance(dump, Problem) and dump.code != PROCESS_ENDED.code:
+            return dump
+        try:
+            found = self._gcs.worker(driver)
+        except GcsError as error:
+            return _problem(error, of_node=True)
+        if found is None or not found.is_alive:
+            return PROCESS_ENDED
+        return dump if isinstance(dump, Dump) and may_be_driver(dump) else _UNSEEN_DRIVER
+
+    def _dump(self, pid: int) -> Answer:
         try:
             with self._lock:
                 if self._agent is None:
                     self._agent = Agent(self._gcs, self._node_id)
-            dump = parse_dump(self._agent.traceback(pid, _TIMEOUT_S))
+            return parse_dump(self._agent.traceback(pid, _TIMEOUT_S))
         except TracebackError as error:
             return _problem(error, of_node=error.is_of_node)
         except GcsError as error:
@@ -178,7 +212,6 @@ class _Node:
                 "Take the stacks again.",
                 params=(("what", "no_stacks"),),
             )
-        return dump if dump.title.startswith(_TITLE) else _PROCESS_ENDED
 
     def leave(self) -> None:
         """Close the connection if this is the last job."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import duckdb
@@ -21,6 +22,7 @@ from rayscope.storage.sql.execution import (
     is_driver,
 )
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters, default_time
+from rayscope.storage.sql.internal import job_of_driver
 from rayscope.storage.sql.open_intervals import mean_open
 from rayscope.storage.sql.pages import Row, rows_of
 from rayscope.storage.sql.situations import AWAITED, IN_FLIGHT, create_flight
@@ -158,12 +160,22 @@ GROUP BY ALL ORDER BY count DESC, waiter, target LIMIT {_MAX_WAITS}
 """
 
 
+#: The processes of drivers, and the group of each, NULL if none of its tasks is in flight.
+_DRIVER_PROCESSES = f"""
+SELECT w.id AS worker_id, w.node_id, w.pid AS worker_pid, w.state IS NOT DISTINCT FROM 'DEAD' AS has_ended,
+    d.unit
+FROM worker_rows w LEFT JOIN drivers d ON d.task_lo = '{DRIVER_LO}' || {job_of_driver("w.")}
+WHERE w.worker_type = 'DRIVER' AND list_contains($workers, w.id) ORDER BY w.id
+"""
+
+
 class InFlight(NamedTuple):
     """The attempts in flight at ``at_ns``: ``units`` and ``waits`` with the fields of ``compute``.
 
     ``in_flight`` counts the attempts that match the filters. ``workers``, if requested, have ``unit``,
     ``worker_id``, ``node_id``, ``worker_pid``, ``name``, ``task_name``, and ``type``. ``callers_left_out``:
-    some attempts have more levels of ended callers than were looked up.
+    some attempts have more levels of ended callers than were looked up. ``drivers``, if requested, have
+    ``worker_id``, ``node_id``, ``worker_pid``, ``has_ended``, and ``unit``.
     """
 
     at_ns: int | None
@@ -172,6 +184,7 @@ class InFlight(NamedTuple):
     waits: list[Row]
     workers: list[Row]
     callers_left_out: bool = False
+    drivers: Sequence[Row] = ()
 
 
 def in_flight(
@@ -182,12 +195,13 @@ def in_flight(
     last_ns: int,
     live: bool,
     workers: bool = False,
+    drivers: Sequence[str] = (),
 ) -> InFlight:
     """Return the attempts matching ``filters`` that were created but had not ended at ``at_ns``, in groups.
 
     Without ``at_ns``, the time is ``last_ns`` (now) in a live session. In an ended session, it is the last
     time when an attempt was in flight, or None if none ever was. With ``workers``, the result includes the
-    workers that run the attempts. Raises BadQuery.
+    workers that run the attempts. ``drivers``: worker IDs of drivers to include. Raises BadQuery.
     """
     where = attempt_filters(filters)
     with file.reader() as reader:
@@ -211,7 +225,8 @@ def in_flight(
             units.append({**row, "count": 0, "others": 1, "oldest_ns": since, "newest_ns": since})
         waits = rows_of(reader.execute(_WAITS))
         busy = [row for sql in (_WORKERS, _TRAINERS) if workers for row in rows_of(reader.execute(sql))]
-    return InFlight(at_ns, total[0] if total else 0, units, waits, busy, not is_whole)
+        named = rows_of(reader.execute(_DRIVER_PROCESSES, {"workers": drivers})) if drivers else ()
+    return InFlight(at_ns, total[0] if total else 0, units, waits, busy, not is_whole, named)
 
 
 def _climb(reader: duckdb.DuckDBPyConnection) -> bool:

@@ -21,7 +21,7 @@ from ray.core.generated import (
     reporter_pb2,
     reporter_pb2_grpc,
 )
-from tests.story import DRIVER, SESSION, Story
+from tests.story import DRIVER, JOB, SESSION, Story
 from tests.unit.libraries.train.test_api import training
 from tests.waiting import TIMEOUT_S
 
@@ -31,6 +31,7 @@ from rayscope.server.runner import Server
 from rayscope.views.stack import sampling
 
 NODE = "a" * 56
+DRIVERS_WORKER = JOB + "f" * 48
 PATH = "/api/v1/flow/stack/frames"
 _SAMPLES = Path(__file__).parent / "samples"
 
@@ -44,15 +45,17 @@ def dump(pid: int, kind: str = "task") -> str:
 class Cluster(
     gcs_service_pb2_grpc.InternalKVGcsServiceServicer,  # type: ignore[misc]
     gcs_service_pb2_grpc.NodeInfoGcsServiceServicer,  # type: ignore[misc]
+    gcs_service_pb2_grpc.WorkerInfoGcsServiceServicer,  # type: ignore[misc]
     reporter_pb2_grpc.ReporterServiceServicer,  # type: ignore[misc]
 ):
-    """A GCS's key-value store, its nodes, and a node's agent, as far as we use them."""
+    """A GCS's key-value store, its nodes, a driver, and a node's agent, as far as we use them."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
         self.metadata: list[dict[str, str]] = []
         self.addresses: dict[str, Any] = {}
         self.nodes: list[Any] = []
+        self.driver: dict[str, Any] | None = {"is_alive": True}
         self.reply: Callable[[int, Any], tuple[bool, str]] = lambda pid, _: (True, dump(pid))
 
     def InternalKVGet(self, request: Any, context: Any) -> Any:
@@ -67,6 +70,10 @@ class Cluster(
 
     def GetAllNodeInfo(self, request: Any, context: Any) -> Any:
         return gcs_service_pb2.GetAllNodeInfoReply(node_info_list=self.nodes)
+
+    def GetWorkerInfo(self, request: Any, context: Any) -> Any:
+        assert request.worker_id.hex() == DRIVERS_WORKER
+        return gcs_service_pb2.GetWorkerInfoReply(worker_table_data=self.driver)
 
     def GetTraceback(self, request: Any, context: Any) -> Any:
         self.asked.append(request)
@@ -84,6 +91,7 @@ def cluster(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     server = grpc.server(ThreadPoolExecutor(20))
     gcs_service_pb2_grpc.add_InternalKVGcsServiceServicer_to_server(made, server)
     gcs_service_pb2_grpc.add_NodeInfoGcsServiceServicer_to_server(made, server)
+    gcs_service_pb2_grpc.add_WorkerInfoGcsServiceServicer_to_server(made, server)
     reporter_pb2_grpc.add_ReporterServiceServicer_to_server(made, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
@@ -181,12 +189,78 @@ def test_nothing_of_a_request_becomes_a_process_a_host_or_an_option(
 
 def test_only_workers_of_this_record_that_run_something_are_asked(fresh: Any, cluster: Cluster) -> None:
     fresh.record(_story())
-    stacks = _post(fresh, workers=[_worker(1), "f" * 56])
+    stacks = _post(fresh, workers=[_worker(1), "e" * 56])
     assert [request.pid for request in cluster.asked] == [1001]
     assert [(p["code"], p["workers"][0]["worker_id"]) for p in stacks["problems"]] == [
-        ("not_running", "f" * 56)
+        ("not_running", "e" * 56)
     ]
     assert stacks["nodes"][0]["workers"] == 1
+
+
+def of_driver(title: str = "python job.py") -> str:
+    """The output of py-spy for a driver that is blocked in ray.get."""
+    return dump(77, "blocked_in_get").replace("ray::waiter", title)
+
+
+def test_a_driver_is_sampled_if_it_is_asked_for(fresh: Any, cluster: Cluster) -> None:
+    story = _story(1)
+    story.entity("worker", DRIVERS_WORKER, 0, node_id=NODE, worker_type="DRIVER", pid=77)
+    fresh.record(story)
+    cluster.reply = lambda pid, _: (True, of_driver() if pid == 77 else dump(pid))
+    assert [worker["pid"] for worker in _post(fresh)["workers"]] == [1000]
+    stacks = _post(fresh, workers=[DRIVERS_WORKER])
+    assert (stacks["asked"], stacks["problems"]) == (1, [])
+    assert stacks["workers"] == [
+        {"worker_id": DRIVERS_WORKER, "node_id": NODE, "pid": 77, "title": "python job.py"}
+    ]
+    (line,) = [node for node in fresh.get("/api/v1/flow/stack")["nodes"] if node["type"] == "DRIVER_TASK"]
+    (node,) = stacks["nodes"]
+    assert node["node"] == line["id"]
+    assert [frame["name"] for frame in node["frames"]] == ["waiter", "get", "Worker.get_objects"]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "alive", "reply", "code"),
+    [
+        ({"until": 500}, True, (True, of_driver()), "gone"),
+        ({}, False, (True, of_driver()), "gone"),
+        ({}, None, (True, of_driver()), "gone"),
+        ({}, False, (False, "Error: No such process (os error 3)"), "gone"),
+        # The process is in another container: the agent sees none, a worker, or another program.
+        ({}, True, (False, "Error: No such process (os error 3)"), "unseen_driver"),
+        ({}, True, (True, of_driver("ray::waiter")), "unseen_driver"),
+        (
+            {},
+            True,
+            (True, 'Process 77: nginx\nThread 77 (idle): "MainThread"\n    a (b.py:1)'),
+            "unseen_driver",
+        ),
+        ({}, True, (False, "Error: Permission Denied: try again"), "no_permission"),
+        ({"pid": None}, True, (True, of_driver()), "no_process"),
+        (None, True, (True, of_driver()), "no_process"),
+        ({"idle": True}, True, (True, of_driver()), "idle_driver"),
+    ],
+)
+def test_why_a_driver_has_no_frames(
+    fresh: Any,
+    cluster: Cluster,
+    recorded: dict[str, Any] | None,
+    alive: bool | None,
+    reply: tuple[bool, str],
+    code: str,
+) -> None:
+    story = Story() if recorded and recorded.pop("idle", False) else _story(1)
+    story.task("ended", 0, 10, 20)
+    if recorded is not None:
+        process = {"node_id": NODE, "worker_type": "DRIVER", "pid": 77, **recorded}
+        story.entity("worker", DRIVERS_WORKER, 0, **process)
+    fresh.record(story)
+    cluster.driver = None if alive is None else {"is_alive": alive}
+    cluster.reply = lambda pid, _: reply
+    stacks = _post(fresh, workers=[DRIVERS_WORKER])
+    assert stacks["nodes"] == []
+    (problem,) = stacks["problems"]
+    assert (problem["code"], problem["workers"][0]["worker_id"]) == (code, DRIVERS_WORKER)
 
 
 def test_a_node_of_the_stack_is_that_and_what_is_below(fresh: Any, cluster: Cluster) -> None:

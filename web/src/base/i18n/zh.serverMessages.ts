@@ -222,6 +222,18 @@ export const zhServerMessages = {
     gone_process: { message: '进程已结束。', remedy: '请重新采样。' },
     moved_on: { message: '该 Worker 已在执行其他任务：记录有几秒延迟。', remedy: '请重新采样。' },
     not_running: { message: '该 Worker 没有在执行符合筛选条件的任务。', remedy: '请选择当前栈中的行。' },
+    no_process: {
+      message: '尚不清楚该 Driver 的进程。',
+      remedy: 'Ray 会在 Driver 启动几秒后报告其进程。请重新采样。',
+    },
+    idle_driver: {
+      message: '根据记录（有几秒延迟），该 Driver 没有进行中的任务。',
+      remedy: '请重新采样。',
+    },
+    unseen_driver: {
+      message: '该 Driver 仍在运行，但其节点的代理看不到它的进程。',
+      remedy: '该 Driver 可能在单独的容器中。请在那里执行 `py-spy dump`。',
+    },
     failed_py_spy: {
       message: 'py-spy 失败：{{reason}}',
       remedy: '请重新采样，或查看该节点的 dashboard_agent.log。',

@@ -161,12 +161,15 @@ it('shows the callers of the selected task, and the frames of those that run', a
   );
   const callers = await screen.findAllByTestId('caller');
   expect(callers.map(({ textContent }) => textContent)).toEqual([
-    'DriverRunningIts stack cannot be sampled.',
+    'DriverRunningFrames',
     'outerRunningFrames',
   ]);
-  await click(screen.getByTestId('caller-frames'));
-  expect(await screen.findByText('train.py:20')).toBeTruthy();
-  expect(requests.at(-1)?.body).toMatchObject({ workers: [TASK.worker_id] });
+  const workers = [`01000000${'f'.repeat(48)}`, TASK.worker_id];
+  for (const [at, button] of screen.getAllByTestId('caller-frames').entries()) {
+    await click(button);
+    expect(await within(callers[at] as HTMLElement).findByText('train.py:20')).toBeTruthy();
+    expect(requests.at(-1)?.body).toMatchObject({ workers: [workers[at]] });
+  }
 });
 
 it('shows why frames are missing', async () => {
