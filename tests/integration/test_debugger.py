@@ -65,7 +65,12 @@ def fails(value):
     divisor = value - 20
     return 1 / divisor
 
+LEGACY = {"RAY_DEBUG": "legacy"}
+legacy_fails = fails.options(runtime_env={"env_vars": {**LEGACY, "RAY_DEBUG_POST_MORTEM": "1"}})
+
 def start(what):
+    if what == "legacy":
+        return [in_task.options(runtime_env={"env_vars": LEGACY}).remote(20), legacy_fails.remote(20)]
     if what == "task":
         return in_task.remote(20)
     if what == "two":
@@ -404,6 +409,58 @@ def test_a_task_without_a_tracer(cluster: Recorded) -> None:
         driver.wait()
         cluster.processes.remove(driver)
     wait_until(lambda: not cluster.get("/api/v1/paused-tasks")["items"], "an empty list")
+
+
+def legacy_client(cluster: Recorded, item: dict[str, Any]) -> socket.socket:
+    """Connect as `ray debug` does."""
+    host, _, port = item["legacy"]["address"].rpartition(":")
+    return socket.create_connection((host, int(port)))
+
+
+def test_rays_legacy_debugger(cluster: Recorded, start: Callable[[str], subprocess.Popen[str]]) -> None:
+    driver = start("legacy")
+    items = paused(cluster, 2)
+    print(f"listed {time.time() - max(item['since_ns'] for item in items) / 1e9:.2f} s after they paused")
+
+    def named() -> list[dict[str, Any]] | None:
+        items = cluster.get("/api/v1/paused-tasks")["items"]
+        # The record is a few seconds behind.
+        return items if all(item["name"] and item["pid"] and item["waiters"] for item in items) else None
+
+    items = wait_until(named, "what is recorded of them")
+    at_breakpoint, at_error = sorted(items, key=lambda item: bool(item["error"]))
+    assert (at_breakpoint["name"], at_error["name"]) == ("in_task", "fails")
+    for item, code in ((at_breakpoint, "breakpoint()"), (at_error, "return 1 / divisor")):
+        assert (item["pause_id"], item["state"], item["attempt"], item["waiters"]) == (None, "waiting", 0, 1)
+        assert Path(item["file"]).read_text().splitlines()[item["line"] - 1].strip() == code
+        assert item["resources"] == {"CPU": 0.5}
+        task = cluster.get(f"/api/v1/tasks/{item['task_id']}")["attempts"][0]
+        assert (task["worker_id"], task["worker_pid"]) == (item["worker_id"], item["pid"])
+    assert at_error["error"] == "ZeroDivisionError: division by zero"
+    assert at_error["legacy"]["traceback"].startswith("Traceback")
+    with legacy_client(cluster, at_breakpoint) as connection:
+        connection.sendall(b"p doubled\ncontinue\n")
+        text = b""
+        while data := connection.recv(4096):
+            text += data
+    assert b"40" in text
+    (left,) = paused(cluster)
+    assert left["legacy"]["key"] == at_error["legacy"]["key"]
+    # The entry of a process that dies remains.
+    psutil.Process(left["pid"]).kill()
+
+    def end() -> dict[str, Any] | None:
+        (item,) = cluster.get("/api/v1/paused-tasks")["items"]
+        return item if item["state"] == "gone" else None
+
+    gone = wait_until(end, "its end")
+    assert gone["legacy"]["ended_ns"] >= gone["since_ns"]
+    driver.kill()
+    driver.wait()
+    wait_until(lambda: all(job["end_ns"] for job in cluster.get("/api/v1/jobs")["items"]), "its end")
+    # Ray's own command removes it.
+    command = [sys.executable, "-m", "ray.scripts.scripts", "debug", "--address", cluster.gcs]
+    subprocess.run(command, input="\n", env=cluster.env, text=True, capture_output=True)
 
 
 @pytest.mark.skipif(not may_unshare(), reason="no network namespace can be made here")

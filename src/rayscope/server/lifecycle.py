@@ -195,7 +195,8 @@ def _provide_topics(services: Services) -> None:
     provide("actors", lambda session, _: sessions_topics.actors(records, session))
     provide("alerts", lambda session, _: alerts_topics.alerts(records, alerts, session))
     provide("metrics", lambda session, _: nodes_topics.headline(records, metrics, usage, session))
-    provide("debugger", lambda session, _: debugger_topics.debugger(records, services.debuggees, session))
+    debuggees = services.debuggees
+    provide("debugger", lambda session, _: debugger_topics.debugger(records, debuggees, clusters, session))
     provide("job", lambda session, params: jobs_topics.job(records, session, params))
 
 

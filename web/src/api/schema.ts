@@ -1902,6 +1902,15 @@ export interface LatestItem {
   value: number;
   time_ns: number;
 }
+/** What Ray keeps of a task that waits for Ray's legacy debugger, to which `ray debug` attaches. */
+export interface LegacySession {
+  key: string;
+  title: string | null;
+  address: string | null;
+  gcs_address: string;
+  traceback: string | null;
+  ended_ns: number | null;
+}
 /**
  * A log file. ``live``: whether its node lists it now. ``kept``: the number of copied bytes. ``size``: in
  * bytes.
@@ -2643,7 +2652,7 @@ export interface StoppedThread {
 /** A task, or a driver, that waits for a debugger or has one attached. */
 export interface PausedTask {
   pause_id: string | null;
-  state: 'waiting' | 'stopped' | 'running';
+  state: 'waiting' | 'stopped' | 'running' | 'gone';
   session: string;
   job_id: string | null;
   task_id: string | null;
@@ -2666,12 +2675,15 @@ export interface PausedTask {
     [k: string]: number;
   };
   waiters: number;
+  legacy: LegacySession | null;
 }
 /** The tasks of a session that wait for a debugger, the longest wait first. */
 export interface PausedTasks {
   session: string;
   is_enabled: boolean;
   limit_s: number | null;
+  legacy_error: ErrorDetail | null;
+  legacy_left_out: number;
   items: PausedTask[];
 }
 /** A holder of a scarce resource: a running task (with its ``attempt``), an actor or a placement group. */

@@ -15,7 +15,8 @@ const MAX_NAMES = 3;
 export function PausedBanner() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const tasks = useTopic<PausedTasks>('debugger', { session: url.session })?.items ?? [];
+  const paused = useTopic<PausedTasks>('debugger', { session: url.session })?.items ?? [];
+  const tasks = paused.filter(({ state }) => state !== 'gone');
   if (tasks.length === 0) return null;
   const names = [...new Set(tasks.map((task) => task.name ?? task.function))].filter((name) => name !== null);
   const shown = names.slice(0, MAX_NAMES).join(', ') + (names.length > MAX_NAMES ? ', …' : '');

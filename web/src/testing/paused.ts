@@ -24,5 +24,6 @@ export const pausedTask = (more: Partial<PausedTask> = {}): PausedTask => ({
   debugger: null,
   resources: { CPU: 0.5 },
   waiters: 2,
+  legacy: null,
   ...more,
 });

@@ -27,3 +27,11 @@ it('is not of tasks of which one waits, but not known which', async () => {
     '/s/S/debugger?item=a1',
   );
 });
+
+it('is of tasks that wait for Ray’s legacy debugger, unless their process has ended', async () => {
+  const legacy = { key: 'k1', title: null, address: null, gcs_address: '', traceback: null, ended_ns: null };
+  const waiting = pausedTask({ pause_id: null, legacy });
+  expect(await markOf(waiting, pausedTask({ pause_id: null, legacy, state: 'gone' }))).toBe(
+    '/s/S/debugger?item=k1',
+  );
+});

@@ -16,8 +16,11 @@ export function usePausedTasks(): readonly PausedTask[] {
   const [url] = useSessionUrl();
   // The navigation has subscribed to it already.
   const paused = useTopic<PausedTasks>('debugger', { session: url.session });
-  return useMemo(() => paused?.items.filter((task) => task.pause_id !== null) ?? [], [paused]);
+  return useMemo(() => paused?.items.filter((task) => keyOf(task) && task.state !== 'gone') ?? [], [paused]);
 }
+
+/** Identifies a paused task on the debugger page; undefined if its process has no tracer. */
+const keyOf = (task: PausedTask) => task.pause_id ?? task.legacy?.key;
 
 /** A pause sign if there are `tasks`, which links to them on the debugger page. */
 export function PausedMark(props: { tasks: readonly PausedTask[]; testId?: string; children?: ReactNode }) {
@@ -26,9 +29,10 @@ export function PausedMark(props: { tasks: readonly PausedTask[]; testId?: strin
   const [first, ...others] = props.tasks;
   if (first === undefined) return null;
   const page = toView(url, 'debugger');
+  const item = others.length === 0 ? keyOf(first) : undefined;
   return (
     <Link
-      to={others.length === 0 && first.pause_id !== null ? { ...page, item: first.pause_id } : page}
+      to={item === undefined ? page : { ...page, item }}
       className={css.mark}
       title={t('debugger.pausedHint')}
       testId={props.testId ?? 'paused-mark'}

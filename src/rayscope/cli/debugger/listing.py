@@ -37,7 +37,9 @@ def place(task: Row) -> str:
 
 def title(task: Row) -> str:
     """Return the name of a task. A driver has none."""
-    return "driver" if task["is_driver"] else task["name"] or task["function"] or "unknown task"
+    legacy = task["legacy"] or {}
+    name = task["name"] or task["function"] or legacy.get("title") or "unknown task"
+    return "driver" if task["is_driver"] else name
 
 
 def label(task: Row) -> str:
@@ -46,9 +48,15 @@ def label(task: Row) -> str:
 
 
 def _why(task: Row) -> str:
-    if task["pause_id"] is None:
+    if task["pause_id"] is None and task["legacy"] is None:
         return "unknown: no tracer"
     return task["error"] or "breakpoint"
+
+
+def _state(task: Row) -> str:
+    if task["state"] == "gone":
+        return "process ended"
+    return "waiting for ray debug" if task["legacy"] is not None else str(task["state"])
 
 
 def _is_recorded(task: Row) -> bool:
@@ -71,7 +79,7 @@ _COLUMNS = (
     Column("where", lambda row: shown(place(row)), long=True),
     text("function", long=True),
     Column("why", lambda row: shown(_why(row)), long=True),
-    text("state"),
+    Column("state", _state),
     when("since_ns", "since"),
     Column("holds", lambda row: shown(_holds(row))),
     Column("waiters", _waiters, right=True),
@@ -95,10 +103,39 @@ def print_paused(client: Api, answer: PausedTasks, form: Format, wide: bool) -> 
             "no task waits for a debugger. breakpoint() makes one wait, and so does an error with "
             "RAY_DEBUG_POST_MORTEM=1, where Ray has debugpy installed and runs with the tracer."
         )
-    if any(task["pause_id"] is None for task in answer["items"]):
+    if any(task["pause_id"] is None and task["legacy"] is None for task in answer["items"]):
         say("no debugger can attach through this server to workers without a tracer", "yellow")
+    _print_legacy(answer)
     if not answer["is_enabled"]:
         say(f"this server lets no debuggers in. {_ENABLE}", "yellow")
+
+
+def _print_legacy(answer: PausedTasks) -> None:
+    """Print what to know about the tasks that wait for Ray's legacy debugger."""
+    tasks = [task for task in answer["items"] if task["legacy"] is not None]
+    waiting = next((task for task in tasks if task["state"] != "gone"), None)
+    if waiting is not None:
+        say(f"to attach to what waits for ray debug, run {_ray_debug(waiting)}")
+    if any(task["state"] == "gone" for task in tasks):
+        say("Ray lists tasks whose process ended until their job has ended and someone runs ray debug")
+    if answer["legacy_left_out"]:
+        say(
+            f"{answer['legacy_left_out']} more that wait for ray debug are not listed: there are too many, "
+            "or they cannot be read",
+            "yellow",
+        )
+    if (error := answer["legacy_error"]) is not None:
+        say(f"it is unknown whether tasks wait for Ray's legacy debugger. {error['message']}")
+
+
+def _ray_debug(task: PausedTask) -> str:
+    """Return the command that attaches Ray's legacy debugger, and where to run it."""
+    legacy = task["legacy"]
+    if legacy is None:
+        return ""
+    is_local = (legacy["address"] or "").startswith("localhost:")
+    where = "the node of the task" if is_local else "a node of the cluster"
+    return f"`ray debug --address {legacy['gcs_address']}` on {where}"
 
 
 def choose(answer: PausedTasks, name: str) -> PausedTask:
@@ -111,6 +148,18 @@ def choose(answer: PausedTasks, name: str) -> PausedTask:
     found = [task for task in tasks if task["pause_id"] == name] or [
         task for task in tasks if len(name) >= _MIN_PREFIX and _matches(task["task_id"] or "", name)
     ]
+    for task in answer["items"]:
+        if (
+            not found
+            and task["legacy"]
+            and len(name) >= _MIN_PREFIX
+            and _matches(task["task_id"] or "", name)
+        ):
+            raise RayscopeError(
+                f"The task {label(task)} waits for Ray's legacy debugger.",
+                f"Run {_ray_debug(task)}." if task["state"] != "gone" else "Its process has ended.",
+                "legacy_debugger",
+            )
     if not answer["is_enabled"]:
         raise RayscopeError("This server lets no debuggers in.", _ENABLE, "debugger_disabled")
     if len(found) == 1:

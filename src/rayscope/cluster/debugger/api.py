@@ -20,6 +20,7 @@ from rayscope.cluster.debugger import schemas
 from rayscope.cluster.debugger.debuggees import Debuggee, Debuggees, DebuggerRefused, NotPaused
 from rayscope.cluster.debugger.listing import paused_tasks
 from rayscope.cluster.debugger.viewer import Viewer
+from rayscope.ingest.clusters import CurrentClusters
 
 log = logging.getLogger("rayscope.debugger")
 
@@ -38,10 +39,10 @@ router = Router()
 
 @router.get("/api/v1/paused-tasks")
 def paused(
-    records: CurrentRecords, debuggees: CurrentDebuggees, session: Session = None
+    records: CurrentRecords, debuggees: CurrentDebuggees, clusters: CurrentClusters, session: Session = None
 ) -> Json[schemas.PausedTasks]:
     """The tasks that wait for a debugger or have one attached, the longest wait first."""
-    return answer(paused_tasks(records, debuggees, records.resolve(session)))
+    return answer(paused_tasks(records, debuggees, clusters, records.resolve(session)))
 
 
 @router.post(

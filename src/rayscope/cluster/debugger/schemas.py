@@ -7,24 +7,43 @@ from typing import Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from rayscope.api.schemas import Body
+from rayscope.api.schemas import Body, ErrorDetail
+
+
+class LegacySession(TypedDict):
+    """What Ray keeps of a task that waits for Ray's legacy debugger, to which `ray debug` attaches.
+
+    ``key``: its name in Ray's internal key-value store. ``title``: of the process. ``address``: at which the
+    process waits for `ray debug`. With ``localhost``, that has to run on the node of the process.
+    ``gcs_address``: for its option ``--address``. ``traceback``: of the error after which the task stopped,
+    None at a breakpoint. ``ended_ns``: when the process ended, None if it runs or that is unknown.
+    """
+
+    key: str
+    title: str | None
+    address: str | None
+    gcs_address: str
+    traceback: str | None
+    ended_ns: int | None
 
 
 class PausedTask(TypedDict):
     """A task, or a driver, that waits for a debugger or has one attached.
 
-    ``pause_id``: for requests about it. It is None if the process has no tracer. Then only the GCS says that
-    the worker waits, not where or since when, and no debugger can attach through this server.
+    ``pause_id``: for requests about it. It is None if no debugger can attach through this server: the process
+    waits for Ray's legacy debugger (``legacy``), or it has no tracer. Without one, only the GCS says that the
+    worker waits, not where or since when.
     ``func_name``: the task's function, ``function``: the Python function in which it waits.
     ``state``: ``waiting`` for a debugger, ``stopped`` by one that is attached, or ``running`` while one is
-    attached. ``error``: the error after which it stopped, None at a breakpoint. ``file`` and ``line``: where.
+    attached. ``gone``: its process has ended, but Ray still lists it for its legacy debugger.
+    ``error``: the error after which it stopped, None at a breakpoint. ``file`` and ``line``: where.
     ``debugger``: the address of the debugger that is attached, None if there is none. ``release_ns``: when it
     continues unless a debugger is used, None without a limit. ``resources``: what it holds meanwhile.
     ``waiters``: number of tasks that wait for its results.
     """
 
     pause_id: str | None
-    state: Literal["waiting", "stopped", "running"]
+    state: Literal["waiting", "stopped", "running", "gone"]
     session: str
     job_id: str | None
     task_id: str | None
@@ -45,18 +64,22 @@ class PausedTask(TypedDict):
     debugger: str | None
     resources: dict[str, float]
     waiters: int
+    legacy: LegacySession | None
 
 
 class PausedTasks(TypedDict):
     """The tasks of a session that wait for a debugger, the longest wait first.
 
     ``is_enabled``: whether the server lets debuggers in. ``limit_s``: after how long without use a task
-    continues, None if the server lets no debuggers in.
+    continues, None if the server lets no debuggers in. ``legacy_error``: why it is unknown which tasks wait
+    for Ray's legacy debugger. ``legacy_left_out``: number of those that are not listed.
     """
 
     session: str
     is_enabled: bool
     limit_s: float | None
+    legacy_error: ErrorDetail | None
+    legacy_left_out: int
     items: list[PausedTask]
 
 

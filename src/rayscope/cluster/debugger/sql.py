@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rayscope.storage.rows import split_id
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.execution import END, FIRST_PUT, function_name, hex_id, is_driver
+from rayscope.storage.sql.execution import END, FIRST_PUT, START, function_name, hex_id, is_driver
 from rayscope.storage.sql.pages import Row, rows_of
 
 _TASKS = "(SELECT unnest($high::UBIGINT[]), unnest($low::VARCHAR[]))"
@@ -42,6 +42,32 @@ WHERE list_contains($workers, w.id) ORDER BY w.id, a.task_hi, a.task_lo, a.attem
 """
 
 
+#: The attempts of tasks on workers, and the times between which their functions ran (ns).
+_RUNS = f"""
+SELECT {hex_id("a.task")} AS task_id, a.worker_id, a.attempt, a.{START}, a.{END} FROM attempts a
+WHERE (a.task_hi, a.task_lo) IN {_TASKS} AND a.worker_id IS NOT NULL AND a.{START} IS NOT NULL
+"""
+_PROCESSES = "SELECT id, pid, state, end_ns FROM worker_rows WHERE list_contains($workers, id)"
+
+
+class Run(NamedTuple):
+    """An attempt of a task on a worker, and the times between which its function ran (ns)."""
+
+    task_id: str
+    worker_id: str
+    attempt: int
+    start_ns: int
+    end_ns: int | None
+
+
+class Process(NamedTuple):
+    """The process of a worker."""
+
+    pid: int | None
+    state: str | None
+    end_ns: int | None
+
+
 class Facts(NamedTuple):
     """The name of an attempt and of its function, the resources that it holds (JSON), and whether it has
     ended.
@@ -58,6 +84,19 @@ def facts_of(file: SessionFile, tasks: Sequence[str]) -> dict[tuple[str, int], F
     with file.reader() as reader:
         rows = reader.execute(_FACTS, _keys(tasks)).fetchall()
     return {(task, attempt): Facts(*rest) for task, attempt, *rest in rows}
+
+
+def runs_of(file: SessionFile, tasks: Sequence[str]) -> list[Run]:
+    """The attempts of tasks that have reached a worker."""
+    with file.reader() as reader:
+        return [Run(*row) for row in reader.execute(_RUNS, _keys(tasks)).fetchall()]
+
+
+def processes_of(file: SessionFile, workers: Sequence[str]) -> dict[str, Process]:
+    """The processes of workers."""
+    with file.reader() as reader:
+        rows = reader.execute(_PROCESSES, {"workers": workers}).fetchall()
+    return {worker: Process(*rest) for worker, *rest in rows}
 
 
 def waiters_of(file: SessionFile, tasks: Sequence[str]) -> dict[str, int]:

@@ -22,7 +22,6 @@ from rayscope.ray.auth import RayToken
 from rayscope.ray.events.schema import compile_messages
 
 _OPTIONS = (
-    ("grpc.max_receive_message_length", -1),  # 100,000 attempts are about 70 MB
     ("grpc.max_send_message_length", -1),
     ("grpc.initial_reconnect_backoff_ms", 500),
     ("grpc.max_reconnect_backoff_ms", 5_000),
@@ -89,10 +88,15 @@ class GcsClient:
         address: ``host:port``, or ``auto`` for the cluster on this machine.
         token: Ray's token, see :mod:`rayscope.ray.auth`. A :class:`RayToken` is read again after a refusal.
         timeout_s: limit for each call, s.
+        max_bytes: maximum size of a reply. By default there is none: 100,000 attempts are about 70 MB.
     """
 
     def __init__(
-        self, address: str = "auto", token: RayToken | str | None = None, timeout_s: float = 10
+        self,
+        address: str = "auto",
+        token: RayToken | str | None = None,
+        timeout_s: float = 10,
+        max_bytes: int = -1,
     ) -> None:
         # Otherwise gRPC prints every lost connection to our terminal. We report them as GcsError.
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -106,7 +110,8 @@ class GcsClient:
         self.timeout_s = timeout_s
         self._grpc: Any = grpc
         self.token = RayToken.of(token)
-        self._channel: Any = grpc.insecure_channel(self.address, options=_OPTIONS)
+        options = (*_OPTIONS, ("grpc.max_receive_message_length", max_bytes))
+        self._channel: Any = grpc.insecure_channel(self.address, options=options)
         self._methods: dict[tuple[str, str], Any] = {}
 
     @property
@@ -154,6 +159,11 @@ class GcsClient:
         """A value from Ray's internal key-value store, or None if there is none."""
         reply = self._call("InternalKVGcsService", "InternalKVGet", {"key": key, "namespace": namespace})
         return bytes(reply.value) or None
+
+    def internal_kv_keys(self, prefix: bytes, namespace: bytes) -> list[bytes]:
+        """The keys in Ray's internal key-value store that begin with ``prefix``."""
+        fields = {"prefix": prefix, "namespace": namespace}
+        return list(self._call("InternalKVGcsService", "InternalKVKeys", fields).results)
 
     def task_events(self) -> Any:
         """``GetTaskEventsReply`` with the attempts in the GCS (100,000 by default), including drivers."""

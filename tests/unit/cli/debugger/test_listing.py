@@ -128,6 +128,47 @@ def test_a_worker_without_a_tracer(here: Running, capsys: pytest.CaptureFixture[
         choose(untraced_only, "abab")
 
 
+def test_what_waits_for_rays_legacy_debugger(here: Running, capsys: pytest.CaptureFixture[str]) -> None:
+    with process(here, PAUSE), Client(here.server.url) as client:
+        answer = client.paused_tasks()
+    session: Any = {
+        "key": "1",
+        "title": "ray::train\x1b[2J",
+        "address": "localhost:40000",
+        "gcs_address": "10.0.0.1:6379",
+        "traceback": None,
+        "ended_ns": None,
+    }
+    unknown = {**answer["items"][0], "pause_id": None, "name": None, "function": None, "attempt": None}
+    waiting: Any = {**unknown, "legacy": session}
+    gone: Any = {**waiting, "state": "gone", "task_id": "cd" * 24}
+    some: Any = {
+        **answer,
+        "items": [waiting, gone],
+        "legacy_left_out": 3,
+        "legacy_error": {"code": "deadline", "message": "It is late.", "remedy": ""},
+    }
+    with Api(here.server.url) as api:
+        print_paused(api, some, Format.table, wide=True)
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
+    assert r"ray::train\x1b[2J" in lines[1]
+    for part in (" train.py:3 ", "breakpoint", "waiting for ray debug"):
+        assert part in lines[1]
+    assert "process ended" in lines[2]
+    said = " ".join(printed.err.split())
+    assert "`ray debug --address 10.0.0.1:6379` on the node of the task" in said
+    for part in ("until their job has ended", "3 more that wait", "It is late."):
+        assert part in said
+    assert "without a tracer" not in said
+    with pytest.raises(RayscopeError, match="legacy debugger") as refused:
+        choose(some, "abab")
+    assert "`ray debug --address 10.0.0.1:6379`" in refused.value.remedy
+    with pytest.raises(RayscopeError, match="legacy debugger") as refused:
+        choose(some, "cdcd")
+    assert "ended" in refused.value.remedy
+
+
 def test_one_is_chosen_by_its_name(here: Running) -> None:
     with process(here, PAUSE, ERROR), Client(here.server.url) as client:
         answer = client.paused_tasks()

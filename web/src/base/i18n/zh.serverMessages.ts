@@ -243,6 +243,10 @@ export const zhServerMessages = {
       message: '集群尚未连接。',
       remedy: '请连接它：rayscope attach HOST:PORT。',
     },
+    not_connected: {
+      message: '{{session}} 的集群尚未连接。',
+      remedy: '请等待几秒，或连接它：rayscope attach HOST:PORT。',
+    },
     bad_query_ended: { message: '集群已结束。', remedy: '请查看保留的日志副本。' },
     not_found_log_file_name: { message: '日志文件名无效。', remedy: '请从文件列表中选择。' },
     not_found_unread_log: {

@@ -1,7 +1,7 @@
 import { screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { keepOperatorToken } from '../../api/client';
-import type { PausedTasks } from '../../api/schema';
+import type { PausedTask, PausedTasks } from '../../api/schema';
 import { pausedTask } from '../../testing/paused';
 import { push } from '../../testing/push';
 import { click, failure, render } from '../../testing/render';
@@ -10,12 +10,32 @@ import DebuggerPage from './DebuggerPage';
 const HOSTILE = '<img src=x onerror=alert(1)>';
 const DRIVER = `${'f'.repeat(40)}01000000`;
 const TASK = pausedTask();
+const LEGACY: PausedTask = {
+  ...TASK,
+  pause_id: null,
+  function: null,
+  legacy: {
+    key: '1',
+    title: 'ray::train',
+    address: 'localhost:40000',
+    gcs_address: '10.0.0.1:6379',
+    traceback: null,
+    ended_ns: null,
+  },
+};
 
 type Answers = NonNullable<Parameters<typeof render>[1]>['answers'];
 
 /** Renders the page of a session with these paused tasks. */
 async function open(paused: Partial<PausedTasks>, answers: Answers = {}, query = '') {
-  const session = push({ is_enabled: true, limit_s: 900, items: [], ...paused });
+  const session = push({
+    is_enabled: true,
+    limit_s: 900,
+    legacy_error: null,
+    legacy_left_out: 0,
+    items: [],
+    ...paused,
+  });
   keepOperatorToken('known to this tab');
   return render(<DebuggerPage />, { at: `/s/${session}/debugger${query}`, answers });
 }
@@ -65,6 +85,49 @@ it('lists a worker without a tracer, to which nobody can attach', async () => {
     expect(button.disabled).toBe(true);
   await click(screen.getAllByText('unknown (no tracer)')[1] as HTMLElement);
   expect((await screen.findByTestId('paused-detail')).textContent).toContain('has no tracer');
+});
+
+it('lists tasks that wait for Ray’s legacy debugger, to which `ray debug` attaches', async () => {
+  const { legacy } = LEGACY;
+  const failed: PausedTask = {
+    ...LEGACY,
+    name: null,
+    attempt: null,
+    error: `ValueError: ${HOSTILE}`,
+    legacy: legacy && { ...legacy, key: '2', title: HOSTILE, traceback: `Traceback\nValueError: ${HOSTILE}` },
+  };
+  const gone: PausedTask = {
+    ...LEGACY,
+    state: 'gone',
+    resources: {},
+    legacy: legacy && { ...legacy, key: '3', ended_ns: 1_700_000_000e9 },
+  };
+  const answers = { [`/tasks/${TASK.task_id}`]: { attempts: [], parent: null } };
+  await open({ items: [LEGACY, failed, gone], legacy_left_out: 4 }, answers);
+  const rows = await screen.findAllByTestId('paused-row');
+  for (const text of ['train', 'ray debug', 'train.py:9', 'breakpoint', 'Waiting', 'no limit', '0.5 CPU'])
+    expect(rows[0]?.textContent).toContain(text);
+  expect(rows[1]?.textContent).toContain(HOSTILE);
+  expect(document.querySelector('img')).toBeNull();
+  expect(rows[2]?.textContent).toContain('Ended––');
+  expect(screen.getByTestId('paused-count').textContent).toBe('2 paused tasks');
+  expect(screen.queryByTestId('paused-attach')).toBeNull();
+  expect(screen.getByText(/^4 more tasks/)).toBeTruthy();
+  await click(within(rows[0] as HTMLElement).getByText('breakpoint'));
+  const detail = await screen.findByTestId('paused-detail');
+  expect(detail.textContent).toContain('Run this on the node of the task:');
+  expect(within(detail).getByText('ray debug --address 10.0.0.1:6379')).toBeTruthy();
+  await click(within(rows[1] as HTMLElement).getByText(`ValueError: ${HOSTILE}`));
+  expect(await screen.findByText(/^Traceback/)).toBeTruthy();
+  await click(within(rows[2] as HTMLElement).getByText('Ended'));
+  expect((await screen.findByTestId('paused-detail')).textContent).toContain('nothing can attach');
+});
+
+it('says why tasks of Ray’s legacy debugger are unknown', async () => {
+  await open({ legacy_error: { code: 'unheard_of', message: 'It is late.', remedy: 'Wait.' } });
+  expect((await screen.findByTestId('legacy-error')).textContent).toContain(
+    'legacy debugger. It is late. Wait.',
+  );
 });
 
 it('explains how a task pauses, and that debuggers are not let in', async () => {

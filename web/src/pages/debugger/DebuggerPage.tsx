@@ -10,6 +10,7 @@ import { Prose } from '../../ui/Prose';
 import { DataTable } from '../../ui/table/DataTable';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
+import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AttachDialog } from './AttachDialog';
 import css from './debugger.module.css';
@@ -45,7 +46,7 @@ export default function DebuggerPage() {
       <div className={layout.bar}>
         {paused !== undefined && (
           <span className={`${words.num} ${words.dim} ${words.small}`} data-testid="paused-count">
-            {t('debugger.count', { n: count(rows.length) })}
+            {t('debugger.count', { n: count(rows.filter((row) => row.state !== 'gone').length) })}
           </span>
         )}
         {paused?.limit_s != null && (
@@ -78,6 +79,7 @@ export default function DebuggerPage() {
         loading={paused === undefined}
         empty={<NothingPaused />}
       />
+      <LegacyNotes paused={paused} />
       {chosen !== undefined && <PausedDetail key={keyOf(chosen)} task={chosen} actions={actions} />}
       {opened?.kind === 'attach' && <AttachDialog task={opened.task} onClose={close} />}
       {opened?.kind === 'look' && (
@@ -87,6 +89,25 @@ export default function DebuggerPage() {
           isGone={rows.every((row) => row.pause_id !== opened.task.pause_id)}
           onClose={close}
         />
+      )}
+    </>
+  );
+}
+
+/** Says what is unknown about tasks that wait for Ray's legacy debugger. */
+function LegacyNotes({ paused }: { paused: PausedTasks | undefined }) {
+  const { t } = useTranslation();
+  const translate = useServerMessage();
+  if (paused === undefined) return null;
+  const { legacy_error: error, legacy_left_out: leftOut } = paused;
+  const problem = error === null ? null : translate(error);
+  return (
+    <>
+      {leftOut > 0 && <p className={css.legacyNote}>{t('debugger.legacyLeftOut', { n: count(leftOut) })}</p>}
+      {problem !== null && (
+        <p className={`${css.legacyNote} ${words.dim}`} data-testid="legacy-error">
+          {t('debugger.legacyUnknown')} {problem.message} <Prose text={problem.remedy} />
+        </p>
       )}
     </>
   );

@@ -2,7 +2,7 @@ import { ActionIcon, Button, Group, Tooltip } from '@mantine/core';
 import { IconEye, IconPlayerPlay, IconPlug } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { PausedTask } from '../../api/schema';
-import { isTraced } from './traced';
+import { isLegacy, isTraced } from './traced';
 import type { PausedActions } from './usePausedActions';
 
 const BUTTONS = [
@@ -15,6 +15,7 @@ const BUTTONS = [
 export function PausedButtons(props: { task: PausedTask; actions: PausedActions; withText?: boolean }) {
   const { task, actions } = props;
   const { t } = useTranslation();
+  if (isLegacy(task)) return null;
   const problem = !isTraced(task)
     ? t('debugger.untraced')
     : actions.isEnabled

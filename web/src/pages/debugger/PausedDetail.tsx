@@ -2,7 +2,8 @@ import { ActionIcon, Button, Tooltip } from '@mantine/core';
 import { IconCode, IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { FramesAnswer, PausedTask } from '../../api/schema';
-import { shortId } from '../../base/format';
+import { fullTime, shortId } from '../../base/format';
+import { Command } from '../../ui/Command';
 import { Section } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { placeOf, useCodeName } from '../../ui/frames';
@@ -13,11 +14,11 @@ import { isDriver } from '../../ui/taskColumns';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
-import { sourcePlace } from './attach';
+import { legacyCommand, sourcePlace } from './attach';
 import { type Caller, useCallers, useWorkerFrames } from './callers';
 import css from './debugger.module.css';
 import { PausedButtons } from './PausedButtons';
-import { isTraced } from './traced';
+import { isLegacy, isTraced, type LegacyTask } from './traced';
 import type { PausedActions } from './usePausedActions';
 import { useTaskName } from './useTaskName';
 
@@ -46,8 +47,11 @@ export function PausedDetail({ task, actions }: { task: PausedTask; actions: Pau
           </>
         }
       >
-        {!isTraced(task) && <p className={`${words.line} ${words.dim}`}>{t('debugger.untraced')}</p>}
-        {task.error !== null && <pre className={words.pre}>{task.error}</pre>}
+        {isLegacy(task) && <LegacyHint task={task} />}
+        {!isTraced(task) && !isLegacy(task) && (
+          <p className={`${words.line} ${words.dim}`}>{t('debugger.untraced')}</p>
+        )}
+        {task.error !== null && <pre className={words.pre}>{task.legacy?.traceback ?? task.error}</pre>}
         {error !== null && data === undefined && <ErrorPanel error={error} onRetry={() => void refetch()} />}
         {data?.callers.length === 0 && !task.is_driver && (
           <p className={`${words.line} ${words.dim}`}>{t('debugger.noCallers')}</p>
@@ -70,6 +74,28 @@ export function PausedDetail({ task, actions }: { task: PausedTask; actions: Pau
         )}
       </Section>
     </div>
+  );
+}
+
+/** How to attach to a task that waits for Ray's legacy debugger, or when its process ended. */
+function LegacyHint({ task }: { task: LegacyTask }) {
+  const { t } = useTranslation();
+  const { address, ended_ns } = task.legacy;
+  if (task.state === 'gone')
+    return (
+      <p className={words.line}>
+        <Prose text={t('debugger.legacyGone', { time: fullTime(ended_ns) || t('common.unknown') })} />
+      </p>
+    );
+  return (
+    <>
+      <p className={words.line}>
+        <Prose text={t(address?.startsWith('localhost:') ? 'debugger.legacyLocal' : 'debugger.legacy')} />
+      </p>
+      <div className={css.command}>
+        <Command>{legacyCommand(task)}</Command>
+      </div>
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 import type { PausedTask } from '../../api/schema';
 import { forShell } from '../../shell/share/share';
-import type { TracedTask } from './traced';
+import type { LegacyTask, TracedTask } from './traced';
 
 /** The port on the user's machine at which `rayscope debug` waits for an editor. */
 export const PORT = 5678;
@@ -24,6 +24,10 @@ export function commandOf(task: TracedTask, server: string, port?: number): stri
   const words = ['rayscope', 'debug', task.task_id, ...(port === undefined ? [] : ['--port', `${port}`])];
   return [...words, '--session', forShell(task.session), '--server', server].join(' ');
 }
+
+/** The command that attaches Ray's legacy debugger. */
+export const legacyCommand = ({ legacy }: LegacyTask) =>
+  `ray debug --address ${forShell(legacy.gcs_address)}`;
 
 /** The configuration of VS Code and Cursor that attaches to the port. */
 export function launchConfiguration(task: TracedTask, name: string): string {

@@ -16,17 +16,19 @@ export const en = {
       breakpoint: 'Call `breakpoint()` in the code of a task or an actor.',
       error: 'Set `RAY_DEBUG_POST_MORTEM=1` for Ray’s processes to pause at errors.',
       tracer: 'Leave the tracer on. Without it, Rayscope sees only that a worker waits, and cannot attach.',
-      legacy: 'With `RAY_DEBUG=legacy`, use `ray debug` instead.',
+      legacy:
+        'With `RAY_DEBUG=legacy`, tasks wait for Ray’s legacy debugger. They are listed, too, and `ray debug` attaches to them.',
     },
     task: 'Task',
     place: 'Place',
     reason: 'Paused at',
     breakpoint: 'breakpoint',
-    states: { waiting: 'Waiting', stopped: 'Stopped', running: 'Running' },
+    states: { waiting: 'Waiting', stopped: 'Stopped', running: 'Running', gone: 'Ended' },
     stateHints: {
       waiting: 'The task waits for a debugger',
       stopped: 'A debugger is attached and has stopped the task',
       running: 'A debugger is attached and lets the task run',
+      gone: 'Its process has ended, but Ray still lists it for its legacy debugger',
     },
     since: 'Paused for',
     holds: 'Holds',
@@ -84,6 +86,16 @@ export const en = {
       'This process has no tracer, so Rayscope cannot attach to it, and does not know where it waits. Use Ray’s own debugger.',
     untracedShort: 'unknown (no tracer)',
     noPlace: 'unknown place',
+    legacyHint: 'This task waits for Ray’s legacy debugger. Only ray debug attaches to it.',
+    legacy:
+      'This task waits for Ray’s legacy debugger. Only `ray debug` attaches to it. Run this on a node of the cluster:',
+    legacyLocal:
+      'This task waits for Ray’s legacy debugger. Only `ray debug` attaches to it. Run this on the node of the task:',
+    legacyGone:
+      'The process of this task has ended ({{time}}), so nothing can attach to it. Ray lists it until its job has ended and someone runs `ray debug`.',
+    legacyLeftOut:
+      '{{n}} more tasks that wait for Ray’s legacy debugger are not listed: there are too many, or they cannot be read.',
+    legacyUnknown: 'It is unknown whether tasks wait for Ray’s legacy debugger.',
     paused: 'Paused',
     pausedHint: 'Paused, waiting for a debugger',
   },

@@ -5,7 +5,7 @@ export const links: PageLinks = {
   debugger: {
     icon: IconBug,
     docs: 'how-to/debug.md',
-    number: ({ paused }) => paused?.items.length || undefined,
+    number: ({ paused }) => paused?.items.filter(({ state }) => state !== 'gone').length || undefined,
     tone: () => 'waiting',
   },
 };

@@ -14,11 +14,11 @@ import { useNow } from '../../ui/useNow';
 import { useSessionUrl } from '../../ui/useUrl';
 import { sourcePlace } from './attach';
 import { PausedButtons } from './PausedButtons';
-import { isTraced } from './traced';
+import { isLegacy, isTraced } from './traced';
 import type { PausedActions } from './usePausedActions';
 import { useTaskName } from './useTaskName';
 
-const TONES = { waiting: 'waiting', stopped: 'bad', running: 'busy' } satisfies Record<
+const TONES = { waiting: 'waiting', stopped: 'bad', running: 'busy', gone: 'quiet' } satisfies Record<
   PausedTask['state'],
   Tone
 >;
@@ -36,7 +36,8 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
       id: 'actions',
       header: t('debugger.actions'),
       width: 86,
-      cell: (task) => <PausedButtons task={task} actions={actions} />,
+      cell: (task) =>
+        isLegacy(task) ? <LegacyAction task={task} /> : <PausedButtons task={task} actions={actions} />,
     },
     {
       id: 'place',
@@ -50,8 +51,8 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
       header: t('debugger.reason'),
       width: 140,
       grow: true,
-      cell: ({ pause_id, error }) =>
-        pause_id === null ? (
+      cell: ({ pause_id, legacy, error }) =>
+        pause_id === null && legacy === null ? (
           <span className={words.dim}>{t('common.unknown')}</span>
         ) : (
           <span
@@ -78,7 +79,8 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
       header: t('debugger.since'),
       width: 74,
       align: 'right',
-      cell: ({ since_ns }) => (since_ns === null ? <Dash /> : <Clock from={since_ns} />),
+      cell: ({ since_ns, state }) =>
+        since_ns === null || state === 'gone' ? <Dash /> : <Clock from={since_ns} />,
     },
     {
       id: 'release',
@@ -86,8 +88,10 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
       hint: t('debugger.releaseHint'),
       width: 88,
       align: 'right',
-      cell: ({ release_ns }) =>
-        release_ns === null ? (
+      cell: ({ release_ns, state }) =>
+        state === 'gone' ? (
+          <Dash />
+        ) : release_ns === null ? (
           <span className={words.dim}>{t('debugger.noLimit')}</span>
         ) : (
           <Clock to={release_ns} />
@@ -136,6 +140,16 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
   ];
 }
 
+function LegacyAction({ task }: { task: PausedTask }) {
+  const { t } = useTranslation();
+  if (task.state === 'gone') return <Dash />;
+  return (
+    <span className={`${words.mono} ${words.dim} ${words.ellipsis}`} title={t('debugger.legacyHint')}>
+      ray debug
+    </span>
+  );
+}
+
 function TaskLink({ task }: { task: PausedTask }) {
   const [url] = useSessionUrl();
   const name = useTaskName()(task);
@@ -154,7 +168,7 @@ function TaskLink({ task }: { task: PausedTask }) {
 
 function Place({ task }: { task: PausedTask }) {
   const { t } = useTranslation();
-  if (!isTraced(task))
+  if (!isTraced(task) && !isLegacy(task))
     return (
       <span className={`${words.dim} ${words.ellipsis}`} title={t('debugger.untraced')}>
         {t('debugger.untracedShort')}
@@ -164,7 +178,7 @@ function Place({ task }: { task: PausedTask }) {
   return (
     <span
       className={`${words.ellipsis} ${words.mono}`}
-      title={task.file === null ? undefined : `${task.function ?? ''}\n${task.file}:${task.line}`}
+      title={task.file === null ? undefined : `${task.function ?? ''}\n${task.file}:${task.line}`.trim()}
     >
       {task.function !== null && `${task.function} `}
       <span className={words.dim}>{place}</span>
@@ -173,13 +187,13 @@ function Place({ task }: { task: PausedTask }) {
 }
 
 /** Whether the definition of a task has not arrived, so that its resources and waiters are unknown. */
-const isUnrecorded = (task: PausedTask) => task.name === null && !task.is_driver;
+const isUnrecorded = (task: PausedTask) => task.name === null && !task.is_driver && task.state !== 'gone';
 
 /** The resources that a task holds. */
 function Holds({ task }: { task: PausedTask }) {
   const { t } = useTranslation();
   const isEmpty = Object.keys(task.resources).length === 0;
-  if (isEmpty && task.is_driver) return <Dash />;
+  if (isEmpty && (task.is_driver || task.state === 'gone')) return <Dash />;
   if (isEmpty && isUnrecorded(task)) return <span className={words.dim}>{t('common.unknown')}</span>;
   const text = shapeText(task.resources);
   return (
