@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rayscope.tracer import debugger
+from rayscope.tracer.pause import error_text
+from rayscope.tracer.relay import server_url
 
 
 class Hostile(Exception):
@@ -20,7 +21,7 @@ class Hostile(Exception):
     ],
 )
 def test_the_text_of_an_error(error: Exception, text: str) -> None:
-    assert debugger._text(error) == text
+    assert error_text(error) == text
 
 
 @pytest.mark.parametrize(
@@ -37,4 +38,4 @@ def test_the_text_of_an_error(error: Exception, text: str) -> None:
 )
 def test_the_address_of_the_server(monkeypatch: pytest.MonkeyPatch, url: str, expected: str) -> None:
     monkeypatch.setenv("RAY_DASHBOARD_AGGREGATOR_AGENT_EVENTS_EXPORT_ADDR", url)
-    assert debugger._url() == expected
+    assert server_url() == expected
