@@ -162,12 +162,22 @@ export interface SessionUrl {
   lang?: string;
 }
 
+/** Each side is a list of runs, separated by commas: `SESSION` for its longest job, or `SESSION/JOB`. */
+export interface CompareUrl {
+  page: 'compare';
+  a: string;
+  b: string;
+  /** The change of the duration that matters, as a share; the server's default if absent. */
+  margin?: string;
+  lang?: string;
+}
+
 interface UnknownUrl {
   page: 'unknown';
   lang?: string;
 }
 
-export type Url = SessionsUrl | SessionUrl | UnknownUrl;
+export type Url = SessionsUrl | SessionUrl | CompareUrl | UnknownUrl;
 
 function decode(part: string): string {
   try {
@@ -183,6 +193,10 @@ export function parseUrl(pathname: string, search: string): Url {
   const query = new URLSearchParams(search);
   const lang = query.get('lang') ?? undefined;
   if (parts.length === 0 || path === '/sessions') return { page: 'sessions', lang };
+  if (path === '/compare') {
+    const [a = '', b = '', margin] = ['a', 'b', 'margin'].map((name) => query.get(name) || undefined);
+    return { page: 'compare', a, b, margin, lang };
+  }
   const [head, session, view = 'tasks', item] = parts;
   const isKnown = item === undefined ? parts.length <= 3 : view === 'jobs' && parts.length === 4;
   if (head !== 's' || session === undefined || !isKnown || !isView(view)) return { page: 'unknown', lang };
@@ -239,6 +253,10 @@ export function formatUrl(url: Url): string {
       const value = url.settings?.[name];
       if (value) query.set(name, value);
     }
+  }
+  if (url.page === 'compare') {
+    path = '/compare';
+    for (const name of ['a', 'b', 'margin'] as const) if (url[name]) query.set(name, url[name]);
   }
   if (url.lang) query.set('lang', url.lang);
   const search = query.toString();

@@ -1,12 +1,14 @@
-import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
+import { Loader, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
 import { IconMapQuestion } from '@tabler/icons-react';
 import { QueryClientProvider } from '@tanstack/react-query';
+import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useConnection } from '../api/connection';
 import { queryClient } from '../api/queries';
 import { EmptyState } from '../ui/EmptyState';
 import { Link } from '../ui/Link';
 import { OperatorProvider } from '../ui/operator';
+import { PageBoundary } from '../ui/PageBoundary';
 import layout from '../ui/theme/layout.module.css';
 import { cssVariablesResolver, theme } from '../ui/theme/theme';
 import words from '../ui/theme/words.module.css';
@@ -44,7 +46,7 @@ function Shell() {
   const url = useUrl();
   const { t } = useTranslation();
   const needsLogin = useConnection((connection) => connection.needsLogin);
-  const { Sessions } = usePages();
+  const { Sessions, Compare } = usePages();
   if (needsLogin) return <LoginPage />;
   return (
     <div className={shared.shell}>
@@ -55,6 +57,13 @@ function Shell() {
       <ServerNotice />
       {url.page === 'sessions' && <Sessions />}
       {url.page === 'session' && <SessionPage key={url.session} />}
+      {url.page === 'compare' && (
+        <PageBoundary>
+          <Suspense fallback={<Loader size="sm" m="md" />}>
+            <Compare />
+          </Suspense>
+        </PageBoundary>
+      )}
       {url.page === 'unknown' && <UnknownPage lang={url.lang} />}
     </div>
   );

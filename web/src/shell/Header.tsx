@@ -66,6 +66,9 @@ export function Header() {
   );
 }
 
+/** The documentation of pages outside a session. */
+const DOCS = { sessions: 'index.md', compare: 'how-to/compare.md', unknown: 'index.md' };
+
 /** A link to the bundled documentation of the current page. */
 function DocsLink() {
   const { t, i18n } = useTranslation();
@@ -74,7 +77,7 @@ function DocsLink() {
   return (
     <ActionIcon
       component="a"
-      href={docsUrl(url.page === 'session' ? links[url.view].docs : 'index.md', i18n.language)}
+      href={docsUrl(url.page === 'session' ? links[url.view].docs : DOCS[url.page], i18n.language)}
       target="_blank"
       rel="noreferrer"
       size={30}

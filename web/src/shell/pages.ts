@@ -42,6 +42,7 @@ export type PageLinks = Partial<Record<View, PageLink>>;
 /** The pages that the shell renders. The entry point passes them, so that the shell does not import pages. */
 export interface Pages {
   Sessions: ComponentType;
+  Compare: ComponentType;
   views: Record<View, ComponentType<PageProps>>;
   links: Record<View, PageLink>;
   /** Loads the code of a view that is likely to be opened next. */

@@ -1,0 +1,69 @@
+import { Loader, Title } from '@mantine/core';
+import { IconArrowLeft, IconGitCompare } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { refreshEnded } from '../../api/connection';
+import { answerTo } from '../../api/queries';
+import type { CompareAnswer } from '../../api/schema';
+import type { CompareUrl } from '../../base/url';
+import { useTitle } from '../../shell/useTitle';
+import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
+import { Link } from '../../ui/Link';
+import layout from '../../ui/theme/layout.module.css';
+import { useUrl } from '../../ui/useUrl';
+import css from './ComparePage.module.css';
+import { Differences } from './Differences';
+import { Functions } from './Functions';
+import { Sides } from './Sides';
+import { Verdict } from './Verdict';
+import { Warnings } from './Warnings';
+import { Waterfall } from './Waterfall';
+
+/** Two sides of runs: whether B is slower than A, and where the difference comes from. */
+export default function ComparePage() {
+  const url = useUrl();
+  const { t } = useTranslation();
+  useTitle(t('compare.title'));
+  if (url.page !== 'compare') return null;
+  const toSessions = { page: 'sessions', lang: url.lang } as const;
+  return (
+    <main className={`${layout.main} ${css.page}`} id="main" tabIndex={-1} data-testid="compare-page">
+      <header className={css.head}>
+        <Link to={toSessions} className={css.back} label={t('app.toSessions')} title={t('app.toSessions')}>
+          <IconArrowLeft size={20} aria-hidden />
+        </Link>
+        <Title order={1}>{t('compare.title')}</Title>
+      </header>
+      {url.b ? (
+        <Comparison url={url} />
+      ) : (
+        <EmptyState icon={<IconGitCompare size={30} />} title={t('compare.emptyTitle')}>
+          {t('compare.emptyText')} <Link to={toSessions}>{t('app.toSessions')}</Link>
+        </EmptyState>
+      )}
+    </main>
+  );
+}
+
+/** Without `a`, the server chooses earlier sessions with the script of B's. */
+function Comparison({ url }: { url: CompareUrl }) {
+  const { a, b, margin } = url;
+  const query = useQuery({ ...answerTo('/compare', { a, b, margin }), refetchInterval: refreshEnded });
+  if (query.data !== undefined) return <Answer answer={query.data} url={url} />;
+  if (query.error !== null) return <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />;
+  return <Loader size="sm" m="md" />;
+}
+
+function Answer({ answer, url }: { answer: CompareAnswer; url: CompareUrl }) {
+  return (
+    <div className={css.panels}>
+      <Verdict answer={answer} />
+      {answer.warnings.length > 0 && <Warnings warnings={answer.warnings} />}
+      <Sides answer={answer} url={url} />
+      <Waterfall answer={answer} lang={url.lang} />
+      <Functions answer={answer} lang={url.lang} />
+      {answer.differences.length > 0 && <Differences items={answer.differences} />}
+    </div>
+  );
+}

@@ -1,0 +1,214 @@
+import { Badge } from '@mantine/core';
+import { IconFunction } from '@tabler/icons-react';
+import type { TFunction } from 'i18next';
+import { useCallback, useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { CompareAnswer, FunctionChange, FunctionSide } from '../../api/schema';
+import { bytes, count, duration, short } from '../../base/format';
+import { sizes } from '../../base/tokens';
+import { Dash } from '../../ui/Dash';
+import { Duration } from '../../ui/Duration';
+import { EmptyState } from '../../ui/EmptyState';
+import type { Column } from '../../ui/table/columns';
+import { DataTable } from '../../ui/table/DataTable';
+import words from '../../ui/theme/words.module.css';
+import { go } from '../../ui/useUrl';
+import css from './ComparePage.module.css';
+import { tasksOf } from './tasksOf';
+import { changeText } from './texts';
+
+/** Number of rows that are on screen without scrolling. */
+const ROWS = 14;
+/** A smaller common change is not mentioned. */
+const MIN_COMMON = 0.02;
+/** Every column is shown. */
+const ALL = {};
+
+/** The functions of both sides, those with a verdict first. */
+export function Functions({ answer, lang }: { answer: CompareAnswer; lang?: string }) {
+  const { t } = useTranslation();
+  const [sort, setSort] = useState<string>();
+  const { a, b, functions, functions_left_out: leftOut, common } = answer;
+  const columns = useMemo(() => columnsOf(t), [t]);
+  const rows = useMemo(() => sorted(functions, sort), [functions, sort]);
+  const open = useCallback(
+    (row: FunctionChange) => go(tasksOf(row.b === null ? a.shown : b.shown, row.name, lang)),
+    [a, b, lang],
+  );
+  return (
+    <section className={css.panel} data-testid="compare-functions">
+      <h2>
+        {t('compare.functions')}{' '}
+        <span className={words.dim}>
+          · {t('compare.functionsHint', { n: count(functions.length) })}
+          {leftOut > 0 && ` · ${t('compare.leftOut', { n: count(leftOut) })}`}
+        </span>
+      </h2>
+      {Math.abs(common - 1) >= MIN_COMMON && (
+        <p className={css.common} data-testid="compare-common">
+          {t('compare.common', { change: changeText(common) })}
+        </p>
+      )}
+      <div
+        className={css.functions}
+        style={{
+          height: sizes.tableHeadHeight + sizes.rowHeight * Math.max(4, Math.min(ROWS, rows.length)) + 14,
+        }}
+      >
+        <DataTable
+          testId="compare-function-table"
+          rowTestId="compare-function"
+          kindOf={(row) => row.verdict}
+          label={t('compare.functions')}
+          columns={columns}
+          visibility={ALL}
+          rows={rows}
+          keyOf={keyOf}
+          sort={sort}
+          onSort={setSort}
+          onOpen={open}
+          empty={<EmptyState icon={<IconFunction size={26} />} title={t('compare.noFunctions')} />}
+        />
+      </div>
+    </section>
+  );
+}
+
+const keyOf = (row: FunctionChange) => row.name;
+
+/** Values by which the table can be sorted. Those of two sides are sorted by B's. */
+const VALUES: Record<string, (row: FunctionChange) => number | string | null> = {
+  name: (row) => row.name,
+  verdict: (row) => row.verdict,
+  own: (row) => row.own_ratio,
+  mean: (row) => row.b?.mean_ns ?? null,
+  attempts: (row) => row.b?.attempts ?? null,
+  total: (row) => row.change_ns,
+  cpu: (row) => row.b?.cpu_ns ?? null,
+  memory: (row) => row.b?.peak_memory ?? null,
+  input: (row) => row.b?.input_bytes ?? null,
+};
+
+/** The rows in order, unknown values last. Without `sort`, in the server's order. */
+export function sorted(rows: readonly FunctionChange[], sort: string | undefined): FunctionChange[] {
+  const down = sort?.startsWith('-');
+  const value = VALUES[sort?.replace('-', '') ?? ''];
+  if (value === undefined) return [...rows];
+  return [...rows].sort((one, other) => {
+    const [left, right] = [value(one), value(other)];
+    if (left === right) return 0;
+    if (left === null) return 1;
+    if (right === null) return -1;
+    return left < right === (down ?? false) ? 1 : -1;
+  });
+}
+
+/** A column with a value of each side: `29.5 ms → 55.0 ms`. */
+function pair(
+  t: TFunction,
+  id: 'mean' | 'attempts' | 'cpu' | 'memory' | 'input',
+  width: number,
+  figure: (side: FunctionSide) => number | null,
+  format: (value: number) => string,
+): Column<FunctionChange> {
+  const text = (side: FunctionSide | null) => {
+    if (side === null) return '–';
+    const value = figure(side);
+    return value === null ? t('compare.notRecorded') : format(value);
+  };
+  return {
+    id,
+    header: t(`compare.${id}`),
+    hint: t(`compare.${id}Hint`),
+    width,
+    align: 'right',
+    sort: id,
+    cell: ({ a, b }) => {
+      const [before, after] = [text(a), text(b)];
+      const isUnknown = [a, b].every((side) => side === null || figure(side) === null);
+      if (isUnknown) return <span className={words.dim}>{t('compare.notRecorded')}</span>;
+      return (
+        <span className={words.num} title={`${before} → ${after}`}>
+          {before} → {after}
+        </span>
+      );
+    },
+  };
+}
+
+const columnsOf = (t: TFunction): Column<FunctionChange>[] => [
+  {
+    id: 'name',
+    header: t('compare.function'),
+    width: 164,
+    grow: true,
+    sort: 'name',
+    cell: (row) => (
+      <span className={css.function}>
+        <span
+          className={`${words.ellipsis} ${words.name}`}
+          title={[row.module, row.name].filter(Boolean).join('.')}
+        >
+          {row.name}
+        </span>
+        {row.renamed_from !== null && (
+          <Badge
+            size="xs"
+            variant="default"
+            tt="none"
+            className={css.renamed}
+            title={t('compare.renamedHint', { name: row.renamed_from })}
+          >
+            {t('compare.renamed')}
+          </Badge>
+        )}
+      </span>
+    ),
+  },
+  {
+    id: 'verdict',
+    header: t('compare.verdictColumn'),
+    width: 96,
+    sort: 'verdict',
+    cell: ({ verdict }) => (
+      <span className={css.verdict} data-verdict={verdict}>
+        {t(`compare.functionVerdict.${verdict}`)}
+      </span>
+    ),
+  },
+  {
+    id: 'own',
+    header: t('compare.own'),
+    hint: t('compare.ownHint'),
+    width: 84,
+    align: 'right',
+    sort: 'own',
+    cell: ({ own_ratio: ratio }) =>
+      ratio === null ? <Dash /> : <span className={words.num}>{changeText(ratio)}</span>,
+  },
+  pair(t, 'mean', 164, (side) => side.mean_ns, duration),
+  pair(t, 'attempts', 110, (side) => side.attempts, short),
+  {
+    id: 'total',
+    header: t('compare.totalChange'),
+    hint: t('compare.totalChangeHint'),
+    width: 122,
+    align: 'right',
+    sort: 'total',
+    cell: ({ change_ns: change }) => (
+      <span className={words.num}>
+        {change > 0 && '+'}
+        <Duration ns={change} />
+      </span>
+    ),
+  },
+  pair(t, 'cpu', 164, (side) => side.cpu_ns, duration),
+  pair(t, 'memory', 174, (side) => side.peak_memory, bytes),
+  pair(
+    t,
+    'input',
+    190,
+    (side) => side.input_bytes,
+    (value) => bytes(Math.round(value)),
+  ),
+];
