@@ -31,6 +31,7 @@ import { EntityFields } from './EntityFields';
 import { JobActions } from './JobActions';
 import css from './JobPage.module.css';
 import { jobDuration } from './jobDuration';
+import { PreviousRun } from './PreviousRun';
 import { ProgressCount, ProgressTable, useEntityProgress } from './ProgressTable';
 
 /** The page of a job. `id` is its job id or, until its driver runs, its submission id. */
@@ -66,7 +67,7 @@ function Job({ job }: { job: JobDetail }) {
   return (
     <div className={layout.scrollPage} data-testid="job-page">
       <JobHead job={job} />
-      {hasDriver && <JobLinks id={id} />}
+      {hasDriver && <JobLinks job={job} />}
       {job.message ? (
         <Alert color={job.state === 'FAILED' ? 'red' : 'gray'} variant="light" mx={16} mb={12}>
           <span className={words.lines}>{job.message}</span>
@@ -153,18 +154,19 @@ function JobHead({ job }: { job: JobDetail }) {
   );
 }
 
-/** Links to the five views and the lists of a job. */
-function JobLinks({ id }: { id: string }) {
+/** Links to the five views and the lists of a job, and to its comparison with the previous run. */
+function JobLinks({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const lists = ['tasks', 'failures', 'actors', 'placement-groups', 'events'] as const;
   return (
     <nav className={css.ways} aria-label={t('jobs.look')}>
       {['insights' as const, ...FLOW_VIEWS, ...lists].map((view) => (
-        <Link key={view} to={toView(url, view, { job_id: id })} testId={`job-to-${view}`}>
+        <Link key={view} to={toView(url, view, { job_id: job.job_id })} testId={`job-to-${view}`}>
           {t(`nav.${view}`)}
         </Link>
       ))}
+      <PreviousRun job={job} />
     </nav>
   );
 }

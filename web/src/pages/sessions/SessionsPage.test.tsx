@@ -117,6 +117,23 @@ it('warns of a session that lacks task reports', async () => {
   expect((await screen.findByTestId('session-dropped')).textContent).toContain('1,234');
 });
 
+it('compares the ticked sessions, the oldest with the others', async () => {
+  const later = { ...SESSION, session: 'session_2', first_ns: SESSION.first_ns + 1e12 };
+  await render(<SessionsPage />, {
+    ...AT,
+    answers: page(later, SESSION, { ...SESSION, session: 'x', jobs: 0 }),
+  });
+  const [first, second, ...none] = await screen.findAllByTestId('session-tick');
+  expect(none).toEqual([]); // a session without jobs cannot be compared
+  await click(first as HTMLElement);
+  expect((screen.getByTestId('sessions-compare') as HTMLButtonElement).disabled).toBe(true);
+  await click(second as HTMLElement);
+  await click(screen.getByTestId('sessions-compare'));
+  expect(window.location.pathname + window.location.search).toBe(
+    `/compare?a=${SESSION.session}&b=session_2&lang=en`,
+  );
+});
+
 it('does not open an unreadable session, and shows the reason', async () => {
   const broken: SessionItem = { ...SESSION, state: 'unreadable', error: 'The file is cut off.' };
   await render(<SessionsPage />, { ...AT, answers: page(broken) });

@@ -1,6 +1,12 @@
-import { Badge, Button, Skeleton, Text, TextInput, Title, Tooltip } from '@mantine/core';
+import { Badge, Button, Checkbox, Group, Skeleton, Text, TextInput, Title, Tooltip } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { IconAlertTriangle, IconFilterX, IconSearch, IconTelescope } from '@tabler/icons-react';
+import {
+  IconAlertTriangle,
+  IconFilterX,
+  IconGitCompare,
+  IconSearch,
+  IconTelescope,
+} from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFoundSessions } from '../../api/queries';
@@ -38,33 +44,37 @@ export function SessionsPage() {
   const [typed, setTyped] = useState('');
   const [q] = useDebouncedValue(typed.trim(), PAUSE);
   const [rows, setRows] = useState(ROWS);
+  const [ticked, setTicked] = useState<readonly SessionItem[]>([]);
   const sessions = useFoundSessions(q);
   const items = sessions.data?.items;
   useTitle(t('sessions.title'));
   return (
     <main className={`${layout.main} ${css.sessions}`} id="main" tabIndex={-1}>
-      <div className={css.head}>
+      <div className={css.head} data-ticked={ticked.length > 0 || undefined}>
         <div>
           <Title order={1}>{t('sessions.title')}</Title>
           <Text size="sm" c="dimmed">
             {t('app.tagline')}
           </Text>
         </div>
-        {(typed !== '' || (items?.length ?? 0) >= MIN_FILTERABLE) && (
-          <TextInput
-            className={css.search}
-            size="xs"
-            placeholder={t('sessions.search')}
-            aria-label={t('sessions.search')}
-            value={typed}
-            onChange={(event) => {
-              setTyped(event.currentTarget.value);
-              setRows(ROWS);
-            }}
-            leftSection={<IconSearch size={14} />}
-            data-testid="sessions-search"
-          />
-        )}
+        <Group gap={12}>
+          {ticked.length > 0 && <CompareButton ticked={ticked} />}
+          {(typed !== '' || (items?.length ?? 0) >= MIN_FILTERABLE) && (
+            <TextInput
+              className={css.search}
+              size="xs"
+              placeholder={t('sessions.search')}
+              aria-label={t('sessions.search')}
+              value={typed}
+              onChange={(event) => {
+                setTyped(event.currentTarget.value);
+                setRows(ROWS);
+              }}
+              leftSection={<IconSearch size={14} />}
+              data-testid="sessions-search"
+            />
+          )}
+        </Group>
       </div>
       {sessions.error !== null && items === undefined && (
         <ErrorPanel error={sessions.error} onRetry={() => void sessions.refetch()} />
@@ -73,7 +83,12 @@ export function SessionsPage() {
       {items?.length === 0 && (q === '' ? <NoSessions /> : <NoneFound />)}
       <ul>
         {items?.slice(0, rows).map((session) => (
-          <SessionRow key={session.session} session={session} />
+          <SessionRow
+            key={session.session}
+            session={session}
+            isTicked={ticked.some(({ session: name }) => name === session.session)}
+            onTick={() => setTicked((before) => toggled(before, session))}
+          />
         ))}
       </ul>
       {items !== undefined && items.length > rows && (
@@ -85,7 +100,36 @@ export function SessionsPage() {
   );
 }
 
-function SessionRow({ session }: { session: SessionItem }) {
+const toggled = (ticked: readonly SessionItem[], session: SessionItem) => {
+  const others = ticked.filter((other) => other.session !== session.session);
+  return others.length < ticked.length ? others : [...ticked, session];
+};
+
+/** Compares the oldest ticked session with the others. */
+function CompareButton({ ticked }: { ticked: readonly SessionItem[] }) {
+  const { t } = useTranslation();
+  const { lang } = useUrl();
+  const [a = '', ...b] = [...ticked]
+    .sort((one, other) => Number(one.first_ns) - Number(other.first_ns))
+    .map(({ session }) => session);
+  return (
+    <>
+      {b.length === 0 && <span className={words.dim}>{t('sessions.compareMore')}</span>}
+      <Button
+        size="xs"
+        leftSection={<IconGitCompare size={15} />}
+        disabled={b.length === 0}
+        onClick={() => go({ page: 'compare', a, b: b.join(','), lang })}
+        data-testid="sessions-compare"
+      >
+        {t('sessions.compare')}
+      </Button>
+    </>
+  );
+}
+
+function SessionRow(props: { session: SessionItem; isTicked: boolean; onTick: () => void }) {
+  const { session } = props;
   const { t, i18n } = useTranslation();
   const { lang } = useUrl();
   const readable = session.state !== 'unreadable';
@@ -100,11 +144,22 @@ function SessionRow({ session }: { session: SessionItem }) {
       data-session={session.session}
       data-state={session.state}
       onClick={(event) => {
-        if (!readable || (event.target as HTMLElement).closest('a, button') !== null) return;
+        if (!readable || (event.target as HTMLElement).closest('a, button, label, input') !== null) return;
         if (event.metaKey || event.ctrlKey) window.open(formatUrl(to), '_blank', 'noopener');
         else go(to);
       }}
     >
+      <span>
+        {readable && (session.jobs ?? 0) > 0 && (
+          <Checkbox
+            size="xs"
+            checked={props.isTicked}
+            onChange={props.onTick}
+            aria-label={t('sessions.compareTick', { name: texts.name(session) })}
+            data-testid="session-tick"
+          />
+        )}
+      </span>
       <div className={css.main}>
         <div>
           {readable ? (
