@@ -523,6 +523,7 @@ TABLES: tuple[str, ...] = (
     "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS memory_scope VARCHAR",
     "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS death_memory_bytes BIGINT",
     "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS paused_threads BIGINT",
+    "ALTER TABLE job_rows ADD COLUMN IF NOT EXISTS versions VARCHAR",
 )
 
 TABLE_NAMES = tuple(

@@ -40,6 +40,7 @@ def test_a_record_of_an_older_version_is_read_without_a_server(tmp_path: Path) -
             older.execute(f"ALTER TABLE attempts DROP COLUMN {name}")
         for name in ("death_memory_bytes", "paused_threads"):
             older.execute(f"ALTER TABLE worker_rows DROP COLUMN {name}")
+        older.execute("ALTER TABLE job_rows DROP COLUMN versions")
         older.execute("UPDATE meta SET value = 'of before' WHERE key = 'views'")
     file = SessionFile(path, read_only=True)
     with file.reader() as reader:
@@ -49,4 +50,5 @@ def test_a_record_of_an_older_version_is_read_without_a_server(tmp_path: Path) -
         assert reader.execute(
             "SELECT count(death_memory_bytes) + count(paused_threads) FROM workers"
         ).fetchall() == [(0,)]
+        assert reader.execute("SELECT count(versions) FROM jobs").fetchall() == [(0,)]
     file.close()
