@@ -116,7 +116,7 @@ export const en = {
     copy: 'Copy the value of {{what}} in {{side}}',
     emptyTitle: 'Choose two runs to compare',
     emptyText:
-      'Tick two sessions on the page of sessions and press Compare, or follow “Compare with the previous run” on the page of a job.',
+      'Tick two sessions on the page of sessions and press Compare, or follow “Compare with previous runs” on the page of a job.',
   },
 };
 

@@ -116,6 +116,6 @@ export const zh: Translated<typeof en> = {
     allDifferences: '显示全部 {{n}} 项差异',
     copy: '复制 {{side}} 中{{what}}的值',
     emptyTitle: '请选择要对比的两次运行',
-    emptyText: '在会话页面勾选两个会话并点击“对比”，或在作业页面点击“与上一次运行对比”。',
+    emptyText: '在会话页面勾选两个会话并点击“对比”，或在作业页面点击“与之前的运行对比”。',
   },
 };

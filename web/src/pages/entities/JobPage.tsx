@@ -154,7 +154,7 @@ function JobHead({ job }: { job: JobDetail }) {
   );
 }
 
-/** Links to the five views and the lists of a job, and to its comparison with the previous run. */
+/** Links to the five views and the lists of a job, and to its comparison with previous runs. */
 function JobLinks({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();

@@ -5,7 +5,7 @@ import { programName } from '../../base/format';
 import { Link } from '../../ui/Link';
 import { useSessionUrl } from '../../ui/useUrl';
 
-/** A link to the comparison with the previous run of the same script. Absent if there is none on record. */
+/** A link to the comparison with previous runs of the same script. Absent if there is none on record. */
 export function PreviousRun({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
   const [{ session, lang }] = useSessionUrl();
@@ -15,7 +15,7 @@ export function PreviousRun({ job }: { job: JobDetail }) {
     jobs === undefined || sessions === undefined ? null : previousRun(session, job, jobs, sessions);
   if (previous === null) return null;
   return (
-    <Link to={{ page: 'compare', a: previous, b: `${session}/${job.job_id}`, lang }} testId="job-compare">
+    <Link to={{ page: 'compare', ...previous, b: `${session}/${job.job_id}`, lang }} testId="job-compare">
       {t('jobs.compare')}
     </Link>
   );
@@ -29,15 +29,15 @@ function scriptOf(entrypoint: string | null): string {
 }
 
 /**
- * The latest earlier job of the same script in the session, or else the latest earlier session of that script,
- * which stands for its longest job. Null if there is neither.
+ * The latest earlier job of the same script in the session. Without one, no run is named, so that the server
+ * takes the earlier sessions of that script. Null if there is neither.
  */
 export function previousRun(
   session: string,
   job: Pick<JobDetail, 'job_id' | 'entrypoint' | 'start_ns'>,
   jobs: readonly Pick<JobPage['items'][number], 'job_id' | 'entrypoint' | 'start_ns'>[],
   sessions: readonly SessionItem[],
-): string | null {
+): { a: string } | null {
   const script = scriptOf(job.entrypoint);
   const began = job.start_ns;
   if (script === '' || began === null) return null;
@@ -46,11 +46,15 @@ export function previousRun(
     .filter((other) => /^[0-9a-f]{8}$/.test(other.job_id) && other.job_id !== job.job_id)
     .filter(({ entrypoint, start_ns }) => isEarlier(start_ns) && scriptOf(entrypoint) === script);
   const latest = latestBy(earlier, ({ start_ns }) => start_ns);
-  if (latest !== undefined) return `${session}/${latest.job_id}`;
-  const before = sessions.filter(
-    (other) => other.session !== session && other.script === script && isEarlier(other.first_ns),
+  if (latest !== undefined) return { a: `${session}/${latest.job_id}` };
+  const isRecorded = sessions.some(
+    (other) =>
+      other.session !== session &&
+      other.script === script &&
+      other.state === 'ended' &&
+      isEarlier(other.first_ns),
   );
-  return latestBy(before, ({ first_ns }) => first_ns)?.session ?? null;
+  return isRecorded ? { a: '' } : null;
 }
 
 function latestBy<T>(items: readonly T[], ns: (item: T) => number | null): T | undefined {

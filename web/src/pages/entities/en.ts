@@ -12,7 +12,7 @@ export const en = {
     'placement-groups': 'Resources reserved together: which bundles are placed, and which are still pending.',
   },
   jobs: {
-    compare: 'Compare with the previous run',
+    compare: 'Compare with previous runs',
     exitUnknown: 'Finished, exit status unknown',
     submit: 'Submit a job',
     submitText:

@@ -15,7 +15,7 @@ export const zh: Translated<typeof en> = {
     'placement-groups': '成组预留的资源：哪些 Bundle 已放置，哪些仍在等待。',
   },
   jobs: {
-    compare: '与上一次运行对比',
+    compare: '与之前的运行对比',
     exitUnknown: '已结束，退出状态未知',
     submit: '提交作业',
     submitText: 'Ray 将以集群的权限在头节点（或具有所需资源的节点）上运行此命令。',
