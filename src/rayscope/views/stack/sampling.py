@@ -177,21 +177,22 @@ class _Node:
         """Return the dump of a worker, or the reason why there is none."""
         dump = self._dump(worker.pid)
         if worker.is_driver:
-            return self._checked(worker.worker, dump)
+            return self._checked(worker, dump)
         return PROCESS_ENDED if isinstance(dump, Dump) and not dump.title.startswith(WORKER_TITLE) else dump
 
-    def _checked(self, driver: str, dump: Answer) -> Answer:
+    def _checked(self, driver: Busy, dump: Answer) -> Answer:
         """Return the dump of a driver, unless it is of another process.
 
-        Ray does not set the title of a driver's process, so the GCS says whether the driver still runs.
+        Ray does not set the title of a driver's process, so the GCS says whether the driver still runs as
+        this process.
         """
         if isinstance(dump, Problem) and dump.code != PROCESS_ENDED.code:
             return dump
         try:
-            found = self._gcs.worker(driver)
+            found = self._gcs.worker(driver.worker)
         except GcsError as error:
             return _problem(error, of_node=True)
-        if found is None or not found.is_alive:
+        if found is None or not found.is_alive or found.pid != driver.pid:
             return PROCESS_ENDED
         return dump if isinstance(dump, Dump) and may_be_driver(dump) else _UNSEEN_DRIVER
 

@@ -55,7 +55,7 @@ class Cluster(
         self.metadata: list[dict[str, str]] = []
         self.addresses: dict[str, Any] = {}
         self.nodes: list[Any] = []
-        self.driver: dict[str, Any] | None = {"is_alive": True}
+        self.driver: dict[str, Any] | None = {"is_alive": True, "pid": 77}
         self.reply: Callable[[int, Any], tuple[bool, str]] = lambda pid, _: (True, dump(pid))
 
     def InternalKVGet(self, request: Any, context: Any) -> Any:
@@ -255,7 +255,7 @@ def test_why_a_driver_has_no_frames(
         process = {"node_id": NODE, "worker_type": "DRIVER", "pid": 77, **recorded}
         story.entity("worker", DRIVERS_WORKER, 0, **process)
     fresh.record(story)
-    cluster.driver = None if alive is None else {"is_alive": alive}
+    cluster.driver = None if alive is None else {"is_alive": alive, "pid": 77}
     cluster.reply = lambda pid, _: reply
     stacks = _post(fresh, workers=[DRIVERS_WORKER])
     assert stacks["nodes"] == []
