@@ -77,11 +77,13 @@ def test_two_sessions_are_compared_from_their_list(server: Server, page: Page) -
 
 
 def test_a_job_is_compared_with_the_previous_run(server: Server, page: Page) -> None:
-    for opened, previous in ((SECOND, f"{LATER}/{JOB}"), (JOB, SESSION)):
+    for opened, earlier in ((SECOND, 2), (JOB, 1)):
         page.goto(f"{server.url}/s/{LATER}/jobs/{opened}")
         page.get_by_test_id("job-compare").click()
         expect(page.get_by_test_id("compare-verdict")).to_be_visible()
-        assert compared(page) == {"a": previous, "b": f"{LATER}/{opened}"}
+        assert compared(page) == {"b": f"{LATER}/{opened}"}
+        runs = page.get_by_test_id("compare-side-a").get_by_test_id("compared-run")
+        expect(runs).to_have_count(earlier)
     page.goto(f"{server.url}/s/{SESSION}/jobs/{JOB}")
-    expect(page.get_by_test_id("job-progress")).to_contain_text("load")
-    expect(page.get_by_test_id("job-compare")).to_have_count(0)
+    page.get_by_test_id("job-compare").click()
+    expect(page.get_by_role("main")).to_contain_text("No run of the same script is on record before")

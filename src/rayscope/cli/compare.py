@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,13 +37,19 @@ _VERDICTS = {
 #: Texts of the warnings, which the values of A and B follow.
 _WARNINGS = {
     "dropped": "Events were dropped, so tasks may be missing",
-    "ended": "A run has not ended",
     "nodes": "They ran on other nodes",
     "outcome": "Not every run succeeded",
     "path": "A critical path is cut off",
     "recording": "They were recorded in different ways",
+    "state": "A run is still running",
     "tracer": "The tracer was not on in every driver",
 }
+
+
+#: Returns a name or value as it is printed.
+Quote = Callable[[str], str]
+#: A smaller change of most functions is not mentioned.
+_MIN_COMMON = 0.02
 
 
 class Form(str, Enum):
@@ -125,6 +131,10 @@ def exit_status(change: DurationChange) -> int:
     return _SLOWER if low is not None and low > 1 and change["ratio"] > limit else _UNKNOWN
 
 
+def _share_text(share: float) -> str:
+    return f"{100 * share:.3g}%"
+
+
 def _percent(ratio: float) -> str:
     return f"{ratio - 1:+.1%}".replace("-", "−")
 
@@ -142,15 +152,15 @@ def head(answer: CompareAnswer) -> str:
         return text
     if change["more_runs"] is not None:
         more = counted(change["more_runs"], "more run")
-        return f"{text} About {more} on each side would show a change of {change['margin']:.0%}."
+        return f"{text} About {more} on each side would show a change of {_share_text(change['margin'])}."
     if change["spread"] is None:
         return f"{text} One run on each side cannot tell chance from change. Add runs of the same program."
-    return f"{text} The runs vary too much for a change of {change['margin']:.0%} to show."
+    return f"{text} The runs vary too much for a change of {_share_text(change['margin'])} to show."
 
 
-def _cause(part: WaterfallPart) -> str:
+def _cause(part: WaterfallPart, quote: Quote) -> str:
     if part["phase"] in ("executing", "awaiting"):
-        name = shown(part["function"] or "a task")
+        name = quote(part["function"]) if part["function"] else "a task"
         return name if part["phase"] == "executing" else f"{name}, awaiting"
     names = {**CAUSE_NAMES, "others": "all others", "not_followed": "not followed"}
     return names.get(part["phase"], part["phase"])
@@ -160,20 +170,20 @@ def _signed(ns: int) -> str:
     return duration(ns) if ns <= 0 else f"+{duration(ns)}"
 
 
-def _rows(answer: CompareAnswer) -> Iterator[tuple[str, str, str, str]]:
+def _rows(answer: CompareAnswer, quote: Quote) -> Iterator[tuple[str, str, str, str]]:
     """The parts of the difference: change, cause, and the times in A and B."""
     parts = [part for part in answer["waterfall"] if part["change_ns"]]
     kept, rest = parts[:_PARTS], parts[_PARTS:]
     for part in kept:
-        yield _signed(part["change_ns"]), _cause(part), duration(part["a_ns"]), duration(part["b_ns"])
+        yield _signed(part["change_ns"]), _cause(part, quote), duration(part["a_ns"]), duration(part["b_ns"])
     if rest:
         a_ns, b_ns = sum(part["a_ns"] for part in rest), sum(part["b_ns"] for part in rest)
         yield _signed(b_ns - a_ns), "all others", duration(a_ns), duration(b_ns)
 
 
-def _function(item: FunctionChange) -> str:
+def _function(item: FunctionChange, quote: Quote) -> str:
     """A function whose verdict is a change, as a sentence."""
-    name = shown(item["name"])
+    name = quote(item["name"])
     if item["verdict"] in ("new", "gone"):
         side = item["b"] or item["a"]
         return f"{name} is {item['verdict']}: {duration(side['total_ns'] if side else None)} in all"
@@ -185,7 +195,7 @@ def _function(item: FunctionChange) -> str:
         f": {_percent(item['own_ratio'])}, {duration(b['mean_ns'])} instead of {duration(a['mean_ns'])} each"
     )
     if item["renamed_from"]:
-        text += f", if it is what {shown(item['renamed_from'])} was"
+        text += f", if it is what {quote(item['renamed_from'])} was"
     if a["input_bytes"] and b["input_bytes"]:
         ratio = b["input_bytes"] / a["input_bytes"]
         if abs(ratio - 1) >= 0.1:
@@ -193,30 +203,33 @@ def _function(item: FunctionChange) -> str:
     return text
 
 
-def _functions(answer: CompareAnswer) -> list[str]:
+def _functions(answer: CompareAnswer, quote: Quote) -> list[str]:
     """The functions that changed, as sentences."""
     changed = [one for one in answer["functions"] if one["verdict"] not in ("no_change", "cannot_tell")]
-    found = [_function(one) for one in changed[:_FUNCTIONS]]
-    if abs(answer["common"] - 1) >= 0.02:
+    found = [_function(one, quote) for one in changed[:_FUNCTIONS]]
+    if abs(answer["common"] - 1) >= _MIN_COMMON:
         found.insert(
-            0, f"All functions together took {answer['common']:.2f} times as long; the rest is beyond that"
+            0,
+            f"Most functions took {answer['common']:.2f} times as long per attempt; the rest is beyond that",
         )
     return found
 
 
-def _warning(warned: Warned) -> str:
-    values = " and ".join(", ".join(map(shown, side)) or "nothing" for side in (warned["a"], warned["b"]))
-    return f"{_WARNINGS.get(warned['code'], warned['code'])}: {values}."
+def _warning(warned: Warned, quote: Quote) -> str:
+    a, b = (", ".join(map(quote, side)) or "nothing" for side in (warned["a"], warned["b"]))
+    return f"{_WARNINGS.get(warned['code'], warned['code'])} (A: {a}; B: {b})."
 
 
-def _value(values: list[str] | None) -> str:
-    text = "not recorded" if values is None else shown("; ".join(values))
-    return text if len(text) <= _MAX_VALUE else f"{text[: _MAX_VALUE - 1]}…"
+def _value(values: list[str] | None, quote: Quote) -> str:
+    if values is None:
+        return "not recorded"
+    text = "; ".join(values)
+    return quote(text if len(text) <= _MAX_VALUE else f"{text[: _MAX_VALUE - 1]}…")
 
 
-def _differences(answer: CompareAnswer) -> list[str]:
+def _differences(answer: CompareAnswer, quote: Quote) -> list[str]:
     return [
-        f"{shown(one['what'])}: {_value(one['a'])} → {_value(one['b'])}"
+        f"{quote(one['what'])}: {_value(one['a'], quote)} → {_value(one['b'], quote)}"
         for one in answer["differences"][:_DIFFERENCES]
     ]
 
@@ -232,11 +245,14 @@ def _difference_title(answer: CompareAnswer) -> str:
 def _lines(answer: CompareAnswer) -> Iterator[Text]:
     yield Text(head(answer), style="bold")
     for warned in answer["warnings"]:
-        yield Text(f"  {_warning(warned)}", style="yellow")
+        yield Text(f"  {_warning(warned, shown)}", style="yellow")
     yield Text(f"\n{_difference_title(answer)}", style="bold")
-    for change, cause, before, after in _rows(answer):
+    for change, cause, before, after in _rows(answer, shown):
         yield Text(f"  {change:>10}  {cause:40} {before:>9} → {after}")
-    for title, lines in (("What changed", _functions(answer)), ("What else differs", _differences(answer))):
+    for title, lines in (
+        ("What changed", _functions(answer, shown)),
+        ("What else differs", _differences(answer, shown)),
+    ):
         if lines:
             yield Text(f"\n{title}", style="bold")
             yield from (Text(f"  {line}") for line in lines)
@@ -245,15 +261,17 @@ def _lines(answer: CompareAnswer) -> Iterator[Text]:
 def _markdown(answer: CompareAnswer) -> Iterator[str]:
     yield from (f"**{head(answer)}**", "")
     for warned in answer["warnings"]:
-        yield f"> {_warning(warned)}"
-    yield from ("", "| Change | Where | Before | After |", "|---:|---|---:|---:|")
-    for change, cause, before, after in _rows(answer):
-        yield f"| {change} | {_cell(cause)} | {before} | {after} |"
-    for lines in (_functions(answer), _differences(answer)):
+        yield f"> {_warning(warned, _code)}"
+    yield from ("", f"{_difference_title(answer)}:", "")
+    yield from ("| Change | Where | Before | After |", "|---:|---|---:|---:|")
+    for change, cause, before, after in _rows(answer, _code):
+        yield f"| {change} | {cause} | {before} | {after} |"
+    for lines in (_functions(answer, _code), _differences(answer, _code)):
         if lines:
             yield ""
-            yield from (f"- {_cell(line)}" for line in lines)
+            yield from (f"- {line}" for line in lines)
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+def _code(text: str) -> str:
+    """A text as code, so that no part of it is Markdown."""
+    return f"`{shown(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"

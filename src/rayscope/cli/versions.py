@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
-import platform
 import subprocess
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from rayscope.cli.target import ask_python, other_python
@@ -15,10 +14,16 @@ from rayscope.cli.target import ask_python, other_python
 #: How long git may take for each of its two answers, in seconds.
 _GIT_S = 1.0
 _MAX_PACKAGES = 1_000
+#: Prints the version of Python, and the names and versions of packages. Broken packages are left out.
 _ASK = f"""
 import importlib.metadata, json, platform
-packages = list(importlib.metadata.distributions())[:{_MAX_PACKAGES}]
-print(json.dumps([platform.python_version(), [[each.metadata["Name"], each.version] for each in packages]]))
+found = []
+for each in list(importlib.metadata.distributions())[:{_MAX_PACKAGES}]:
+    try:
+        found.append([each.metadata["Name"].lower(), each.version])
+    except Exception:
+        pass
+print(json.dumps([platform.python_version(), found]))
 """
 
 
@@ -27,8 +32,8 @@ def git_versions(command: Sequence[str]) -> dict[str, str]:
 
     Empty if the folder is not in a git repository or git does not answer in time.
     """
-    scripts = [path for word in command[1:] if (path := Path(word)).suffix == ".py" and path.is_file()]
-    folder = scripts[0].resolve().parent if scripts else Path.cwd()
+    scripts = [word for word in command[1:] if word.endswith(".py") and os.path.isfile(word)]
+    folder = Path(scripts[0]).resolve().parent if scripts else Path.cwd()
     commit = _git(folder, "rev-parse", "HEAD")
     if not commit:
         return {}
@@ -39,7 +44,7 @@ def git_versions(command: Sequence[str]) -> dict[str, str]:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    """Return what git prints, or None if it fails. It runs no program that the repository names."""
+    """Return what git prints without its file monitor, or None if it fails."""
     command = ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments]
     env = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
     try:
@@ -57,20 +62,11 @@ def python_versions(command: Sequence[str]) -> dict[str, str]:
     Empty if the command is not Python.
     """
     other = other_python(command)
-    if other is None:
-        packages = list(importlib.metadata.distributions())[:_MAX_PACKAGES]
-        found = [(each.metadata["Name"], each.version) for each in packages]
-        return _named(platform.python_version(), found)
-    done = ask_python(other, _ASK) if other else None
+    done = None if other == "" else ask_python(other or sys.executable, _ASK)
     if done is None or done.returncode:
         return {}
     try:
-        version, found = json.loads(done.stdout)
+        python, packages = json.loads(done.stdout)
     except ValueError:
         return {}
-    return _named(version, found)
-
-
-def _named(python: str, packages: Iterable[tuple[str, str]]) -> dict[str, str]:
-    named = {f"package.{name.lower()}": version for name, version in packages if name and version}
-    return {"python": python, **named}
+    return {"python": python, **{f"package.{name}": version for name, version in packages if version}}

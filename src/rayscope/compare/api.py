@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import Query
@@ -10,19 +12,19 @@ from rayscope.api.parameters import CurrentCatalog, CurrentRecords
 from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
 from rayscope.cluster.recording.recording import recording
-from rayscope.compare import schemas
+from rayscope.compare import schemas, sql
 from rayscope.compare.run import Run, read_run
+from rayscope.compare.schemas import MAX_RUNS
+from rayscope.model.program import script_name
 from rayscope.records.reader import SessionReader
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.interruption import current_work
-
-#: Maximum number of runs on each side.
-MAX_RUNS = 10
+from rayscope.storage.session_file import SessionFile
 
 _RUNS = (
-    "Up to 10 runs, separated by commas: `SESSION` for its longest job, `SESSION/JOB` (without a session, "
-    "the newest one), or `tag:TAG` for the newest sessions with this tag."
+    f"Up to {MAX_RUNS} runs, separated by commas: `SESSION` for its longest job, `SESSION/JOB` (without a "
+    "session, the newest one), or `tag:TAG` for the newest sessions with this tag."
 )
 B = Annotated[str, Query(min_length=1, max_length=4000, description=_RUNS)]
 A = Annotated[
@@ -30,7 +32,7 @@ A = Annotated[
     Query(
         min_length=1,
         max_length=4000,
-        description="Likewise (default: up to 10 ended sessions with the script of B's session, before it).",
+        description=f"Likewise (default: up to {MAX_RUNS} runs with the script of B's first run, before B).",
     ),
 ]
 Margin = Annotated[
@@ -49,14 +51,28 @@ def compare_runs(
     """
     from rayscope.compare.compare import compare  # imports scipy, which takes a tenth of a second
 
-    named_b = _runs(catalog, b)
-    named_a = _runs(catalog, a) if a is not None else _earlier(catalog, records, named_b[0])
-    first, second = ([_read(catalog, records, run) for run in side] for side in (named_a, named_b))
+    second = _read_all(catalog, records, _split(catalog, b))
+    first = (
+        _earlier(catalog, records, second) if a is None else _read_all(catalog, records, _split(catalog, a))
+    )
+    if common := _keys(first) & _keys(second):
+        session, job = min(common)
+        raise BadQuery(
+            f"{session}/{job} is on both sides.",
+            "Name different runs. A tag stands for sessions, and a session for its longest job.",
+            what="run_on_both_sides",
+            session=session,
+            job=job,
+        )
     return answer(compare(first, second, margin))
 
 
-def _runs(catalog: Catalog, side: str) -> list[str]:
-    """The runs of a side, with tags replaced by sessions. Raises BadQuery and NotFound."""
+def _keys(runs: Sequence[Run]) -> set[tuple[str, str]]:
+    return {(run.session, run.job_id) for run in runs}
+
+
+def _split(catalog: Catalog, side: str) -> list[str]:
+    """The runs that a side names, with tags replaced by sessions. Raises BadQuery and NotFound."""
     runs: list[str] = []
     for run in filter(None, map(str.strip, side.split(","))):
         tag = run.removeprefix("tag:")
@@ -66,16 +82,18 @@ def _runs(catalog: Catalog, side: str) -> list[str]:
             f"Each side needs 1 to {MAX_RUNS} runs.",
             "Separate them by commas: a=SESSION/JOB,SESSION/JOB.",
             what="compared_runs",
+            runs=MAX_RUNS,
         )
     return runs
 
 
 def _tagged(catalog: Catalog, tag: str) -> list[str]:
-    """The newest sessions with a tag. Raises NotFound if there are none."""
-    found = [name for name in catalog.names() if tag in catalog.about(name).label.tags]
+    """The newest sessions with a tag that ran tasks. Raises NotFound if there are none."""
+    abouts = [catalog.about(name) for name in catalog.names()]
+    found = [about.session for about in abouts if tag in about.label.tags and about.attempts]
     if not found:
         raise NotFound(
-            f"No session has the tag {tag!r}.",
+            f"No session with tasks has the tag {tag!r}.",
             "Tag a run with rayscope run --tag TAG, or a session with rayscope sessions note --tag TAG.",
             what="tag",
             tag=tag,
@@ -83,24 +101,45 @@ def _tagged(catalog: Catalog, tag: str) -> list[str]:
     return found[:MAX_RUNS]
 
 
-def _earlier(catalog: Catalog, records: SessionReader, run: str) -> list[str]:
-    """The newest ended sessions before that of a run which have the same script. Raises NotFound."""
-    session = records.resolve(run.partition("/")[0])
-    script, begin_ns = catalog.about(session).script, catalog.about(session).first_ns
-    abouts = [catalog.about(name) for name in catalog.names()]
-    found = [
-        about.session
-        for about in abouts
-        if script and about.script == script and about.ended_ns is not None and about.first_ns < begin_ns
-    ]
+def _earlier(catalog: Catalog, records: SessionReader, second: Sequence[Run]) -> list[Run]:
+    """The newest ended runs before all of ``second`` that have the script of its first run: jobs of the same
+    session, and the longest jobs of other sessions. Raises NotFound.
+    """
+    session, script = second[0].session, second[0].script
+    before_ns = min(run.begin_ns for run in second)
+
+    def jobs(file: SessionFile) -> list[str]:
+        with file.reader() as reader:
+            commands = sql.read_commands(reader, before_ns)
+        return [f"{session}/{job}" for job, command in commands if script_name(command) == script]
+
+    named = records.read(session, jobs)
+    for name in catalog.names():
+        about = catalog.about(name)
+        is_earlier = name != session and about.first_ns < before_ns and not records.is_live(name)
+        if is_earlier and about.script == script and about.attempts:
+            named.append(name)
+    found: list[Run] = []
+    for run in named if script else []:
+        with suppress(NotFound):  # it ran no tasks
+            found += [one for one in _read_all(catalog, records, [run]) if one.script == script]
+        if len(found) == MAX_RUNS:
+            return found
     if not found:
         raise NotFound(
-            f"No session with the same script is on record before {session}.",
+            f"No run of the same script is on record before {session}/{second[0].job_id}.",
             "Name the runs to compare with.",
             what="earlier_run",
             session=session,
+            job=second[0].job_id,
         )
-    return found[:MAX_RUNS]
+    return found
+
+
+def _read_all(catalog: Catalog, records: SessionReader, named: Sequence[str]) -> list[Run]:
+    """Read runs, each once even if it is named several times."""
+    runs = [_read(catalog, records, run) for run in named]
+    return list({(run.session, run.job_id): run for run in runs}.values())
 
 
 def _read(catalog: Catalog, records: SessionReader, run: str) -> Run:

@@ -100,7 +100,7 @@ def _run(run: Run) -> schemas.ComparedRun:
 
 
 #: Properties of a record without doubts. Other values are reported even if both sides have them.
-_GOOD = {"tracer": "on", "ended": "yes", "path": "whole", "dropped": "0", "outcome": "SUCCEEDED"}
+_GOOD = {"tracer": "on", "state": "ended", "path": "whole", "dropped": "0", "outcome": "SUCCEEDED"}
 
 
 def _warnings(a: Sequence[Mapping[str, str]], b: Sequence[Mapping[str, str]]) -> list[schemas.Warned]:
@@ -207,28 +207,34 @@ def _function_side(side: Sequence[FunctionFigures | None]) -> schemas.FunctionSi
     if not runs:
         return None
     attempts = sum(run.attempts for run in runs)
+    cpu_ns = _sum([run.cpu_ns for run in runs])
     return {
         "runs": len(runs),
-        "attempts": attempts / len(runs),
+        # A run without the function has no attempts of it, and spent no time in it.
+        "attempts": attempts / len(side),
         "failed": sum(run.failed for run in runs),
         "mean_ns": _mean([run.mean_ns for run in runs]),
         "p50_ns": _mean([run.p50_ns for run in runs]),
         "p95_ns": _mean([run.p95_ns for run in runs]),
-        # A run without the function spent no time in it.
         "total_ns": round(sum(run.total_ns for run in runs) / len(side)),
-        "cpu_ns": _mean([run.cpu_ns for run in runs]),
+        "cpu_ns": None if cpu_ns is None else round(cpu_ns / len(side)),
         "peak_memory": max((run.peak_memory for run in runs if run.peak_memory is not None), default=None),
         "input_bytes": _per_attempt([run.input_bytes for run in runs], attempts),
         "output_bytes": _per_attempt([run.output_bytes for run in runs], attempts),
     }
 
 
-def _mean(values: Sequence[float | None]) -> int | None:
-    """The mean of values that are all known, otherwise None."""
+def _sum(values: Sequence[float | None]) -> float | None:
+    """The sum of values that are all known, otherwise None."""
     known = [value for value in values if value is not None]
-    return round(sum(known) / len(known)) if known and len(known) == len(values) else None
+    return sum(known) if known and len(known) == len(values) else None
+
+
+def _mean(values: Sequence[float | None]) -> int | None:
+    total = _sum(values)
+    return None if total is None else round(total / len(values))
 
 
 def _per_attempt(values: Sequence[int | None], attempts: int) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / attempts if known and len(known) == len(values) and attempts else None
+    total = _sum(values)
+    return None if total is None or not attempts else total / attempts

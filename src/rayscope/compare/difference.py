@@ -13,8 +13,8 @@ from rayscope.compare.sql import FunctionFigures
 MAX_PARTS = 20
 #: The phase of the sum of the other parts.
 OTHERS = "others"
-#: Minimum similarity of a removed and an added function to suggest that one was renamed.
-_MIN_SIMILARITY = 0.6
+#: Minimum similarity of a removed and an added function to suggest that one was renamed, from 0 to 1.
+_MIN_SIMILARITY = 0.4
 #: Number of removed and of added functions that are compared with each other.
 _MAX_RENAMED = 50
 
@@ -60,7 +60,7 @@ def renamed(
             (score, before, after)
             for before, figures in _largest(removed)
             for after, others in _largest(added)
-            if (score := _similarity(before, figures, after, others)) >= _MIN_SIMILARITY
+            if (score := _similarity(before, figures, after, others)) is not None
         ),
         reverse=True,
     )
@@ -77,13 +77,14 @@ def _largest(functions: Mapping[str, FunctionFigures]) -> list[tuple[str, Functi
     return sorted(functions.items(), key=lambda item: -item[1].total_ns)[:_MAX_RENAMED]
 
 
-def _similarity(before: str, figures: FunctionFigures, after: str, others: FunctionFigures) -> float:
-    """The similarity of two functions, from 0 to 1: of their names, modules, attempts and times."""
-    names = SequenceMatcher(None, before, after).ratio()
-    counts = _closeness(figures.attempts, others.attempts)
-    times = _closeness(figures.mean_ns, others.mean_ns)
-    modules = float(figures.module == others.module)
-    return 0.3 * names + 0.3 * counts + 0.25 * times + 0.15 * modules
+def _similarity(before: str, figures: FunctionFigures, after: str, others: FunctionFigures) -> float | None:
+    """The similarity of two functions, or None if they are not similar in all of name, attempts and time."""
+    parts = (
+        SequenceMatcher(None, before, after).ratio(),
+        _closeness(figures.attempts, others.attempts),
+        _closeness(figures.mean_ns, others.mean_ns),
+    )
+    return sum(parts) if min(parts) >= _MIN_SIMILARITY else None
 
 
 def _closeness(some: float | None, other: float | None) -> float:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rayscope.compare import sql
 from rayscope.compare.sql import FunctionFigures
-from rayscope.model.program import program_name
+from rayscope.model.program import program_name, script_name
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.storage.sql.origins import operators
@@ -28,6 +29,7 @@ class Run(NamedTuple):
     """One run of a program.
 
     Attributes:
+        script: the script of its command, without folder and arguments; '' if unknown.
         parts: the time on the critical path in ns, by cause. They sum to the duration.
         functions: by name.
         facts: what else is known about the run, as text: the command, versions, nodes, settings.
@@ -37,6 +39,7 @@ class Run(NamedTuple):
     session: str
     job_id: str
     name: str
+    script: str
     begin_ns: int
     duration_ns: int
     parts: Mapping[Cause, int]
@@ -61,19 +64,21 @@ def read_run(
         )
         row = sql.read_job(reader, record.job_id)
         functions = sql.read_functions(reader, record.job_id, last_ns)
-        facts = {**about, **_facts(row), **_nodes(sql.read_nodes(reader))}
+        nodes = sql.read_nodes(reader, path.begin_ns, path.end_ns)
+    command = row.get("entrypoint") or ""
     return Run(
         session,
         record.job_id or "",
-        program_name(row.get("entrypoint") or ""),
+        program_name(command),
+        script_name(command),
         path.begin_ns,
         duration_ns,
         _parts(path, duration_ns),
         functions,
-        facts,
+        {**about, **_facts(row), **_describe_nodes(nodes)},
         {
             "tracer": "on" if record.traced else "off",
-            "ended": "yes" if record.ended else "no",
+            "state": "ended" if record.ended else "running",
             "outcome": str(row.get("state") or "unknown"),
             "path": "cut off" if path.truncated else "whole",
         },
@@ -109,16 +114,19 @@ def _facts(job: Mapping[str, Any]) -> dict[str, str]:
     return facts
 
 
-def _nodes(nodes: Sequence[tuple[str | None, str | None, int]]) -> dict[str, str]:
+def _describe_nodes(nodes: Sequence[tuple[str | None, str | None]]) -> dict[str, str]:
     """The nodes by their resources and type, such as ``2 x CPU 8, GPU 1 g5.xlarge``."""
-    described = []
-    for total, kind, count in nodes:
+    counts: Counter[str] = Counter()
+    for total, kind in nodes:
         try:
             values = json.loads(total or "{}")
         except ValueError:
             values = {}
         shown = [f"{name} {values[name]:g}" for name in ("CPU", "GPU") if values.get(name)]
-        described.append(" ".join([f"{count} x", ", ".join(shown), *([kind] if kind else [])]))
+        counts[" ".join([", ".join(shown) or "no CPU", *([kind] if kind else [])])] += 1
+    described = [
+        f"{count} x {node}" for node, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
     return {"nodes": "; ".join(described)} if described else {}
 
 

@@ -6,6 +6,9 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+#: Maximum number of runs on each side.
+MAX_RUNS = 20
+
 Verdict = Literal["slower", "faster", "no_change", "cannot_tell"]
 
 
@@ -31,9 +34,9 @@ class DurationChange(TypedDict):
 
     ``low`` and ``high`` are limits of the ratio at a confidence of 99.5 %. ``p`` is the probability of such a
     difference between equal sides. ``spread`` is the standard deviation of a run as a share of its duration.
-    All four are null if no side has several runs. ``more_runs`` is how many further runs on each side would
-    show a change as large as ``margin``; null if the verdict is clear, or if that number is unknown or over a
-    hundred.
+    All four are null if no side has several runs, and the limits if they are beyond a factor of 1,000.
+    ``more_runs`` is how many further runs on each side would show a change as large as ``margin``; null if
+    the verdict is clear, or if that number is unknown or too large.
     """
 
     verdict: Verdict
@@ -64,10 +67,12 @@ class WaterfallPart(TypedDict):
 
 
 class FunctionSide(TypedDict):
-    """A function on one side: averages over its runs. ``failed`` is the sum of them.
+    """A function on one side. ``runs`` of its runs have it.
 
-    Times are those of execution without waits. Memory is the greatest peak. ``input_bytes`` and
-    ``output_bytes`` are those of one attempt. Null: unknown.
+    ``attempts``, ``total_ns`` and ``cpu_ns`` are averages over all runs of the side, and ``failed`` is the
+    sum. ``mean_ns``, ``p50_ns`` and ``p95_ns`` are averages over the runs that have the function. Times are
+    those of execution without waits. Memory is the greatest peak. ``input_bytes`` and ``output_bytes`` are
+    those of one attempt. Null: unknown.
     """
 
     runs: int
@@ -86,7 +91,7 @@ class FunctionSide(TypedDict):
 class FunctionChange(TypedDict):
     """A function that ran on at least one side.
 
-    ``ratio`` is that of the mean times, and ``own_ratio`` that beyond the factor that is common to all
+    ``ratio`` is that of the mean times, and ``own_ratio`` that beyond the factor that is common to most
     functions. ``verdict`` is about ``own_ratio``. ``renamed_from`` is the function of A that this one seems
     to be; its figures are then those of A.
     """
@@ -106,7 +111,7 @@ class FunctionChange(TypedDict):
 class Warned(TypedDict):
     """A reason why the sides may not be comparable, with what is recorded about A and B.
 
-    ``code``: ``tracer``, ``recording``, ``outcome``, ``ended``, ``path``, ``dropped``, or ``nodes``.
+    ``code``: ``tracer``, ``recording``, ``outcome``, ``state``, ``path``, ``dropped``, or ``nodes``.
     """
 
     code: str
@@ -127,7 +132,8 @@ class DifferenceItem(TypedDict):
 
 class CompareAnswer(TypedDict):
     """Two sides compared. The parts of ``waterfall`` sum to the difference between the durations of the two
-    runs that are shown. ``common`` is the factor by which all functions changed.
+    runs that are shown. ``common`` is the factor by which most functions changed, per attempt. 1: there is
+    none.
     """
 
     a: Side

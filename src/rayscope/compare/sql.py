@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import duckdb
 
+from rayscope.storage.schema import SHOWN_JOB
 from rayscope.storage.sql.execution import NOT_DRIVER, function_name, phases
 from rayscope.storage.sql.pages import Row, rows_of
 
 #: Maximum number of functions of a run: those with the most time.
-MAX_FUNCTIONS = 1_000
+MAX_FUNCTIONS = 10_000
 _OF_JOB = f"{NOT_DRIVER} AND job_id = $job"
 
 
@@ -60,7 +61,7 @@ def read_functions(
             FROM ({phases(_OF_JOB, last=int(last_ns))}) GROUP BY func_name),
         fetched AS (
             SELECT task_hi, task_lo, attempt, sum(bytes)::BIGINT AS bytes FROM edge_rows
-            WHERE kind = 'fetched' GROUP BY ALL),
+            WHERE kind = 'fetched' AND ends_with(task_lo, $job) GROUP BY ALL),
         used AS (
             SELECT {name} AS func, any_value(module_name) AS module, count(*) AS attempts,
                 count(*) FILTER (state = 'FAILED') AS failed, sum(cpu_ns)::BIGINT AS cpu_ns,
@@ -78,8 +79,21 @@ def read_functions(
     return {func: FunctionFigures(*figures) for func, *figures in found}
 
 
-def read_nodes(reader: duckdb.DuckDBPyConnection) -> list[tuple[str | None, str | None, int]]:
-    """The resources (JSON) and type of the nodes, and how many nodes there are of each, the most first."""
+def read_nodes(
+    reader: duckdb.DuckDBPyConnection, begin_ns: int, end_ns: int
+) -> list[tuple[str | None, str | None]]:
+    """The resources (JSON) and type of each node that was alive in a range of time."""
     return reader.execute(
-        "SELECT resources_total, instance_type, count(*) FROM node_rows GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2"
+        "SELECT resources_total, instance_type FROM node_rows "
+        "WHERE coalesce(start_ns, 0) <= $end_ns AND coalesce(end_ns, $end_ns) >= $begin_ns",
+        {"begin_ns": begin_ns, "end_ns": end_ns},
+    ).fetchall()
+
+
+def read_commands(reader: duckdb.DuckDBPyConnection, before_ns: int) -> list[tuple[str, str]]:
+    """The ID and command of each job that ended and began before a time, the newest first."""
+    return reader.execute(
+        f"SELECT id, entrypoint FROM job_rows WHERE {SHOWN_JOB} AND end_ns > 0 AND start_ns < $before_ns "
+        "AND entrypoint IS NOT NULL ORDER BY start_ns DESC, id",
+        {"before_ns": before_ns},
     ).fetchall()

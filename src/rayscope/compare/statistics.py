@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, polygamma, stdtr, stdtrit
 
+from rayscope.compare.schemas import MAX_RUNS, Verdict
+
 Floats = npt.NDArray[np.float64]
-Verdict = Literal["slower", "faster", "no_change", "cannot_tell"]
 
 #: Probability of calling two equal sides different.
 ALPHA = 0.005
@@ -25,11 +26,15 @@ _POWER = 0.9
 _MIN_SD = 0.001
 #: A smaller change of a duration or of a function is not worth a verdict.
 MIN_CHANGE = 0.01
-_MAX_RUNS = 100
+_MAX_HALF = math.log(1_000)
 #: Expected share of false rows among the functions that are called slower or faster.
 FALSE_ROWS = 0.05
 #: With fewer functions, a factor common to all of them cannot be told from their own changes.
 _MIN_FOR_COMMON = 8
+#: Minimum share of the functions with the common factor.
+_MIN_ALIKE = 2 / 3
+#: The standard deviation of normal values by the median of their distances from their median.
+_SD_OF_MEDIAN = 1.4826
 #: With fewer functions, their variances say nothing about each other.
 _MIN_FOR_PRIOR = 3
 
@@ -39,7 +44,8 @@ class Change(NamedTuple):
 
     Attributes:
         ratio: the geometric mean of B's durations by that of A's.
-        low, high: limits of the ratio with a probability of 1 - :data:`ALPHA`. None without a spread.
+        low, high: limits of the ratio with a probability of 1 - :data:`ALPHA`. None without a spread, or if
+            they are more than a factor of 1,000 away.
         p: probability of a difference at least as large between equal sides. None without a spread.
         more_runs: further runs on each side after which a change as large as the margin would be noticed.
             None if that is known already, or if there is no spread to compute it from.
@@ -62,8 +68,7 @@ def compare_durations(a: Sequence[float], b: Sequence[float], margin: float) -> 
     freedom = len(first) + len(second) - 2
     if freedom < 1:
         return Change("cannot_tell", math.exp(effect), None, None, None, None, None)
-    squares = float(((first - first.mean()) ** 2).sum() + ((second - second.mean()) ** 2).sum())
-    sd = max(math.sqrt(squares / freedom), _MIN_SD)
+    sd = max(math.sqrt(float(_squares(first, second)) / freedom), _MIN_SD)
     error = sd * math.sqrt(1 / len(first) + 1 / len(second))
     p = 2 * float(stdtr(freedom, -abs(effect) / error))
     half = float(stdtrit(freedom, 1 - ALPHA / 2)) * error
@@ -73,12 +78,15 @@ def compare_durations(a: Sequence[float], b: Sequence[float], margin: float) -> 
     elif abs(effect) + half <= math.log1p(margin):
         verdict = "no_change"
     more = _more_runs(sd, min(len(first), len(second)), margin) if verdict == "cannot_tell" else None
-    return Change(verdict, math.exp(effect), math.exp(effect - half), math.exp(effect + half), p, more, sd)
+    low, high = None, None
+    if half <= _MAX_HALF:
+        low, high = math.exp(effect - half), math.exp(effect + half)
+    return Change(verdict, math.exp(effect), low, high, p, more, sd)
 
 
 def _more_runs(sd: float, have: int, margin: float) -> int | None:
-    """How many more runs each side needs to notice a change of ``margin``. None: over a hundred."""
-    for runs in range(max(have + 1, 3), _MAX_RUNS):
+    """How many more runs each side needs to notice a change of ``margin``. None: more than it may have."""
+    for runs in range(max(have + 1, 3), MAX_RUNS + 1):
         freedom = 2 * runs - 2
         needed = float(stdtrit(freedom, 1 - ALPHA / 2) + stdtrit(freedom, _POWER))
         if needed * sd * math.sqrt(2 / runs) <= math.log1p(margin):
@@ -122,9 +130,7 @@ def compare_functions(a: Floats, b: Floats, weights: Floats, margin: float) -> F
     if freedom < 2 or not effects.size:
         none: list[Verdict] = ["cannot_tell"] * len(effects)
         return FunctionChanges(math.exp(shift), np.exp(effects), np.full(len(effects), np.nan), none)
-    squares = ((first - first.mean(axis=0)) ** 2).sum(axis=0) + ((second - second.mean(axis=0)) ** 2).sum(
-        axis=0
-    )
+    squares = _squares(first, second)
     variances, all_freedom = moderate(np.maximum(squares / freedom, _MIN_SD**2), freedom)
     errors = np.sqrt(variances * (1 / len(first) + 1 / len(second)))
     p = 2 * stdtr(all_freedom, -np.abs(effects) / errors)
@@ -139,16 +145,35 @@ def compare_functions(a: Floats, b: Floats, weights: Floats, margin: float) -> F
     return FunctionChanges(math.exp(shift), np.exp(effects), p, verdicts)
 
 
-def _common(first: Floats, second: Floats) -> Floats:
-    """The logarithm of the factor that is common to all functions of a run, for each run."""
-    both = np.concatenate([first, second])
-    if both.shape[1] < _MIN_FOR_COMMON:
-        return np.zeros(len(both))
-    # A trimmed mean: the functions that changed themselves are left out.
-    factors = np.sort(both - both.mean(axis=0), axis=1)
-    trimmed = both.shape[1] // 5
-    found: Floats = factors[:, trimmed:-trimmed].mean(axis=1)
+def _squares(first: Floats, second: Floats) -> Floats:
+    """The sums of squared distances from the mean of each side."""
+    of_first, of_second = (((side - side.mean(axis=0)) ** 2).sum(axis=0) for side in (first, second))
+    found: Floats = of_first + of_second
     return found
+
+
+def _common(first: Floats, second: Floats) -> Floats:
+    """The logarithm of the factor that is common to the functions of a run, for each run.
+
+    It is that of the functions which changed alike. If they are less than two thirds, nothing is common.
+    """
+    both = np.concatenate([first, second])
+    none = np.zeros(len(both))
+    if both.shape[1] < _MIN_FOR_COMMON:
+        return none
+    factors = both - both.mean(axis=0)
+    rest = factors - np.median(factors, axis=1)[:, None]
+    shifts = rest[len(first) :].mean(axis=0) - rest[: len(first)].mean(axis=0)
+    distances = np.abs(shifts - np.median(shifts))
+    error = float(np.median(distances)) * _SD_OF_MEDIAN  # of one function
+    if len(both) > 2:
+        errors = np.sqrt(_squares(rest[: len(first)], rest[len(first) :]) / (len(both) - 2))
+        error = float(np.median(errors)) * math.sqrt(1 / len(first) + 1 / len(second))
+    is_alike = distances <= max(3 * error, math.log1p(MIN_CHANGE))
+    if is_alike.mean() < _MIN_ALIKE:
+        return none
+    common: Floats = factors[:, is_alike].mean(axis=1)
+    return common
 
 
 def moderate(variances: Floats, freedom: int) -> tuple[Floats, float]:

@@ -53,7 +53,7 @@ def test_the_verdict_comes_first_then_where_it_comes_from(here: Running) -> None
 def test_markdown_has_the_same(here: Running) -> None:
     output = compare(here, runs(0), runs(4), "--format", "md").output
     assert output.startswith("**B is slower: +")
-    assert "| +400 ms | load |" in output
+    assert "| +400 ms | `load` |" in output
 
 
 def test_json_is_the_answer_of_the_server(here: Running) -> None:
@@ -102,7 +102,7 @@ def test_by_default_the_newest_session_is_compared_with_earlier_ones(fresh: Runn
     assert [run["session"] for run in answer["a"]["runs"]] == [names[2], names[0]]
     done = CliRunner().invoke(app, [*command, names[0]])
     assert done.exit_code == 2
-    assert "No session with the same script is on record before" in done.output
+    assert "No run of the same script is on record before" in done.output
 
 
 def test_one_run_on_each_side_says_what_is_missing(here: Running) -> None:

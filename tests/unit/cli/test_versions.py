@@ -72,3 +72,15 @@ def test_packages_are_those_of_the_python_that_runs_the_command(tmp_path: Path) 
     other = python_versions([str(tmp_path / "env" / "bin" / "python"), "x.py"])
     assert other == {"python": platform.python_version()}
     assert python_versions(["/bin/sh", "x.sh"]) == {}
+
+
+def test_odd_arguments_and_broken_packages_do_no_harm(script: Path, tmp_path: Path) -> None:
+    long = "--files=" + ",".join(f"{number}.py" for number in range(500))
+    assert git_versions([sys.executable, long, str(script)])["git_modified"] == "no"
+    venv.create(tmp_path / "env")
+    (packages,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
+    broken = packages / "broken-1.0.dist-info"
+    broken.mkdir()
+    (broken / "METADATA").write_bytes(b"Name: broken\nVersion: 1.0\nAuthor: J\xf6rg\n")
+    python = str(tmp_path / "env" / "bin" / "python")
+    assert python_versions([python, "x.py"])["python"] == platform.python_version()

@@ -95,31 +95,56 @@ def test_what_makes_the_records_incomparable_is_said(fresh: Running) -> None:
         one["code"]: (one["a"], one["b"])
         for one in fresh.get("/api/v1/compare", a=f"/{JOB}", b=f"/{OTHER}")["warnings"]
     }
-    assert warnings["ended"] == (["yes"], ["no"])
+    assert warnings["state"] == (["ended"], ["running"])
     assert warnings["tracer"] == (["on"], ["off"])
 
 
-@pytest.mark.parametrize("runs", [",", ",".join(["/"] * 11)])
-def test_a_side_has_one_to_ten_runs(fresh: Running, runs: str) -> None:
-    error = fresh.error(fresh.client.get("/api/v1/compare", params={"a": runs, "b": "/"}), 400)
-    assert "1 to 10 runs" in error["message"]
+@pytest.mark.parametrize("runs", [",", ",".join(["/"] * 21)])
+def test_a_side_has_a_limited_number_of_runs(fresh: Running, runs: str) -> None:
+    error = fresh.error(fresh.client.get("/api/v1/compare", params={"a": "/", "b": runs}), 400)
+    assert "1 to 20 runs" in error["message"]
+
+
+def test_a_run_counts_once_and_is_on_one_side(fresh: Running) -> None:
+    story = Story()
+    job(story, JOB, 100)
+    job(story, OTHER, 150)
+    fresh.record(story)
+    answer = fresh.get("/api/v1/compare", a=f"/{JOB},{SESSION}/{JOB}", b=f"/{OTHER}")
+    assert len(answer["a"]["runs"]) == 1
+    params = {"a": f"/{JOB},/{OTHER}", "b": f"/{OTHER}"}
+    error = fresh.error(fresh.client.get("/api/v1/compare", params=params), 400)
+    assert f"{SESSION}/{OTHER} is on both sides." in error["message"]
+
+
+def test_a_function_in_some_runs_has_averages_over_all_of_them(fresh: Running) -> None:
+    story = Story()
+    for number in range(3):
+        job(story, f"{number + 1:02}000000", 100, name="load" if number == 0 else "read")
+    fresh.record(story)
+    functions = fresh.get("/api/v1/compare", a="/01000000,/02000000", b="/03000000")["functions"]
+    load = next(one for one in functions if one["name"] == "load")
+    assert (load["a"]["runs"], load["a"]["attempts"]) == (1, 1)
+    assert load["a"]["total_ns"] == pytest.approx(100 * MS, rel=0.01)
+    assert load["a"]["mean_ns"] == pytest.approx(100 * MS, rel=0.01)
 
 
 def test_an_unknown_job_is_named(fresh: Running) -> None:
     story = Story()
     job(story, JOB, 100)
     fresh.record(story)
-    error = fresh.error(fresh.client.get("/api/v1/compare", params={"a": "/", "b": "/0f000000"}), 404)
+    error = fresh.error(fresh.client.get("/api/v1/compare", params={"b": "/0f000000"}), 404)
     assert "0f000000" in error["message"]
 
 
 def test_a_tag_stands_for_its_sessions(fresh: Running) -> None:
     story = Story()
     job(story, JOB, 100)
+    job(story, OTHER, 90)
     fresh.record(story)
     assert fresh.server.services is not None
     fresh.server.services.catalog.set_label(SESSION, Label(tags=("main",)))
-    answer = fresh.get("/api/v1/compare", a="tag:main", b=f"/{JOB}")
-    assert [run["session"] for run in answer["a"]["runs"]] == [SESSION]
+    answer = fresh.get("/api/v1/compare", a="tag:main", b=f"/{OTHER}")
+    assert [(run["session"], run["job_id"]) for run in answer["a"]["runs"]] == [(SESSION, JOB)]
     error = fresh.error(fresh.client.get("/api/v1/compare", params={"a": "tag:other", "b": "/"}), 404)
     assert "'other'" in error["message"]

@@ -45,9 +45,16 @@ def test_a_renamed_function_is_suggested() -> None:
     assert renamed(gone, new) == [("load_rows", "load_batches")]
 
 
-def test_nothing_is_made_of_a_function_that_differs_in_everything() -> None:
-    other = FIGURES._replace(module="serve", attempts=4000, mean_ns=1e6)
-    assert renamed({"load": FIGURES}, {"predict": other}) == []
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("load_all", FIGURES._replace(attempts=4000)),
+        ("load_all", FIGURES._replace(mean_ns=1e6)),
+        ("Trainer.step", FIGURES),
+    ],
+)
+def test_a_function_that_differs_in_one_respect_is_another(name: str, other: FunctionFigures) -> None:
+    assert renamed({"load": FIGURES}, {name: other}) == []
 
 
 def test_only_facts_that_differ_are_listed() -> None:

@@ -603,7 +603,8 @@ export interface CollectorItem {
 }
 /**
  * Two sides compared. The parts of ``waterfall`` sum to the difference between the durations of the two
- * runs that are shown. ``common`` is the factor by which all functions changed.
+ * runs that are shown. ``common`` is the factor by which most functions changed, per attempt. 1: there is
+ * none.
  */
 export interface CompareAnswer {
   a: Side;
@@ -666,7 +667,7 @@ export interface FunctionChange {
   a: FunctionSide | null;
   b: FunctionSide | null;
 }
-/** A function on one side: averages over its runs. ``failed`` is the sum of them. */
+/** A function on one side. ``runs`` of its runs have it. */
 export interface FunctionSide {
   runs: number;
   attempts: number;

@@ -162,6 +162,9 @@ export interface SessionUrl {
   lang?: string;
 }
 
+/** Maximum number of runs on each side of a comparison. */
+export const MAX_COMPARED = 20;
+
 /** Each side is a list of runs, separated by commas: `SESSION` for its longest job, or `SESSION/JOB`. */
 export interface CompareUrl {
   page: 'compare';

@@ -6,11 +6,11 @@ export const zhServerMessages = {
       remedy: '请查看会话列表。',
     },
     not_found_earlier_run: {
-      message: '在 {{session}} 之前没有同一脚本的会话记录。',
+      message: '在 {{session}}/{{job}} 之前没有同一脚本的运行记录。',
       remedy: '请指定要比较的运行。',
     },
     not_found_tag: {
-      message: '没有会话带有标签 {{tag}}。',
+      message: '没有运行过任务的会话带有标签 {{tag}}。',
       remedy: '用 rayscope run --tag TAG 给运行加标签，或用 rayscope sessions note --tag TAG 给会话加标签。',
     },
     not_found_task: {
@@ -656,8 +656,12 @@ export const zhServerMessages = {
       remedy: '请用匹配条件减少序列，或缩短时间范围、加大步长。',
     },
     bad_query_compared_runs: {
-      message: '每一侧需要 1 到 10 次运行。',
+      message: '每一侧需要 1 到 {{runs}} 次运行。',
       remedy: '用逗号分隔：a=SESSION/JOB,SESSION/JOB。',
+    },
+    bad_query_run_on_both_sides: {
+      message: '{{session}}/{{job}} 同时出现在两侧。',
+      remedy: '请指定不同的运行。标签代表会话，会话代表其中最长的作业。',
     },
     bad_query_working_dir: {
       message: '此处的 working_dir 必须是 URI：集群无法读取服务器的文件夹。',

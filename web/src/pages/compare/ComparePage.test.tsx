@@ -132,8 +132,8 @@ it('shows the limits, the mean durations and the variation behind a verdict', as
   const facts = [...document.querySelectorAll('dl > div')].map(({ textContent }) => textContent);
   expect(facts).toEqual([
     'Change+20.8%between +10.0% and +32.0% (99.5% confidence)',
-    'Duration of A10.1 smean of 2 runs',
-    'Duration of B12.2 smean of 2 runs',
+    'Duration of A10.1 sgeometric mean of 2 runs',
+    'Duration of B12.2 sgeometric mean of 2 runs',
     'Equal runs vary by2.1%',
   ]);
 });
@@ -171,7 +171,7 @@ it('states what is left out, the common factor, and what else differs', async ()
   await show();
   const text = (await screen.findByTestId('compare-functions')).textContent;
   expect(text).toContain('3 more with smaller changes left out');
-  expect(text).toContain('All functions together changed by +3.0%.');
+  expect(text).toContain('The time of an attempt changed by +3.0% in most functions.');
   const rows = within(screen.getByTestId('compare-differences')).getAllByRole('row');
   expect(rows.map(({ textContent }) => textContent)).toEqual([
     'WhatAB',

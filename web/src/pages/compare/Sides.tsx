@@ -2,7 +2,7 @@ import { ActionIcon, Badge, Tooltip } from '@mantine/core';
 import { IconArrowLeft, IconArrowRight, IconArrowsExchange } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { CompareAnswer, ComparedRun } from '../../api/schema';
-import type { CompareUrl, Url } from '../../base/url';
+import { type CompareUrl, MAX_COMPARED, type Url } from '../../base/url';
 import { Duration } from '../../ui/Duration';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
@@ -106,6 +106,7 @@ function Move(props: { run: ComparedRun; from: SideName; answer: CompareAnswer; 
       <ActionIcon
         size={22}
         aria-label={label}
+        disabled={answer[to].runs.length >= MAX_COMPARED}
         onClick={() =>
           go({ ...url, [from]: kept.join(','), [to]: [...addresses(to), addressOf(run)].join(',') })
         }

@@ -31,7 +31,6 @@ import { EntityFields } from './EntityFields';
 import { JobActions } from './JobActions';
 import css from './JobPage.module.css';
 import { jobDuration } from './jobDuration';
-import { PreviousRun } from './PreviousRun';
 import { ProgressCount, ProgressTable, useEntityProgress } from './ProgressTable';
 
 /** The page of a job. `id` is its job id or, until its driver runs, its submission id. */
@@ -166,7 +165,14 @@ function JobLinks({ job }: { job: JobDetail }) {
           {t(`nav.${view}`)}
         </Link>
       ))}
-      <PreviousRun job={job} />
+      {Object.keys(job.tasks).length > 0 && (
+        <Link
+          to={{ page: 'compare', a: '', b: `${url.session}/${job.job_id}`, lang: url.lang }}
+          testId="job-compare"
+        >
+          {t('jobs.compare')}
+        </Link>
+      )}
     </nav>
   );
 }

@@ -12,7 +12,7 @@ import { useTranslation } from 'react-i18next';
 import { useFoundSessions } from '../../api/queries';
 import type { SessionItem } from '../../api/schema';
 import { bytes, count } from '../../base/format';
-import { formatUrl } from '../../base/url';
+import { formatUrl, MAX_COMPARED } from '../../base/url';
 import { useTitle } from '../../shell/useTitle';
 import { Command } from '../../ui/Command';
 import { CopyId } from '../../ui/CopyId';
@@ -112,13 +112,15 @@ function CompareButton({ ticked }: { ticked: readonly SessionItem[] }) {
   const [a = '', ...b] = [...ticked]
     .sort((one, other) => Number(one.first_ns) - Number(other.first_ns))
     .map(({ session }) => session);
+  const isTooMany = b.length > MAX_COMPARED;
   return (
     <>
       {b.length === 0 && <span className={words.dim}>{t('sessions.compareMore')}</span>}
+      {isTooMany && <span className={words.dim}>{t('sessions.compareLess', { n: MAX_COMPARED + 1 })}</span>}
       <Button
         size="xs"
         leftSection={<IconGitCompare size={15} />}
-        disabled={b.length === 0}
+        disabled={b.length === 0 || isTooMany}
         onClick={() => go({ page: 'compare', a, b: b.join(','), lang })}
         data-testid="sessions-compare"
       >

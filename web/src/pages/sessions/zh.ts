@@ -22,6 +22,7 @@ export const zh: Translated<typeof en> = {
     compare: '对比',
     compareTick: '勾选 {{name}} 以便对比',
     compareMore: '再勾选一个会话即可对比。',
+    compareLess: '最多勾选 {{n}} 个会话。',
     noneFound: '没有匹配的会话。',
     more: '显示更多（已显示 {{shown}} / {{total}}）',
     location: { both: '已归档', archive: '仅在归档中', warehouse: '在其他服务器上' },
