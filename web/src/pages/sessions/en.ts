@@ -23,7 +23,7 @@ export const en = {
     compare: 'Compare',
     compareTick: 'Tick {{name}} to compare it',
     compareMore: 'Tick another session to compare it with.',
-    compareLess: 'Tick at most {{n}} sessions.',
+    compareLess: 'Tick at most {{n}} session{{n, s}}.',
     noneFound: 'No session matches.',
     more: 'Show more ({{shown}} of {{total}} shown)',
     location: { both: 'Archived', archive: 'In the archive', warehouse: 'On another server' },
