@@ -78,7 +78,7 @@ def simulated(seeds: int) -> bool:
         for seed in range(seeds):
             random = np.random.default_rng(seed)
             a, b = side(random, runs, functions), side(random, runs, functions)
-            if functions < 8:  # whose common noise cannot be told from their own
+            if functions < 8:  # too few to recognize noise of the whole run
                 a, b = (np.exp(random.normal(0, OWN_NOISE, (runs, functions))) for _ in range(2))
             b[:, :slower] *= 1 + effect
             verdicts = compare_functions(a, b, np.full(functions, 1 / functions), 0.05).verdicts

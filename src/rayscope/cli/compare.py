@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from rayscope.cli.clients import open_client
 from rayscope.cli.console import print_json, shown, stdout
+from rayscope.cli.diagnose import Form
 from rayscope.cli.findings import CAUSE_NAMES
 from rayscope.cli.options import DataDir, ServerUrl, Token
 from rayscope.cli.printing import counted
@@ -44,20 +44,10 @@ _WARNINGS = {
     "state": "A run is still running",
     "tracer": "The tracer was not on in every driver",
 }
-
-
 #: Returns a name or value as it is printed.
 Quote = Callable[[str], str]
 #: A smaller change of most functions is not mentioned.
 _MIN_COMMON = 0.02
-
-
-class Form(str, Enum):
-    """The output format."""
-
-    text = "text"
-    json = "json"
-    md = "md"
 
 
 def _share(text: str) -> float:
@@ -99,8 +89,8 @@ def compare(
 ) -> None:
     """Compare runs: whether they are slower, and where the difference comes from.
 
-    With several runs on each side, chance is told from change. A run is a session, which stands for its
-    longest job, or SESSION/JOB. tag:TAG stands for the newest sessions with this tag.
+    Several runs on each side show whether a difference may be chance. A run is a session, which stands for
+    its longest job, or SESSION/JOB. tag:TAG stands for the newest sessions with this tag.
     """
     margin = None if slower is None else _share(slower)
     if len(runs or ()) > 2:

@@ -12,9 +12,8 @@ from rayscope.compare.sql import FunctionFigures
 from rayscope.model.program import program_name, script_name
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
-from rayscope.storage.sql.origins import operators
 from rayscope.views.critical_path import compute
-from rayscope.views.critical_path.read import is_driver, read_path
+from rayscope.views.critical_path.read import is_driver, name_operators, read_path
 
 
 class Cause(NamedTuple):
@@ -58,10 +57,6 @@ def read_run(
     record, path = read_path(file, last_ns, find_id(file, "job", job) if job else None, live=live)
     duration_ns = path.end_ns - path.begin_ns
     with file.reader() as reader:
-        known = operators(reader)
-        path = path._replace(
-            links=[link._replace(name=known.get(link.name, link.name)) for link in path.links]
-        )
         row = sql.read_job(reader, record.job_id)
         functions = sql.read_functions(reader, record.job_id, last_ns)
         nodes = sql.read_nodes(reader, path.begin_ns, path.end_ns)
@@ -73,7 +68,7 @@ def read_run(
         script_name(command),
         path.begin_ns,
         duration_ns,
-        _parts(path, duration_ns),
+        _parts(name_operators(file, path), duration_ns),
         functions,
         {**about, **_facts(row), **_describe_nodes(nodes)},
         {
@@ -102,15 +97,10 @@ def _facts(job: Mapping[str, Any]) -> dict[str, str]:
     if job.get("entrypoint"):
         facts["entrypoint"] = str(job["entrypoint"])
     for what in ("runtime_env", "metadata", "versions"):
-        try:
-            values = json.loads(job.get(what) or "{}")
-        except ValueError:
-            values = {}
-        if isinstance(values, dict):
-            prefix = "" if what == "versions" else f"{what}."
-            facts |= {
-                f"{prefix}{key}": _text(value) for key, value in values.items() if value not in ({}, [])
-            }
+        prefix = "" if what == "versions" else f"{what}."
+        for key, value in _object(job.get(what)).items():
+            if value not in ({}, []):
+                facts[f"{prefix}{key}"] = _text(value)
     return facts
 
 
@@ -118,16 +108,22 @@ def _describe_nodes(nodes: Sequence[tuple[str | None, str | None]]) -> dict[str,
     """The nodes by their resources and type, such as ``2 x CPU 8, GPU 1 g5.xlarge``."""
     counts: Counter[str] = Counter()
     for total, kind in nodes:
-        try:
-            values = json.loads(total or "{}")
-        except ValueError:
-            values = {}
+        values = _object(total)
         shown = [f"{name} {values[name]:g}" for name in ("CPU", "GPU") if values.get(name)]
         counts[" ".join([", ".join(shown) or "no CPU", *([kind] if kind else [])])] += 1
     described = [
         f"{count} x {node}" for node, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     ]
     return {"nodes": "; ".join(described)} if described else {}
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    """The JSON object in a text, empty if there is none."""
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _text(value: Any) -> str:

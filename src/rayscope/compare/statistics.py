@@ -29,7 +29,7 @@ MIN_CHANGE = 0.01
 _MAX_HALF = math.log(1_000)
 #: Expected share of false rows among the functions that are called slower or faster.
 FALSE_ROWS = 0.05
-#: With fewer functions, a factor common to all of them cannot be told from their own changes.
+#: With fewer functions, a common factor looks the same as changes of their own.
 _MIN_FOR_COMMON = 8
 #: Minimum share of the functions with the common factor.
 _MIN_ALIKE = 2 / 3

@@ -9,9 +9,8 @@ from rayscope.api.responses import Json, answer_from_record
 from rayscope.api.routes import Router
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
-from rayscope.storage.sql.origins import operators
 from rayscope.views.critical_path import compute, schemas
-from rayscope.views.critical_path.read import describe_causes, is_driver, read_path
+from rayscope.views.critical_path.read import describe_causes, is_driver, name_operators, read_path
 
 MAX_LINKS = 3_000
 
@@ -41,9 +40,7 @@ def _path(
 ) -> schemas.CriticalPathAnswer:
     """Return the path, its longest links in chronological order, and each function's share."""
     record, path = read_path(file, last_ns, job_id, live=live)
-    with file.reader() as reader:
-        known = operators(reader)
-    path = path._replace(links=[link._replace(name=known.get(link.name, link.name)) for link in path.links])
+    path = name_operators(file, path)
     duration = path.end_ns - path.begin_ns
     kept = path.links
     if len(kept) > MAX_LINKS:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.origins import operators
 from rayscope.views.critical_path import compute, schemas
 from rayscope.views.critical_path.links_sql import read_actors, read_awaiting
 from rayscope.views.critical_path.sql import Extent, PathReader
@@ -35,6 +36,13 @@ def read_path(
         )
         path = compute.split_awaiting(path, read_awaiting(reader, path.links, record.last_ns))
     return record, path
+
+
+def name_operators(file: SessionFile, path: compute.Path) -> compute.Path:
+    """Return the path with the functions of libraries named after their operators."""
+    with file.reader() as reader:
+        known = operators(reader)
+    return path._replace(links=[link._replace(name=known.get(link.name, link.name)) for link in path.links])
 
 
 def ns_by_task(path: compute.Path) -> dict[str, int]:
