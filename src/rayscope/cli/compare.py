@@ -65,7 +65,7 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="[A] [B]",
-            help="The runs to compare with (default: earlier sessions with the same script), and the runs "
+            help="The runs to compare with (default: earlier runs of the same script), and the runs "
             "that may have changed (default: the newest session). Separate several by commas.",
             show_default=False,
         ),

@@ -491,8 +491,8 @@ class Api(LogsApi):
         margin: float | None = None,
     ) -> Call[t.CompareAnswer]:
         """Return how the runs ``b`` differ from the runs ``a``: whether they are slower, where the time went,
-        which functions changed, and what else differs. If ``a`` is None, it is the sessions with the same
-        script before ``b``.
+        which functions changed, and what else differs. If ``a`` is None, the earlier runs of the same
+        script are taken.
 
         A run is ``SESSION`` for its longest job, or ``SESSION/JOB``. ``tag:TAG`` stands for the newest
         sessions with this tag. ``margin`` is the change of the duration

@@ -46,7 +46,7 @@ export default function ComparePage() {
   );
 }
 
-/** Without `a`, the server chooses earlier sessions with the script of B's. */
+/** Without `a`, the server chooses earlier runs of B's script. */
 function Comparison({ url }: { url: CompareUrl }) {
   const { a, b, margin } = url;
   const query = useQuery({ ...answerTo('/compare', { a, b, margin }), refetchInterval: refreshEnded });
