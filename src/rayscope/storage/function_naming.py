@@ -117,11 +117,13 @@ WHERE rays_name IS NOT NULL"""
     )
     if not _has(connection, "SELECT 1 FROM function_names WHERE name IS NULL") and not is_late:
         return
+    # The GCS's task table lacks modules. An attempt whose module is not known yet is no second function.
     connection.execute(
         """
 CREATE OR REPLACE TEMP TABLE renamed AS SELECT * FROM (
     SELECT full_name, name AS old_name, CASE
-        WHEN count(*) OVER (PARTITION BY short_name) = 1 THEN short_name
+        WHEN full_name = short_name OR count(*) FILTER (full_name != short_name)
+            OVER (PARTITION BY short_name) = 1 THEN short_name
         WHEN count(*) OVER (PARTITION BY long_name) = 1 THEN long_name ELSE full_name END AS name,
         func_name
     FROM function_names) WHERE name IS DISTINCT FROM old_name"""

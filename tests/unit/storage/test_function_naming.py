@@ -33,7 +33,7 @@ class Growing:
         self._now = 0.0
 
     def call(
-        self, func: str, module: str, code: str = "", parent: str = DRIVER, type_: str = "NORMAL_TASK"
+        self, func: str, module: str | None, code: str = "", parent: str = DRIVER, type_: str = "NORMAL_TASK"
     ) -> str:
         """A finished call; returns its task's id."""
         number = next(self._numbers)
@@ -118,6 +118,15 @@ def test_a_name_gets_longer_when_a_second_function_has_it(growing: Growing) -> N
     assert growing.paths() == ["pk.ingest.process", "pk.ingest.process > inner", "pk.report.process"]
     with growing.file.reader() as reader:  # addresses of the UI name paths
         assert reader.execute("SELECT path_id FROM attempts ORDER BY task_hi").fetchall()[:2] == before
+
+
+def test_a_call_without_its_module_is_no_second_function(growing: Growing) -> None:
+    """The GCS's task table, which may be read before the events arrive, lacks modules."""
+    growing.call("process", None)
+    growing.call("process", "pk.ingest")
+    assert growing.names() == {"process": 2}
+    growing.call("process", "pk.report")
+    assert growing.names() == {"process": 1, "pk.ingest.process": 1, "pk.report.process": 1}
 
 
 def test_the_tracers_first_report_names_the_function(growing: Growing) -> None:
