@@ -79,7 +79,7 @@ def test_a_script_that_ends_by_an_exception(lab: Lab) -> None:
         LOCAL
         + """
 import time
-@ray.remote
+@ray.remote(max_retries=0)  # the driver kills its worker, and may retry it before it has ended itself
 def endless():
     time.sleep(1000)
 @ray.remote(num_gpus=1)
