@@ -1,35 +1,53 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
-export default defineConfig({
+/** Builds the UI as one script and one style sheet, from which the server makes a report: a single file. */
+const REPORT = {
+  outDir: '../src/rayscope/server/static/report',
+  emptyOutDir: true,
+  target: 'es2022',
+  chunkSizeWarningLimit: 6000, // kB; layouts of graphs (elkjs) are the largest part
+  assetsInlineLimit: Number.MAX_SAFE_INTEGER,
+  cssCodeSplit: false,
+  copyPublicDir: false,
+  rolldownOptions: {
+    input: 'src/main.ts',
+    output: { codeSplitting: false, entryFileNames: 'report.js', assetFileNames: 'report[extname]' },
+  },
+};
+
+export default defineConfig(({ mode }) => ({
   // The server serves the page at any depth, and writes the root path in place of the dot.
   base: './',
   plugins: [react()],
-  build: {
-    // The Python package serves these; hatch_build.py runs the build and stamps the result.
-    outDir: '../src/rayscope/server/static',
-    emptyOutDir: true,
-    target: 'es2022',
-    chunkSizeWarningLimit: 700, // kB before compression; about 195 kB after
-    // The server's CSP has no data: for fonts or scripts.
-    assetsInlineLimit: 0,
-    rolldownOptions: {
-      output: {
-        // Our code changes with each release, these libraries seldom do. What only one view draws with is
-        // left out: it comes with that view.
-        codeSplitting: {
-          groups: [
-            // One sheet, in the order of main.ts, before those of the pages.
-            { name: 'theme', test: /src[\\/]ui[\\/]theme[\\/].*\.css$/ },
-            {
-              name: 'vendor',
-              test: /node_modules[\\/](?!@xyflow|elkjs|d3-|zustand|classcat|uplot|react-number-format|@tanstack[\\/](react-)?(table|virtual|store)|@codemirror|@lezer|@prometheus-io|@marijn|style-mod|w3c-keyname|crelt|lru-cache|modern-screenshot).*\.[cm]?jsx?$/,
+  build:
+    mode === 'report'
+      ? REPORT
+      : {
+          // The Python package serves these; hatch_build.py runs the build and stamps the result.
+          outDir: '../src/rayscope/server/static',
+          emptyOutDir: true,
+          target: 'es2022',
+          chunkSizeWarningLimit: 700, // kB before compression; about 195 kB after
+          // The server's CSP has no data: for fonts or scripts.
+          assetsInlineLimit: 0,
+          rolldownOptions: {
+            output: {
+              // Our code changes with each release, these libraries seldom do. What only one view draws with is
+              // left out: it comes with that view.
+              codeSplitting: {
+                groups: [
+                  // One sheet, in the order of main.ts, before those of the pages.
+                  { name: 'theme', test: /src[\\/]ui[\\/]theme[\\/].*\.css$/ },
+                  {
+                    name: 'vendor',
+                    test: /node_modules[\\/](?!@xyflow|elkjs|d3-|zustand|classcat|uplot|react-number-format|@tanstack[\\/](react-)?(table|virtual|store)|@codemirror|@lezer|@prometheus-io|@marijn|style-mod|w3c-keyname|crelt|lru-cache|modern-screenshot).*\.[cm]?jsx?$/,
+                  },
+                ],
+              },
             },
-          ],
+          },
         },
-      },
-    },
-  },
   server: {
     proxy: { '/api': process.env.RAYSCOPE_URL ?? 'http://127.0.0.1:8700' },
   },
@@ -61,4 +79,4 @@ export default defineConfig({
       },
     ],
   },
-});
+}));

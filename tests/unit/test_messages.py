@@ -41,6 +41,8 @@ _NOT_SHOWN = {
     "metrics/api.py": {"bad_query"},
     "metrics/query_api.py": {"bad_query"},
     "metrics/tsdb/matching.py": {"bad_query"},
+    "report/api.py": {"bad_query"},
+    "report/page.py": {"ui_missing"},
     "server/push/realtime.py": {"bad_message", "bad_query"},
     "storage/sql/entities.py": {"bad_query"},
     "storage/sql/lanes.py": {"bad_query"},

@@ -11,12 +11,13 @@ import './ui/theme/pairs.module.css';
 import './ui/theme/tip.module.css';
 import { SESSIONS_LIMIT } from './api/path';
 import { prefetch } from './api/prefetch';
+import { address } from './base/address';
 import { firstLanguage, loadTexts } from './base/i18n/language';
-import { parseUrl } from './base/url';
+import { parseAddress } from './base/url';
 import { PAGE_CODE, prefetchCode } from './loaders';
 
 // This entry point is small so that it runs at once and requests everything that the page needs in parallel.
-const url = parseUrl(window.location.pathname, window.location.search);
+const url = parseAddress(address());
 const language = firstLanguage();
 const parts = Promise.all([import('./start'), loadTexts(language)]);
 prefetch('/sessions', { limit: SESSIONS_LIMIT });

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar, overload
+from urllib.parse import quote
 
 import msgspec
 from fastapi import Request
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from rayscope.api import schemas
 from rayscope.api.security import error_body, error_detail
@@ -45,6 +48,28 @@ def answer_from_record(
     question = f"{request.url.path}?{request.url.query}"
     body, age_s = records.read_with_age(session, question, lambda file: msgspec.json.encode(function(file)))
     return Json(body, headers={"Age": str(int(age_s))})
+
+
+class Stream(StreamingResponse):
+    """A response that closes ``done`` once it is sent, or if the client disconnects."""
+
+    def __init__(
+        self, pieces: Iterator[bytes] | AsyncIterator[bytes], done: contextlib.ExitStack, **options: Any
+    ) -> None:
+        super().__init__(pieces, **options)
+        self._done = done
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._done:
+            await super().__call__(scope, receive, send)
+
+
+def attachment(name: str, plain: str) -> dict[str, str]:
+    """Return the headers of a download that is named ``name``, or in ASCII ``plain``."""
+    disposition = f'attachment; filename="{name if name.isascii() else plain}"'
+    if not name.isascii():
+        disposition += f"; filename*=UTF-8''{quote(name)}"
+    return {"Content-Disposition": disposition, "Cache-Control": "no-store"}
 
 
 def error(

@@ -87,6 +87,10 @@ COMMANDS = {
         "export:export",
         "Write a session as a file for Perfetto or speedscope, or as Parquet tables.",
     ),
+    "report": (
+        "report:report",
+        "Write a session, or a comparison of runs, as one HTML file.",
+    ),
     "archive": ("archive:app", "List, push, pull, verify, and prune archived sessions."),
     "warehouse": ("warehouse:app", "Load sessions into ClickHouse, to query all of them at once."),
     "alerts": ("alerts:app", "Alerts, rules, and notification channels."),
@@ -116,7 +120,7 @@ _PANELS = {
         ),
         *("actors", "nodes", "workers", "placement-groups", "events", "logs"),
     ),
-    "Data": ("sql", "export", "archive", "warehouse"),
+    "Data": ("sql", "export", "report", "archive", "warehouse"),
     "Admin": ("doctor", "alerts", "token"),
 }
 

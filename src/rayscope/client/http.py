@@ -210,10 +210,19 @@ class Client(_Http, SyncCaller):
         self, form: str, path: str | Path, *, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Path:
         """Write a session to ``path`` as ``perfetto``, ``speedscope``, or ``parquet`` (a ZIP file)."""
-        with self.exporting(form, session, **filters) as response, replacing(Path(path)) as file:
+        return self._download(self._export(form, session, filters), Path(path))
+
+    def report(
+        self, path: str | Path, *, session: str | None = None, a: str | None = None, b: str | None = None
+    ) -> Path:
+        """Write a session, or a comparison of the runs ``a`` and ``b``, to ``path`` as one HTML file."""
+        return self._download(self._report(session, a, b), Path(path))
+
+    def _download(self, call: Call[None], path: Path) -> Path:
+        with self.stream(call) as response, replacing(path) as file:
             for piece in response.iter_bytes():
                 file.write(piece)
-        return Path(path)
+        return path
 
     def job_client(self, session: str | None = None, address: str | None = None) -> JobSubmissionClient:
         """Return Ray's own job client for the session's cluster. Raises RayscopeError.
@@ -268,9 +277,17 @@ class AsyncClient(_Http, AsyncCaller):
         self, form: str, path: str | Path, *, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Path:
         """Write a session to ``path`` as ``perfetto``, ``speedscope``, or ``parquet`` (a ZIP file)."""
-        call = self._export(form, session, filters)
+        return await self._download(self._export(form, session, filters), Path(path))
+
+    async def report(
+        self, path: str | Path, *, session: str | None = None, a: str | None = None, b: str | None = None
+    ) -> Path:
+        """Write a session, or a comparison of the runs ``a`` and ``b``, to ``path`` as one HTML file."""
+        return await self._download(self._report(session, a, b), Path(path))
+
+    async def _download(self, call: Call[None], path: Path) -> Path:
         async with self.stream(call) as response:
-            with replacing(Path(path)) as file:
+            with replacing(path) as file:
                 async for piece in response.aiter_bytes():
                     file.write(piece)
-        return Path(path)
+        return path

@@ -39,6 +39,7 @@ from rayscope.libraries.train import api as train_api
 from rayscope.libraries.tune import api as tune_api
 from rayscope.metrics import api as metrics_api
 from rayscope.metrics import query_api as metrics_query_api
+from rayscope.report import api as report_api
 from rayscope.server import control as control_api
 from rayscope.server import deletion, docs, health, ui
 from rayscope.server.abandoned_requests import NOBODY_WAITS, AbandonedRequests
@@ -98,6 +99,7 @@ _APIS = (
     metrics_query_api,
     events_api,
     export_api,
+    report_api,
     realtime_api,
     alerts_api,
     alerts_edit_api,

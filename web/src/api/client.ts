@@ -1,3 +1,4 @@
+import { REPORT, recorded } from '../base/report';
 import { connectionEvents } from './connection';
 import { apiPath, type Params, type ParamsOf } from './path';
 import { takePrefetched } from './prefetch';
@@ -40,7 +41,8 @@ async function request(path: string, init: RequestInit): Promise<Response> {
   const settled = connectionEvents.requestStarted();
   try {
     const prefetched = init.method === undefined ? takePrefetched(path) : undefined;
-    response = await (prefetched ?? fetch(path, { credentials: 'same-origin', ...init }));
+    if (REPORT !== null) response = recorded(REPORT, path, init.method);
+    else response = await (prefetched ?? fetch(path, { credentials: 'same-origin', ...init }));
   } catch (error) {
     if (!(error instanceof DOMException && error.name === 'AbortError')) connectionEvents.failed();
     throw error;

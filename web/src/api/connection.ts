@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { REPORT } from '../base/report';
 
 /** Whether the server answers, judged by the requests that the pages send anyway. */
 export interface Connection {
@@ -15,6 +16,8 @@ export interface Connection {
 /** Interval between refreshes, ms. */
 export const REFRESH = 2_000;
 export const REFRESH_AWAY = 10_000;
+/** The longest interval of a timer, ms: a report never changes. */
+const NEVER = 2 ** 31 - 1;
 /** Interval between refreshes of ended sessions, which rarely change, ms. */
 const REFRESH_ENDED = 5_000;
 /** The server counts as stuck after this long without any answer, ms. */
@@ -72,6 +75,7 @@ export function isSilent({ waitingSince, lastAnswer }: Connection, now: number):
  * requests count as one round, since several queries fail at once.
  */
 export function refreshInterval(base: number = REFRESH, failures: number = connection.failures): number {
+  if (REPORT !== null) return NEVER;
   if (failures === 0) return base;
   return Math.min(REFRESH_AWAY, REFRESH * 2 ** Math.min(Math.ceil(failures / 3), 3));
 }

@@ -1,3 +1,4 @@
+import { REPORT } from '../base/report';
 import { apiPath, type ParamsOf } from './path';
 import type { Paths } from './schema';
 
@@ -11,6 +12,7 @@ const pending = new Map<string, Promise<Response>>();
  * call gets the answer.
  */
 export function prefetch<P extends keyof Paths>(path: P, params?: ParamsOf<P>): void {
+  if (REPORT !== null) return;
   const url = apiPath(path, params);
   const answer = fetch(url, { credentials: 'same-origin', headers: { Accept: 'application/json' } });
   // The caller of `takePrefetched` handles the failure. There may be none.

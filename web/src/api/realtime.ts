@@ -1,4 +1,5 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react';
+import { REPORT } from '../base/report';
 import { ROOT } from '../base/root';
 import type { LibraryView } from '../base/url';
 import { ApiError, get } from './client';
@@ -68,7 +69,8 @@ class Push {
     }
     clearTimeout(found.leaving);
     found.listeners.add(listener);
-    this.connect();
+    if (REPORT === null) this.connect();
+    else void this.poll();
     const one = found;
     return () => {
       one.listeners.delete(listener);

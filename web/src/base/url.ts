@@ -236,6 +236,12 @@ function isView(name: string): name is View {
   return Object.hasOwn(TRAITS, name);
 }
 
+/** Parses a path with its query. */
+export function parseAddress(address: string): Url {
+  const cut = address.indexOf('?');
+  return cut < 0 ? parseUrl(address, '') : parseUrl(address.slice(0, cut), address.slice(cut));
+}
+
 export function formatUrl(url: Url): string {
   const query = new URLSearchParams();
   let path = '/';

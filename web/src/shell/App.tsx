@@ -5,6 +5,7 @@ import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useConnection } from '../api/connection';
 import { queryClient } from '../api/queries';
+import { REPORT } from '../base/report';
 import { EmptyState } from '../ui/EmptyState';
 import { Link } from '../ui/Link';
 import { OperatorProvider } from '../ui/operator';
@@ -17,6 +18,7 @@ import css from './App.module.css';
 import { Header } from './Header';
 import { LoginPage } from './LoginPage';
 import { usePages } from './pages';
+import { ReportNote } from './ReportNote';
 import { ServerNotice } from './ServerNotice';
 import { SessionPage } from './SessionPage';
 import shared from './shell.module.css';
@@ -54,7 +56,7 @@ function Shell() {
         {t('app.skip')}
       </a>
       <Header />
-      <ServerNotice />
+      {REPORT === null ? <ServerNotice /> : <ReportNote report={REPORT} />}
       {url.page === 'sessions' && <Sessions />}
       {url.page === 'session' && <SessionPage key={url.session} />}
       {url.page === 'compare' && (

@@ -17,6 +17,7 @@ import { type AlertsTopic, useTopic } from '../api/realtime';
 import { docsUrl } from '../base/docsUrl';
 import { count, wholeAge } from '../base/format';
 import { LANGUAGES, type Language } from '../base/i18n/language';
+import { REPORT } from '../base/report';
 import { ROOT } from '../base/root';
 import { type SessionUrl, toView } from '../base/url';
 import { worstTone } from '../ui/alerts/severity';
@@ -41,10 +42,14 @@ export function Header() {
   const { t } = useTranslation();
   return (
     <header className={css.header}>
-      <Link to={{ page: 'sessions', lang: url.lang }} className={css.logo} title={t('app.toSessions')}>
-        <img src={`${ROOT}/assets/favicon.svg`} width={22} height={22} alt="" />
-        <span>Rayscope</span>
-      </Link>
+      {REPORT === null ? (
+        <Link to={{ page: 'sessions', lang: url.lang }} className={css.logo} title={t('app.toSessions')}>
+          <img src={`${ROOT}/assets/favicon.svg`} width={22} height={22} alt="" />
+          <span>Rayscope</span>
+        </Link>
+      ) : (
+        <span className={css.logo}>Rayscope</span>
+      )}
       {url.page === 'session' && (
         <>
           <IconChevronRight size={14} className={`${words.dim} ${css.icon}`} aria-hidden />
@@ -53,12 +58,12 @@ export function Header() {
         </>
       )}
       <div className={css.right}>
-        {!needsLogin && <PaletteButton />}
-        {url.page === 'session' && <ShareMenu />}
+        {!needsLogin && REPORT === null && <PaletteButton />}
+        {url.page === 'session' && REPORT === null && <ShareMenu />}
         {url.page === 'session' && <AlertBadge url={url} />}
-        <ConnectionState />
+        {REPORT === null && <ConnectionState />}
         <KeyHelpButton />
-        <DocsLink />
+        {REPORT === null && <DocsLink />}
         <LanguageSwitch />
         <ThemeSwitch />
       </div>
@@ -119,6 +124,13 @@ function SessionSwitch({ session }: { session: string }) {
   const url = useUrl();
   const { t } = useTranslation();
   const others = sessions.data?.items ?? [];
+  if (REPORT !== null)
+    return (
+      <span className={words.ellipsis} title={session}>
+        {current === undefined ? session : name(current)}
+        {current !== undefined && <span className={words.dim}> · {place(current)}</span>}
+      </span>
+    );
   return (
     <Menu position="bottom-start" shadow="md" width={420}>
       <Menu.Target>

@@ -6,6 +6,7 @@ import { useSummary } from '../api/queries';
 import { type AlertsTopic, type ClusterTopic, useTopic } from '../api/realtime';
 import type { PausedTasks, Summary } from '../api/schema';
 import { count } from '../base/format';
+import { REPORT } from '../base/report';
 import { groupOf, isFlow, isLibrary, toFlow, toView, VIEWS, type View } from '../base/url';
 import { ErrorPanel } from '../ui/ErrorPanel';
 import { Link } from '../ui/Link';
@@ -105,7 +106,9 @@ function Nav() {
   const paused = useTopic<PausedTasks>('debugger', { session: url.session });
   const topics = { cluster, alerts, paused };
   const libraries = cluster?.libraries ?? {};
-  const isShown = (view: View) => !isLibrary(view) || view in libraries || view === url.view;
+  const isShown = (view: View) =>
+    (!isLibrary(view) || view in libraries || view === url.view) &&
+    (REPORT === null || REPORT.views.includes(view));
   return (
     <nav className={css.nav} aria-label={t('nav.label')}>
       <ScrollArea type="never" h="100%">
@@ -150,7 +153,7 @@ function Nav() {
               })}
             </div>
           ))}
-        <ExportMenu />
+        {REPORT === null && <ExportMenu />}
       </ScrollArea>
     </nav>
   );

@@ -26,15 +26,16 @@ export function ErrorPanel(props: {
       ? { message: t('error.network'), remedy: t('error.networkRemedy') }
       : translate(apiError);
   const remedy = props.remedy ?? text.remedy;
+  const isLeftOut = apiError?.code === 'not_in_report';
   return (
     <Alert
       className={css.error}
       data-testid="error-panel"
-      color="red"
+      color={isLeftOut ? 'gray' : 'red'}
       variant="light"
       m="md"
       icon={apiError ? <IconAlertTriangle size={18} /> : <IconPlugConnectedX size={18} />}
-      title={props.title ?? t('error.title')}
+      title={isLeftOut ? t('report.missing') : (props.title ?? t('error.title'))}
     >
       <Text size="sm" className={words.breaks} title={apiError?.message}>
         {props.message ?? text.message}
@@ -44,7 +45,7 @@ export function ErrorPanel(props: {
           <b>{t('common.remedy')}:</b> <Prose text={remedy} />
         </Text>
       )}
-      {props.onRetry && (
+      {props.onRetry && !isLeftOut && (
         <Group mt="sm">
           <Button size="compact-sm" variant="default" onClick={props.onRetry}>
             {t('common.retry')}

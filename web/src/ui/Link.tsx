@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { linkTo } from '../base/address';
 import { formatUrl, type Url } from '../base/url';
 import words from './theme/words.module.css';
 import { go } from './useUrl';
@@ -15,7 +16,7 @@ export function Link(props: {
 }) {
   return (
     <a
-      href={formatUrl(props.to)}
+      href={linkTo(formatUrl(props.to))}
       className={props.className ?? words.link}
       title={props.title}
       data-testid={props.testId}

@@ -1,5 +1,6 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react';
-import { formatUrl, parseUrl, type SessionUrl, type Url } from '../base/url';
+import { address, linkTo } from '../base/address';
+import { formatUrl, parseAddress, type SessionUrl, type Url } from '../base/url';
 
 const MOVED = 'rayscope:moved';
 
@@ -12,23 +13,18 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-const snapshot = () => window.location.pathname + window.location.search;
-
 export function go(url: Url, options: { replace?: boolean } = {}): void {
   const target = formatUrl(url);
-  if (target === snapshot()) return;
-  if (options.replace) window.history.replaceState(null, '', target);
-  else window.history.pushState(null, '', target);
+  if (target === address()) return;
+  if (options.replace) window.history.replaceState(null, '', linkTo(target));
+  else window.history.pushState(null, '', linkTo(target));
   window.dispatchEvent(new Event(MOVED));
 }
 
 /** The current URL; the component renders again when it changes. */
 export function useUrl(): Url {
-  const here = useSyncExternalStore(subscribe, snapshot);
-  return useMemo(() => {
-    const cut = here.indexOf('?');
-    return cut < 0 ? parseUrl(here, '') : parseUrl(here.slice(0, cut), here.slice(cut));
-  }, [here]);
+  const here = useSyncExternalStore(subscribe, address);
+  return useMemo(() => parseAddress(here), [here]);
 }
 
 /** The current URL inside a session, and a function that changes it. */
@@ -39,7 +35,7 @@ export function useSessionUrl(): readonly [
   const url = useUrl();
   const change = useCallback((next: (url: SessionUrl) => SessionUrl, options?: { replace?: boolean }) => {
     // Read the address again, since two changes may happen before the next render.
-    const now = parseUrl(window.location.pathname, window.location.search);
+    const now = parseAddress(address());
     if (now.page === 'session') go(next(now), options);
   }, []);
   if (url.page !== 'session') throw new Error('not inside a session');

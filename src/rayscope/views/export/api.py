@@ -6,14 +6,13 @@ import contextlib
 import time
 from collections.abc import Iterator
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import msgspec
 from fastapi import Query
-from fastapi.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from fastapi.responses import Response
 
 from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Filters, Session
+from rayscope.api.responses import Stream, attachment
 from rayscope.api.routes import Router
 from rayscope.records.reader import SessionReader
 from rayscope.storage.catalog import Catalog
@@ -26,18 +25,6 @@ from rayscope.views.export.format import FILES, Format
 _MAX_PAUSE_S = 0.1
 _SLOTS = Slots(MAX_EXPORTS, f"{MAX_EXPORTS} exports are already running.")
 _CONTENT: dict[str, Any] = {media: {} for _, media in FILES.values()}
-
-
-class _Stream(StreamingResponse):
-    """A response that releases the export's resources once it is sent, or if the client disconnects."""
-
-    def __init__(self, pieces: Iterator[bytes], done: contextlib.ExitStack, **options: Any) -> None:
-        super().__init__(pieces, **options)
-        self._done = done
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._done:
-            await super().__call__(scope, receive, send)
 
 
 router = Router()
@@ -73,16 +60,12 @@ def export(
         )
         ending, media_type = FILES[format]
         name = catalog.about(chosen).file_name + ending
-        plain = name if name.isascii() else chosen + ending
-        disposition = f'attachment; filename="{plain}"'
         headers = {
-            "Content-Disposition": disposition
-            + ("" if plain == name else f"; filename*=UTF-8''{quote(name)}"),
-            "Cache-Control": "no-store",
+            **attachment(name, chosen + ending),
             "X-Rayscope-Left-Out": msgspec.json.encode(made.left_out).decode(),
         }
         pieces = _pace(made.chunks, catalog, records)
-        return _Stream(pieces, stack.pop_all(), media_type=media_type, headers=headers)
+        return Stream(pieces, stack.pop_all(), media_type=media_type, headers=headers)
     raise AssertionError  # unreachable: no context above suppresses an exception
 
 

@@ -1,3 +1,4 @@
+import { address } from '../address';
 import { load, save } from '../storage';
 
 export const LANGUAGES = { en: 'English', zh: '简体中文' } as const;
@@ -21,7 +22,7 @@ export function chooseLanguage(
 
 /** The initial language. If the URL contains a language, it is saved. */
 export function firstLanguage(): Language {
-  const url = new URLSearchParams(window.location.search).get('lang');
+  const url = new URLSearchParams(address().split('?')[1]).get('lang');
   const language = chooseLanguage(url, load('lang'), navigator.languages ?? [navigator.language]);
   if (url) save('lang', language);
   return language;

@@ -1,6 +1,7 @@
 /** Texts for the server's error codes (see ui/useServerMessage.ts). */
 export const zhServerMessages = {
   serverMessage: {
+    not_in_report: { message: '报告中没有此内容。', remedy: '请在 Rayscope 中打开该会话。' },
     not_found_session: {
       message: '会话 {{id}} 不存在。',
       remedy: '请查看会话列表。',

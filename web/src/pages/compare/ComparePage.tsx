@@ -1,10 +1,12 @@
-import { Loader, Title } from '@mantine/core';
-import { IconArrowLeft, IconGitCompare } from '@tabler/icons-react';
+import { Button, Loader, Title } from '@mantine/core';
+import { IconArrowLeft, IconFileText, IconGitCompare } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { apiPath } from '../../api/client';
 import { refreshEnded } from '../../api/connection';
 import { answerTo } from '../../api/queries';
 import type { CompareAnswer } from '../../api/schema';
+import { REPORT } from '../../base/report';
 import type { CompareUrl } from '../../base/url';
 import { useTitle } from '../../shell/useTitle';
 import { EmptyState } from '../../ui/EmptyState';
@@ -30,10 +32,26 @@ export default function ComparePage() {
   return (
     <main className={`${layout.main} ${css.page}`} id="main" tabIndex={-1} data-testid="compare-page">
       <header className={css.head}>
-        <Link to={toSessions} className={css.back} label={t('app.toSessions')} title={t('app.toSessions')}>
-          <IconArrowLeft size={20} aria-hidden />
-        </Link>
+        {REPORT === null && (
+          <Link to={toSessions} className={css.back} label={t('app.toSessions')} title={t('app.toSessions')}>
+            <IconArrowLeft size={20} aria-hidden />
+          </Link>
+        )}
         <Title order={1}>{t('compare.title')}</Title>
+        {REPORT === null && url.b && (
+          <Button
+            component="a"
+            href={apiPath('/report', { a: url.a, b: url.b })}
+            download
+            variant="default"
+            size="compact-sm"
+            leftSection={<IconFileText size={15} />}
+            title={t('app.reportHint')}
+            data-testid="compare-report"
+          >
+            {t('app.report')}
+          </Button>
+        )}
       </header>
       {url.b ? (
         <Comparison url={url} />

@@ -2,6 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { CrashedWorker, CrashesAnswer } from '../../api/schema';
 import { docsUrl } from '../../base/docsUrl';
 import { count } from '../../base/format';
+import { REPORT } from '../../base/report';
 import type { Tone } from '../../base/tokens';
 import { toItem, toView, withSettings } from '../../base/url';
 import { useCauseText } from '../../ui/DeathCause';
@@ -43,9 +44,11 @@ export function CrashesPanel({ live }: { live: boolean }) {
       {crashes.in_race > 0 && (
         <PanelText>
           {t('overview.crashes.race', { n: count(crashes.in_race) })}{' '}
-          <a className={words.link} href={docsUrl(DOCS, i18n.language)}>
-            {t('overview.crashes.docs')}
-          </a>
+          {REPORT === null && (
+            <a className={words.link} href={docsUrl(DOCS, i18n.language)}>
+              {t('overview.crashes.docs')}
+            </a>
+          )}
         </PanelText>
       )}
       <ul className={css.crashes}>

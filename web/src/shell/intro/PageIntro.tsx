@@ -3,6 +3,7 @@ import { IconInfoCircle } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { docsUrl } from '../../base/docsUrl';
+import { REPORT } from '../../base/report';
 import { load, save } from '../../base/storage';
 import type { View } from '../../base/url';
 import { usePages } from '../pages';
@@ -26,17 +27,19 @@ export function PageIntro({ view }: { view: View }) {
       <span className={css.text} title={t(`intro.${view}`)}>
         {t(`intro.${view}`)}
       </span>
-      <span className={css.more}>
-        <Anchor
-          href={docsUrl(links[view].docs, i18n.language)}
-          target="_blank"
-          rel="noreferrer"
-          size="sm"
-          underline="always"
-        >
-          {t('intro.more')}
-        </Anchor>
-      </span>
+      {REPORT === null && (
+        <span className={css.more}>
+          <Anchor
+            href={docsUrl(links[view].docs, i18n.language)}
+            target="_blank"
+            rel="noreferrer"
+            size="sm"
+            underline="always"
+          >
+            {t('intro.more')}
+          </Anchor>
+        </span>
+      )}
       <CloseButton
         size="sm"
         aria-label={t('intro.close')}

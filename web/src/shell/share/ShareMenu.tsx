@@ -2,12 +2,14 @@ import { ActionIcon, Menu, Text } from '@mantine/core';
 import {
   IconBrandPython,
   IconCheck,
+  IconFileText,
   IconLink,
   IconPhotoDown,
   IconShare,
   IconTerminal2,
 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { apiPath } from '../../api/client';
 import { ROOT } from '../../base/root';
 import { formatUrl, isFlow } from '../../base/url';
 import { useTimeRange } from '../../ui/charts/useTimeRange';
@@ -72,6 +74,18 @@ export function ShareMenu() {
             </Text>
           </Menu.Item>
         )}
+        <Menu.Item
+          component="a"
+          href={apiPath('/report', { session: url.session })}
+          download
+          leftSection={<IconFileText size={15} />}
+          data-testid="share-report"
+        >
+          {t('app.report')}
+          <Text size="xs" c="dimmed">
+            {t('app.reportHint')}
+          </Text>
+        </Menu.Item>
         {isFlow(url.view) && (
           <Menu.Item
             leftSection={<IconPhotoDown size={15} />}

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { GanttAnswer } from '../../api/schema';
 import { bytes, count, duration } from '../../base/format';
 import { showKeys } from '../../base/keys';
+import { REPORT } from '../../base/report';
 import { withSettings } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
 import { useLibraryTexts } from '../../ui/insights/OnlyMine';
@@ -29,7 +30,8 @@ export function GanttNote({ data, window }: { data: GanttAnswer; window: Span })
         {t('gantt.shown', {
           n: count(data.attempts),
           lanes: count(data.lanes_total),
-          span: duration(window.end - window.begin),
+          // A report has one answer for all windows.
+          span: duration(REPORT === null ? window.end - window.begin : data.end_ns - data.begin_ns),
         })}
       </span>
       {data.hidden.length > 0 && (

@@ -1,7 +1,6 @@
 /** Layout of the logical graph by elkjs, in a worker that is loaded on first use. */
 
 import type { ELK, ElkNode } from 'elkjs/lib/elk-api.js';
-import workerUrl from 'elkjs/lib/elk-worker.min.js?url';
 import { isBox, type LogicalAnswer, type LogicalNode } from './logicalModel';
 
 export interface Rect {
@@ -39,9 +38,16 @@ const LOOP_SPACE = 20;
 
 let elk: Promise<ELK> | undefined;
 
+/** The worker's address. In a report, which is a single file, the worker is a text. */
+async function workerAddress(): Promise<string> {
+  if (import.meta.env.MODE !== 'report') return (await import('elkjs/lib/elk-worker.min.js?url')).default;
+  const { default: text } = await import('elkjs/lib/elk-worker.min.js?raw');
+  return URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
+}
+
 function engine(): Promise<ELK> {
-  elk ??= import('elkjs/lib/elk-api.js').then(
-    ({ default: Elk }) => new Elk({ workerUrl, workerFactory: (url) => new Worker(url ?? workerUrl) }),
+  elk ??= Promise.all([import('elkjs/lib/elk-api.js'), workerAddress()]).then(
+    ([{ default: Elk }, workerUrl]) => new Elk({ workerUrl, workerFactory: () => new Worker(workerUrl) }),
   );
   elk.catch(() => {
     elk = undefined; // retry loading next time

@@ -1,4 +1,5 @@
 import { useCallback } from 'react';
+import { momentNear } from '../../base/report';
 import { rangeIn, type SettingName, withSettings } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
 
@@ -10,7 +11,7 @@ export function useMoment() {
   const [url, change] = useSessionUrl();
   const settings = url.settings ?? {};
   const named = settings.at ?? rangeIn(url.filters)?.to;
-  const at = named !== undefined && /^\d{1,19}$/.test(named) ? named : undefined;
+  const at = momentNear(named !== undefined && /^\d{1,19}$/.test(named) ? named : undefined);
   const set = useCallback(
     (changed: Partial<Record<SettingName, string | undefined>>) =>
       change((before) => withSettings(before, changed), { replace: true }),

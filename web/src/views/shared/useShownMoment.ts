@@ -1,4 +1,5 @@
 import { useHasEnded } from '../../api/queries';
+import { momentNear } from '../../base/report';
 import { busiestTime } from '../../ui/activity/activity';
 import { useActivity } from '../../ui/activity/useActivity';
 import { useMoment } from './useMoment';
@@ -16,7 +17,7 @@ export function useShownMoment() {
   return {
     ...moment,
     activity: activity.data,
-    at: named ?? (busiest === null ? undefined : String(busiest)),
+    at: named ?? momentNear(busiest === null ? undefined : String(busiest)),
     isNamed: named !== undefined,
     isReady: named !== undefined || ended === false || (ended === true && !activity.isPending),
   };

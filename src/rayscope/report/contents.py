@@ -1,0 +1,224 @@
+"""Collects the answers to the requests that the UI's pages send when they are opened."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from rayscope.report.recorder import Extent, Recorder
+
+#: The pages of a session's report, in the order of web/src/base/url.ts.
+_VIEWS = (
+    *("overview", "insights", "tasks", "functions", "failures", "logical", "physical", "gantt", "flame"),
+    *("stack", "actors", "workers", "nodes", "jobs", "placement-groups", "memory", "events", "metrics"),
+)
+_TOPICS = ("cluster", "alerts", "metrics", "debugger")
+_WEIGHTS = ("critical_path", "executing", "duration", "cpu", "count", "awaiting")
+#: Width in pixels and number of lanes of each Gantt chart. The first is drawn sharply when zoomed in.
+_GANTT = {
+    "worker": (8192, 200),
+    "node": (2048, 64),
+    "function": (4096, 100),
+    "actor": (4096, 100),
+    "path": (4096, 100),
+}
+_BUCKETS = 400
+_MAX_JOBS = 20
+#: Number of functions whose callers and callees are included.
+_MAX_CALLERS = 10
+_MAX_TASKS = 20
+#: Number of actors, workers, and nodes with details, dead ones first.
+_MAX_ENTITIES = 10
+_MAX_MOMENTS = 24
+#: Number of points of a chart's line.
+_POINTS = 240
+_MARGIN_NS = 10 * 10**9
+_MAX_ROWS = 200
+_MAX_CHOICES = 1000
+
+
+class Contents(msgspec.Struct):
+    """A report, as web/src/base/report.ts reads it."""
+
+    start: str
+    made_ns: int
+    version: str
+    views: Sequence[str]
+    parts: Sequence[Extent]
+    moments: Sequence[str]
+    answers: Sequence[Any]
+
+
+async def add_sessions(recorder: Recorder, sessions: Iterable[str]) -> None:
+    """Add the list of sessions, with these alone."""
+    answer = await recorder.need("/sessions", limit=_MAX_CHOICES)
+    wanted = set(sessions)
+    answer["items"] = [item for item in answer["items"] if item["session"] in wanted]
+    answer["total"] = len(answer["items"])
+    recorder.keep("/sessions", {"limit": str(_MAX_CHOICES)}, msgspec.json.encode(answer))
+
+
+async def add_session(recorder: Recorder, session: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Add what the pages of a session show, the most important first.
+
+    Returns the views and the moments that the report contains.
+    """
+    of: dict[str, Any] = {"session": session}
+    await add_sessions(recorder, [session])
+    await recorder.add("/summary", **of)
+    for topic in _TOPICS:
+        await recorder.add("/realtime", topic=topic, **of)
+    jobs = await recorder.add("/jobs", limit=_MAX_CHOICES, **of)
+    await recorder.add("/nodes", limit=_MAX_CHOICES, **of)
+    await recorder.add("/insights", **of)
+    path = await recorder.add("/flow/critical-path", **of)
+    failures = await recorder.add("/failures", **of)
+    await recorder.add("/crashes", limit=8, **of)
+    await recorder.add("/cluster/status", **of)
+    activity = await recorder.add("/flow/activity", buckets=_BUCKETS, **of)
+    functions = await recorder.add("/scheduling", limit=_MAX_CHOICES, **of)
+    await recorder.add("/functions", only="mine", **of)
+    await _add_flow(recorder, of, functions)
+    for view in ("stack", "physical", "transfers"):  # as they are now, if the session is live
+        await recorder.add(f"/flow/{view}", **of)
+    await _add_lists(recorder, of)
+    await _add_charts(recorder, of, activity)
+    moments = await _add_moments(recorder, of, activity)
+    for job in islice((jobs or {"items": []})["items"], _MAX_JOBS):
+        await _add_job(recorder, of, job)
+    await _add_tasks(recorder, of, path, failures)
+    return _VIEWS, moments
+
+
+async def _add_flow(recorder: Recorder, of: dict[str, Any], functions: Any) -> None:
+    for only in ("mine", None):
+        await recorder.add("/flow/logical", only=only, **of)
+        for weight in _WEIGHTS:
+            await recorder.add("/flow/flame", only=only, weight=weight, **of)
+    for by, (width, lanes) in _GANTT.items():
+        answer = await recorder.add("/flow/gantt", by=by, lanes_from=0, lanes=lanes, width=width, **of)
+        if by == "worker" and answer is not None:
+            recorder.count("lanes", len(answer["lanes"]), answer["lanes_total"])
+    for row in islice((functions or {"items": []})["items"], _MAX_CALLERS):
+        named = {"only": "mine", "weight": "critical_path", "of": row["func_name"]}
+        await recorder.add("/flow/flame", **named, **of)
+
+
+async def _add_lists(recorder: Recorder, of: dict[str, Any]) -> None:
+    for order in ("-created_ns", "-duration_ns"):
+        _count_rows(recorder, "tasks", await recorder.add("/tasks", sort=order, limit=_MAX_ROWS, **of))
+    found = {}
+    for name in ("actors", "workers", "jobs", "nodes"):
+        found[name] = await recorder.add(f"/{name}", sort="-start_ns", limit=_MAX_ROWS, **of)
+        _count_rows(recorder, name, found[name])
+    await recorder.add("/placement-groups", sort="-created_ns", limit=_MAX_ROWS, **of)
+    _count_rows(recorder, "events", await recorder.add("/events", limit=_MAX_ROWS, **of))
+    await recorder.add("/events", limit=8, **of)
+    await recorder.add("/events", kind="job,node", limit=500, **of)
+    await recorder.add("/alerts/history", limit=_MAX_ROWS, **of)
+    await recorder.add("/memory", by="function", older_than_s=600, **of)
+    await recorder.add("/jobs", sort="-start_ns", limit=8, **of)
+    await recorder.add("/jobs", state="FAILED", limit=1, **of)
+    await recorder.add("/jobs", state="RUNNING,PENDING", sort="-start_ns", limit=8, **of)
+    await recorder.add("/nodes", state="DEAD", limit=_MAX_ROWS, **of)
+    for kind in ("actor", "worker", "node"):
+        rows = (found[f"{kind}s"] or {"items": []})["items"]
+        for row in sorted(rows, key=lambda row: row["state"] != "DEAD")[:_MAX_ENTITIES]:
+            await _add_entity(recorder, of, kind, row[f"{kind}_id"])
+
+
+async def _add_entity(recorder: Recorder, of: dict[str, Any], kind: str, id_: str) -> None:
+    await recorder.add("/deaths", kind=kind, id=id_, **of)
+    if kind == "node":
+        await recorder.add(f"/nodes/{id_}", **of)
+        return
+    await _add_log(recorder, of, **{f"{kind}_id": id_})
+    if kind == "actor":
+        await recorder.add(f"/actors/{id_}", **of)
+        await recorder.add(f"/actors/{id_}/progress", **of)
+
+
+async def _add_log(recorder: Recorder, of: dict[str, Any], **owner: Any) -> None:
+    """Add the last lines of an owner's log."""
+    await recorder.add("/logs/of", limit=_MAX_ROWS, **owner, **of)
+
+
+def _count_rows(recorder: Recorder, what: str, rows: Any) -> None:
+    if rows is not None and rows["total"] is not None:
+        recorder.count(what, len(rows["items"]), rows["total"])
+
+
+async def _add_charts(recorder: Recorder, of: dict[str, Any], activity: Any) -> None:
+    """Add the charts of the cluster, which have no variables, and the peaks of the overview."""
+    catalogue = await recorder.add("/metrics/charts")
+    for name in ("ray_node_gpus", "ray_node_cpu_utilization"):
+        await recorder.add("/metrics/names", q=name, **of)
+    if catalogue is None or activity is None or activity["begin_ns"] is None:
+        return
+    since, until = activity["begin_ns"] - _MARGIN_NS, activity["end_ns"] + _MARGIN_NS
+    step_s = max(5, math.ceil((until - since) / 1e9 / _POINTS))
+    period = {"since_ns": since, "until_ns": until, "step_ns": step_s * 10**9}
+    window = f"[{max(step_s, 15)}s]"
+    for peak in (
+        f"max(max_over_time(ray_node_cpu_utilization{window}))",
+        f"max(max_over_time(ray_node_mem_used{window}))",
+        f"sum(max_over_time(ray_object_store_memory{window}))",
+    ):
+        await recorder.add("/metrics/query", expr=peak, limit=1, **period, **of)
+    for page in catalogue["pages"]:
+        if page["name"] != "cluster":
+            continue
+        for query in (query for chart in page["charts"] for query in chart["queries"]):
+            await recorder.add("/metrics/query", expr=query["expr"], limit=20, **period, **of)
+
+
+async def _add_moments(recorder: Recorder, of: dict[str, Any], activity: Any) -> Sequence[str]:
+    """Add the stack and the physical view at moments that cover the session, the busiest among them."""
+    if activity is None or activity["begin_ns"] is None:
+        return ()
+    begin, bucket = activity["begin_ns"], activity["bucket_ns"]
+    running = activity["running"]
+    busiest = max(range(len(running)), key=running.__getitem__)
+    step = max(1, len(running) // (_MAX_MOMENTS - 1))
+    chosen = sorted({busiest, *range(0, len(running), step)})
+    moments = [str(begin + bucket * at + bucket // 2) for at in chosen]
+    for at in sorted(moments, key=lambda at: abs(int(at) - int(moments[chosen.index(busiest)]))):
+        await recorder.add("/flow/stack", at_ns=at, **of)
+        await recorder.add("/flow/physical", at_ns=at, **of)
+        await recorder.add("/flow/transfers", until_ns=at, **of)
+    recorder.count("moments", len(moments), len(running))
+    return moments
+
+
+async def _add_job(recorder: Recorder, of: dict[str, Any], job: Any) -> None:
+    job_id = job["job_id"]
+    await recorder.add(f"/jobs/{job_id}", **of)
+    await recorder.add(f"/jobs/{job_id}/progress", **of)
+    await recorder.add("/realtime", topic="job", job_id=job_id, **of)
+    await recorder.add("/deaths", kind="job", id=job_id, **of)
+    await _add_log(recorder, of, job_id=job_id)
+    for path in ("/failures", "/insights", "/flow/critical-path"):
+        await recorder.add(path, job_id=job_id, **of)
+    await recorder.add("/flow/activity", buckets=_BUCKETS, job_id=job_id, **of)
+    await recorder.add("/actors", job_id=job_id, limit=_MAX_CHOICES, **of)
+    if job["start_ns"] is not None and job["end_ns"] is not None:
+        # The page rounds to ms.
+        since, until = (round(job[name] / 1e6) * 10**6 for name in ("start_ns", "end_ns"))
+        await recorder.add("/events", kind="platform", limit=20, since_ns=since, until_ns=until, **of)
+
+
+async def _add_tasks(recorder: Recorder, of: dict[str, Any], path: Any, failures: Any) -> None:
+    """Add details of the tasks that failed or took long on the critical path."""
+    ids = [task["task_id"] for group in (failures or {"items": []})["items"] for task in group["latest"]]
+    links = sorted((path or {"links": []})["links"], key=lambda link: link["begin_ns"] - link["end_ns"])
+    ids += [link["task_id"] for link in links if not link["task_id"].startswith("f" * 32)]
+    tasks = list(dict.fromkeys(ids))
+    for task_id in tasks[:_MAX_TASKS]:
+        task = await recorder.add(f"/tasks/{task_id}", **of)
+        if task is not None:
+            await _add_log(recorder, of, task_id=task_id, attempt=len(task["attempts"]) - 1)
+    recorder.count("task_details", min(len(tasks), _MAX_TASKS), len(tasks))

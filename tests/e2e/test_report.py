@@ -1,0 +1,84 @@
+"""A report of a real job in Chromium, opened as a file without any server or network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.conftest import TIMEOUT_MS, Recorded
+from tests.report_file import data_of
+
+pytestmark = [pytest.mark.ray, pytest.mark.e2e]
+
+
+@pytest.fixture
+def offline(browser: Browser) -> Iterator[Page]:
+    """A page without a network, which no request leaves and no script fails."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-US", offline=True)
+    context.set_default_timeout(TIMEOUT_MS)
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on(
+        "request",
+        lambda request: (
+            None if request.url.startswith(("file:", "blob:", "data:")) else problems.append(request.url)
+        ),
+    )
+    yield page
+    context.close()
+    assert not problems
+
+
+def test_every_page_opens_from_the_file_alone(
+    recorded: Recorded, page: Page, offline: Page, tmp_path: Path
+) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    page.goto(f"{recorded.url}/s/{recorded.session}/overview")
+    page.get_by_test_id("share").click()
+    with page.expect_download() as download:
+        page.get_by_test_id("share-report").click()
+    file = tmp_path / "report.html"
+    download.value.save_as(file)
+    data = data_of(file.read_bytes())
+
+    missing = offline.get_by_test_id("error-panel").filter(has_text="Not in this report")
+    offline.goto(file.as_uri())
+    for view in data["views"]:
+        offline.get_by_test_id(f"nav-{view}").click()
+        expect(offline.get_by_test_id(f"nav-{view}")).to_have_attribute("aria-current", "page")
+        expect(offline.locator("main .mantine-Loader-root")).to_have_count(0)
+        # The cluster is gone, which is an answer too.
+        expect(missing).to_have_count(0)
+
+    # Zoom, search, and another moment.
+    summary = httpx.get(f"{recorded.url}/api/v1/summary", params={"session": recorded.session}).json()
+    offline.get_by_test_id("nav-gantt").click()
+    expect(offline.get_by_test_id("gantt-count")).to_have_attribute("data-total", str(summary["attempts"]))
+    offline.locator("main canvas").last.focus()
+    offline.keyboard.press("w")
+    expect(offline).to_have_url(re.compile("from="))
+    offline.get_by_test_id("nav-stack").click()
+    offline.get_by_test_id("stack-before").click()
+    expect(offline).to_have_url(re.compile("at="))
+    expect(missing).to_have_count(0)
+
+    # A failure with its traceback, and what is left out.
+    offline.get_by_test_id("nav-failures").click()
+    offline.get_by_text("broken").first.click()
+    offline.get_by_text(re.compile("^Attempt 0")).first.click()
+    expect(offline.get_by_test_id("task-drawer")).to_contain_text("raise ValueError")
+    offline.keyboard.press("Escape")
+    offline.get_by_test_id("report-note").get_by_role("button").click()
+    for part in data["parts"]:
+        expect(offline.get_by_test_id("report-note")).to_contain_text(
+            f"{part['shown']:,} of {part['total']:,}"
+        )
+    offline.get_by_test_id("nav-nodes").click()
+    offline.go_back()
+    expect(offline).to_have_url(re.compile("/failures"))
