@@ -2,6 +2,7 @@ import { ActionIcon, Badge, Tooltip } from '@mantine/core';
 import { IconArrowLeft, IconArrowRight, IconArrowsExchange } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { CompareAnswer, ComparedRun } from '../../api/schema';
+import { REPORT } from '../../base/report';
 import { type CompareUrl, MAX_COMPARED, type Url } from '../../base/url';
 import { Duration } from '../../ui/Duration';
 import { Link } from '../../ui/Link';
@@ -22,16 +23,18 @@ export function Sides({ answer, url }: { answer: CompareAnswer; url: CompareUrl 
   return (
     <div className={css.sides}>
       <SideOf name="a" answer={answer} url={url} />
-      <Tooltip label={t('compare.swap')}>
-        <ActionIcon
-          variant="default"
-          aria-label={t('compare.swap')}
-          onClick={() => go({ ...url, a: url.b, b: a })}
-          data-testid="compare-swap"
-        >
-          <IconArrowsExchange size={16} />
-        </ActionIcon>
-      </Tooltip>
+      {REPORT === null && (
+        <Tooltip label={t('compare.swap')}>
+          <ActionIcon
+            variant="default"
+            aria-label={t('compare.swap')}
+            onClick={() => go({ ...url, a: url.b, b: a })}
+            data-testid="compare-swap"
+          >
+            <IconArrowsExchange size={16} />
+          </ActionIcon>
+        </Tooltip>
+      )}
       <SideOf name="b" answer={answer} url={url} />
     </div>
   );
@@ -61,9 +64,13 @@ function SideOf({ name, answer, url }: { name: SideName; answer: CompareAnswer; 
             {runs.map((run) => (
               <tr key={addressOf(run)} data-testid="compared-run">
                 <td>
-                  <Link to={toJob(run, url.lang)} title={run.name}>
-                    {run.name || run.job_id || run.session}
-                  </Link>
+                  {REPORT === null ? (
+                    <Link to={toJob(run, url.lang)} title={run.name}>
+                      {run.name || run.job_id || run.session}
+                    </Link>
+                  ) : (
+                    run.name || run.job_id || run.session
+                  )}
                   {runs.length > 1 && addressOf(run) === addressOf(shown) && (
                     <Tooltip label={t('compare.isShownHint')}>
                       <Badge size="xs" variant="default" tt="none" ml={8}>
@@ -79,10 +86,14 @@ function SideOf({ name, answer, url }: { name: SideName; answer: CompareAnswer; 
                   <Duration ns={run.duration_ns} />
                 </td>
                 <td className={css.acts}>
-                  <Link to={toOverview(run, url.lang)} title={run.session}>
-                    {t('compare.session')}
-                  </Link>
-                  {runs.length > 1 && <Move run={run} from={name} answer={answer} url={url} />}
+                  {REPORT === null && (
+                    <Link to={toOverview(run, url.lang)} title={run.session}>
+                      {t('compare.session')}
+                    </Link>
+                  )}
+                  {REPORT === null && runs.length > 1 && (
+                    <Move run={run} from={name} answer={answer} url={url} />
+                  )}
                 </td>
               </tr>
             ))}
