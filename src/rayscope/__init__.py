@@ -5,12 +5,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from rayscope.client import AsyncClient, Client, RayscopeError
+    from rayscope.client import AsyncClient, Client, RayscopeError, show
     from rayscope.tracer.annotations import annotate, counter, span
     from rayscope.version import __version__
 
-__all__ = ["AsyncClient", "Client", "RayscopeError", "__version__", "annotate", "counter", "span"]
-_CLIENT = ("AsyncClient", "Client", "RayscopeError")
+__all__ = ["AsyncClient", "Client", "RayscopeError", "__version__", "annotate", "counter", "show", "span"]
+_CLIENT = ("AsyncClient", "Client", "RayscopeError", "show")
 _ANNOTATIONS = ("annotate", "counter", "span")
 
 

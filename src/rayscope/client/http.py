@@ -213,10 +213,19 @@ class Client(_Http, SyncCaller):
         return self._download(self._export(form, session, filters), Path(path))
 
     def report(
-        self, path: str | Path, *, session: str | None = None, a: str | None = None, b: str | None = None
+        self,
+        path: str | Path,
+        *,
+        session: str | None = None,
+        view: str | None = None,
+        a: str | None = None,
+        b: str | None = None,
     ) -> Path:
-        """Write a session, or a comparison of the runs ``a`` and ``b``, to ``path`` as one HTML file."""
-        return self._download(self._report(session, a, b), Path(path))
+        """Write a session, or a comparison of the runs ``a`` and ``b``, to ``path`` as one HTML file.
+
+        ``view``: the page of the session that opens first, by default ``overview``.
+        """
+        return self._download(self._report(session, view, a, b), Path(path))
 
     def _download(self, call: Call[None], path: Path) -> Path:
         with self.stream(call) as response, replacing(path) as file:
@@ -280,10 +289,19 @@ class AsyncClient(_Http, AsyncCaller):
         return await self._download(self._export(form, session, filters), Path(path))
 
     async def report(
-        self, path: str | Path, *, session: str | None = None, a: str | None = None, b: str | None = None
+        self,
+        path: str | Path,
+        *,
+        session: str | None = None,
+        view: str | None = None,
+        a: str | None = None,
+        b: str | None = None,
     ) -> Path:
-        """Write a session, or a comparison of the runs ``a`` and ``b``, to ``path`` as one HTML file."""
-        return await self._download(self._report(session, a, b), Path(path))
+        """Write a session, or a comparison of the runs ``a`` and ``b``, to ``path`` as one HTML file.
+
+        ``view``: the page of the session that opens first, by default ``overview``.
+        """
+        return await self._download(self._report(session, view, a, b), Path(path))
 
     async def _download(self, call: Call[None], path: Path) -> Path:
         async with self.stream(call) as response:

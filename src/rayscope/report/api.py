@@ -16,7 +16,7 @@ from fastapi.responses import Response
 from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Session
 from rayscope.api.responses import Stream, attachment
 from rayscope.api.routes import Router
-from rayscope.report.contents import Contents, add_session, add_sessions
+from rayscope.report.contents import Contents, View, add_session, add_sessions
 from rayscope.report.page import beginning, ending, room
 from rayscope.report.recorder import Ask, Recorder
 from rayscope.storage.errors import BadQuery
@@ -42,6 +42,7 @@ async def report(
     catalog: CurrentCatalog,
     records: CurrentRecords,
     session: Session = None,
+    view: Annotated[View, Query(description="The page of the session that opens first.")] = "overview",
     b: Annotated[
         str | None, Query(max_length=4000, description="Report a comparison: as in /api/v1/compare.")
     ] = None,
@@ -54,7 +55,7 @@ async def report(
     if b is None:
         chosen = records.resolve(session)
         name = catalog.about(chosen).file_name
-        collect = partial(_collect_session, recorder, chosen)
+        collect = partial(_collect_session, recorder, chosen, view)
     else:
         name = "comparison"
         collect = partial(_collect_comparison, recorder, await recorder.need("/compare", a=a, b=b), a, b)
@@ -72,9 +73,9 @@ async def _pieces(title: str, collect: Callable[[], Awaitable[Contents]]) -> Asy
     yield ending(await collect())
 
 
-async def _collect_session(recorder: Recorder, session: str) -> Contents:
+async def _collect_session(recorder: Recorder, session: str, view: str) -> Contents:
     views, moments = await add_session(recorder, session)
-    return _contents(recorder, f"/s/{quote(session)}/overview", views, moments)
+    return _contents(recorder, f"/s/{quote(session)}/{view}", views, moments)
 
 
 async def _collect_comparison(recorder: Recorder, answer: Any, a: str | None, b: str) -> Contents:

@@ -5,17 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from rayscope.report.recorder import Extent, Recorder
 
 #: The pages of a session's report, in the order of web/src/base/url.ts.
-_VIEWS = (
-    *("overview", "insights", "tasks", "functions", "failures", "logical", "physical", "gantt", "flame"),
-    *("stack", "actors", "workers", "nodes", "jobs", "placement-groups", "memory", "events", "metrics"),
-)
+View = Literal[
+    "overview",
+    "insights",
+    "tasks",
+    "functions",
+    "failures",
+    "logical",
+    "physical",
+    "gantt",
+    "flame",
+    "stack",
+    "actors",
+    "workers",
+    "nodes",
+    "jobs",
+    "placement-groups",
+    "memory",
+    "events",
+    "metrics",
+]
 _TOPICS = ("cluster", "alerts", "metrics", "debugger")
 _WEIGHTS = ("critical_path", "executing", "duration", "cpu", "count", "awaiting")
 #: Width in pixels and number of lanes of each Gantt chart. The first is drawn sharply when zoomed in.
@@ -91,7 +107,7 @@ async def add_session(recorder: Recorder, session: str) -> tuple[Sequence[str], 
     for job in islice((jobs or {"items": []})["items"], _MAX_JOBS):
         await _add_job(recorder, of, job)
     await _add_tasks(recorder, of, path, failures)
-    return _VIEWS, moments
+    return get_args(View), moments
 
 
 async def _add_flow(recorder: Recorder, of: dict[str, Any], functions: Any) -> None:

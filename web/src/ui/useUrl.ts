@@ -1,5 +1,5 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react';
-import { address, linkTo } from '../base/address';
+import { address, moveTo } from '../base/address';
 import { formatUrl, parseAddress, type SessionUrl, type Url } from '../base/url';
 
 const MOVED = 'rayscope:moved';
@@ -16,8 +16,7 @@ function subscribe(listener: () => void): () => void {
 export function go(url: Url, options: { replace?: boolean } = {}): void {
   const target = formatUrl(url);
   if (target === address()) return;
-  if (options.replace) window.history.replaceState(null, '', linkTo(target));
-  else window.history.pushState(null, '', linkTo(target));
+  moveTo(target, options.replace);
   window.dispatchEvent(new Event(MOVED));
 }
 

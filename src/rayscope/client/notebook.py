@@ -1,0 +1,45 @@
+"""Shows a session in a notebook."""
+
+from __future__ import annotations
+
+import html
+import tempfile
+from pathlib import Path
+
+from rayscope.client.http import Client
+
+
+class Shown:
+    """A report in a notebook: a session's pages as they were when it was written. It needs no server."""
+
+    def __init__(self, page: str, height: int) -> None:
+        self._page, self._height = page, height
+
+    def __repr__(self) -> str:
+        return f"<rayscope report, {len(self._page) / 1e6:.1f} MB>"
+
+    def _repr_html_(self) -> str:
+        frame = f'style="border: 1px solid #8884; width: 100%; height: {self._height}px"'
+        return f'<iframe title="Rayscope" {frame} srcdoc="{html.escape(self._page)}"></iframe>'
+
+
+def show(
+    session: str | Path | None = None,
+    view: str = "overview",
+    *,
+    url: str | None = None,
+    token: str | None = None,
+    height: int = 700,
+) -> Shown:
+    """Show a session in a notebook, beginning with a page such as ``gantt``.
+
+    ``session``: a recorded session, by default the newest, or the path of a report (``.html``). The server is
+    found as by :class:`rayscope.Client`. The output is a report, so it stays readable without the server, and
+    adds about 2 MB to the notebook. ``height``: in pixels. Raises RayscopeError.
+    """
+    if session is not None and str(session).endswith(".html"):
+        return Shown(Path(session).read_text(encoding="utf-8"), height)
+    with tempfile.TemporaryDirectory(prefix="rayscope-") as folder, Client(url, token) as client:
+        named = None if session is None else str(session)
+        file = client.report(Path(folder) / "report.html", session=named, view=view)
+        return Shown(file.read_text(encoding="utf-8"), height)
