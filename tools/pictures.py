@@ -32,12 +32,13 @@ from rayscope.settings import Settings, operator_token
 ROOT = Path(__file__).parent.parent
 FOLDERS = {"en-US": ROOT / "docs" / "images", "zh-CN": ROOT / "docs" / "zh" / "images"}
 TREE = "examples/flow_tree.py"
+SLOWER = f"{TREE} --scale 0.03"
 DEMO = "examples/quickstart.py"
 LIVE = "tools/pictures_cluster.py"
 DEBUGGED = "examples/failing.py"
 #: Programs whose session is shown while they run, and those of the tutorial.
 RUNNING = (LIVE, DEBUGGED)
-TUTORIAL = (TREE, DEBUGGED)
+TUTORIAL = (TREE, SLOWER, DEBUGGED)
 #: A paused task runs on after this, so that its program ends, in seconds.
 DEBUGGER_LIMIT_S = 60
 #: Maximum time for a recording, a page, or a fact on a busy machine, in seconds.
@@ -78,6 +79,12 @@ PICTURES = (
     Picture("flame", TREE, "flame", "[data-testid=flame-below] >> text=Worker.run"),
     Picture("logical", TREE, "logical?expand=Worker", "[data-testid^='logical-node-i:Worker@'] >> nth=7"),
     Picture("physical", TREE, "physical?at={middle}", "[data-testid=physical-legend] >> text=Worker.process"),
+    Picture(
+        "compare",
+        SLOWER,
+        "../../compare?b={session}",
+        "[data-testid=waterfall-part] >> text=Worker.process",
+    ),
     Picture("debugger", DEBUGGED, "debugger", "[role=row] >> text=ZeroDivisionError"),
     Picture(
         "debugger-look",
@@ -117,7 +124,7 @@ PICTURES = (
 def facts(client: Client, session: str, program: str) -> dict[str, Any]:
     """Return the IDs and times in the addresses of a session's pictures. Waits until they are recorded."""
     (job,) = wait_for(lambda: client.jobs(session=session).to_list(), "a job")
-    known: dict[str, Any] = {"job": job["job_id"]}
+    known: dict[str, Any] = {"session": session, "job": job["job_id"]}
     if program == TREE:
         calls = client.tasks(
             session=session, func_name="Worker.process", sort="-duration_ns", limit=10
@@ -156,8 +163,9 @@ def recorded(server: Server, ray_dir: str, program: str) -> Iterator[str]:
     client = Client(server.url)
     before = {row["session"] for row in client.sessions()}
     folder = str(server.settings.folder)
-    path = Path(shutil.copy(ROOT / program, ray_dir))  # pictures show no path of this machine
-    command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--data-dir", folder, str(path)]
+    script, *arguments = program.split()
+    path = shutil.copy(ROOT / script, ray_dir)  # pictures show no path of this machine
+    command = [sys.executable, "-m", "rayscope.cli", "run", "--exit", "--data-dir", folder, path, *arguments]
     env = {name: value for name, value in os.environ.items() if not name.startswith("RAY")}
     env |= RAY_ENV | {"RAY_TMPDIR": ray_dir}
     if program == DEBUGGED:
@@ -232,7 +240,10 @@ def main(names: list[str]) -> None:
         server = Server(settings)
         server.start()
         try:
-            for program in dict.fromkeys(picture.program for picture in wanted):
+            programs = [picture.program for picture in wanted]
+            if SLOWER in programs:  # is compared with it
+                programs.insert(0, TREE)
+            for program in dict.fromkeys(programs):
                 with recorded(server, ray_dir, program) as session:
                     known = facts(Client(server.url), session, program)
                     # The browser starts second, because Ray may be too slow otherwise.
