@@ -30,10 +30,10 @@ def report(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Write a session, or a comparison of runs, as one HTML file of at most 5 MB.
+    """Write a session, or a comparison of runs, as one HTML file.
 
-    The file opens in a browser without a server or a network. It contains the pages of the UI, with the last
-    lines of logs.
+    The file has at most 5 MB. It opens in a browser without a server or a network. It contains the pages of
+    the UI, with the last lines of logs.
     """
     if len(runs or ()) > 2:
         raise typer.BadParameter("name a session, or two sides. Separate the runs of a side by commas.")

@@ -500,6 +500,13 @@ class Api(LogsApi):
         """
         return Call("GET", "/api/v1/compare", params(a=a, b=b, margin=margin), timeout_s=_REPLAY_S)
 
+    @request
+    def compare_findings(self, a: str, b: str) -> Call[t.ComparedFindings]:
+        """Return which findings about the run ``b`` are new, which ones of ``a`` are gone, and which ones
+        stayed. A run is ``SESSION`` for its longest job, or ``SESSION/JOB``.
+        """
+        return Call("GET", "/api/v1/compare/findings", params(a=a, b=b), timeout_s=_LONG_S)
+
     # Possible improvements of a job.
 
     @request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Query
 
@@ -13,8 +13,14 @@ from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
 from rayscope.cluster.recording.recording import recording
 from rayscope.compare import schemas, sql
+from rayscope.compare.findings import compare_findings
 from rayscope.compare.run import Run, read_run
 from rayscope.compare.schemas import MAX_RUNS
+from rayscope.insights.api import insights_finder
+from rayscope.insights.gains import MAX_READ
+from rayscope.insights.replays import CurrentReplays
+from rayscope.insights.schemas import InsightsAnswer
+from rayscope.metrics.service import CurrentMetrics
 from rayscope.model.program import script_name
 from rayscope.records.reader import SessionReader
 from rayscope.storage.catalog import Catalog
@@ -37,6 +43,10 @@ A = Annotated[
 ]
 Margin = Annotated[
     float, Query(gt=0, le=1, description="The change of the duration that matters, as a share of it.")
+]
+
+OneRun = Annotated[
+    str, Query(min_length=1, max_length=400, description="`SESSION` for its longest job, or `SESSION/JOB`.")
 ]
 
 router = Router()
@@ -65,6 +75,23 @@ def compare_runs(
             job=job,
         )
     return answer(compare(first, second, margin))
+
+
+@router.get("/api/v1/compare/findings")
+def compare_findings_of(
+    records: CurrentRecords, metrics: CurrentMetrics, replays: CurrentReplays, a: OneRun, b: OneRun
+) -> Json[schemas.ComparedFindings]:
+    """Compare the findings about two runs: new ones of B, those of A that are gone, and those of both."""
+    answers: list[InsightsAnswer] = []
+    for run in (a, b):
+        name, _, job = run.partition("/")
+        session = records.resolve(name)
+        find = insights_finder(records, metrics, replays, session, job or None)
+        answers.append(records.read_cached(session, f"insights of {job}", find))
+    sides: tuple[Literal["a", "b"], ...] = ("a", "b")
+    too_large = [side for side, found in zip(sides, answers, strict=True) if found["attempts"] > MAX_READ]
+    first, second = (found["findings"] for found in answers)
+    return answer({"items": [] if too_large else compare_findings(first, second), "too_large": too_large})
 
 
 def _keys(runs: Sequence[Run]) -> set[tuple[str, str]]:

@@ -6,6 +6,8 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+from rayscope.insights.schemas import FindingSeverity
+
 #: Maximum number of runs on each side.
 MAX_RUNS = 20
 
@@ -128,6 +130,33 @@ class DifferenceItem(TypedDict):
     what: str
     a: list[str] | None
     b: list[str] | None
+
+
+FindingChange = Literal["came", "went", "stayed"]
+
+
+class ComparedFinding(TypedDict):
+    """A finding about the run A, B, or both. ``a_share``, ``b_share``: how much it costs or would save, as a
+    share of the run's time; null if that run does not have it.
+    """
+
+    change: FindingChange
+    kind: str
+    title: str
+    severity: FindingSeverity
+    function: str | None
+    actor_class: str | None
+    a_share: float | None
+    b_share: float | None
+
+
+class ComparedFindings(TypedDict):
+    """The findings of two runs. ``too_large``: the runs that have too many attempts for findings.
+    Then there are no items.
+    """
+
+    items: list[ComparedFinding]
+    too_large: list[Literal["a", "b"]]
 
 
 class CompareAnswer(TypedDict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.recorded import Recorded
 from rayscope.insights.replays import CurrentReplays, Replays
 from rayscope.insights.series import series_reader
-from rayscope.metrics.service import CurrentMetrics
+from rayscope.metrics.service import CurrentMetrics, Metrics
 from rayscope.records.reader import SessionReader
 from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import SessionFile
@@ -120,21 +120,16 @@ def _baseline(
     return base
 
 
-@router.get("/api/v1/insights")
-def insights(
-    records: CurrentRecords,
-    metrics: CurrentMetrics,
-    replays: CurrentReplays,
-    request: Request,
-    session: Session = None,
-    job_id: JobId = None,
-    long: Long = False,
-) -> Json[schemas.InsightsAnswer]:
-    """Explains what slowed a job down and what to optimize first: the findings of the detectors, and how much
-    time the job would save if each function took half as long, or with other changes. Savings are predicted
-    by replaying its record.
-    """
-    chosen = records.resolve(session)
+def insights_finder(
+    records: SessionReader,
+    metrics: Metrics,
+    replays: Replays,
+    chosen: str,
+    job_id: str | None,
+    *,
+    long: bool = False,
+) -> Callable[[SessionFile], schemas.InsightsAnswer]:
+    """Return the function that finds what would make a job faster in the record of the session ``chosen``."""
     losses = records.dropped(chosen)
 
     def find(file: SessionFile) -> schemas.InsightsAnswer:
@@ -170,6 +165,25 @@ def insights(
             _judge(file, path, found, methods)
         return found
 
+    return find
+
+
+@router.get("/api/v1/insights")
+def insights(
+    records: CurrentRecords,
+    metrics: CurrentMetrics,
+    replays: CurrentReplays,
+    request: Request,
+    session: Session = None,
+    job_id: JobId = None,
+    long: Long = False,
+) -> Json[schemas.InsightsAnswer]:
+    """Explains what slowed a job down and what to optimize first: the findings of the detectors, and how much
+    time the job would save if each function took half as long, or with other changes. Savings are predicted
+    by replaying its record.
+    """
+    chosen = records.resolve(session)
+    find = insights_finder(records, metrics, replays, chosen, job_id, long=long)
     return answer_from_record(records, chosen, request, find)
 
 

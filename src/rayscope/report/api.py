@@ -80,6 +80,8 @@ async def _collect_session(recorder: Recorder, session: str, view: str) -> Conte
 
 async def _collect_comparison(recorder: Recorder, answer: Any, a: str | None, b: str) -> Contents:
     await recorder.add("/compare", a=a, b=b)
+    shown = {side: f"{run['session']}/{run['job_id']}" for side in "ab" for run in [answer[side]["shown"]]}
+    await recorder.add("/compare/findings", **shown)
     await add_sessions(recorder, {run["session"] for side in "ab" for run in answer[side]["runs"]})
     sides = {name: value for name, value in (("a", a), ("b", b)) if value is not None}
     return _contents(recorder, f"/compare?{urlencode(sides)}")

@@ -22,6 +22,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 #: Paths that need a live cluster or prepared data: other tests cover them.
 NOT_HERE = {
     "/api/v1/compare",
+    "/api/v1/compare/findings",
     "/api/v1/logs/file",
     "/api/v1/dashboards/{name}",
     "/api/v1/data/{dataset_id}",

@@ -693,6 +693,28 @@ export interface DifferenceItem {
   a: string[] | null;
   b: string[] | null;
 }
+/**
+ * A finding about the run A, B, or both. ``a_share``, ``b_share``: how much it costs or would save, as a
+ * share of the run's time; null if that run does not have it.
+ */
+export interface ComparedFinding {
+  change: 'came' | 'went' | 'stayed';
+  kind: string;
+  title: string;
+  severity: 'critical' | 'warning' | 'info';
+  function: string | null;
+  actor_class: string | null;
+  a_share: number | null;
+  b_share: number | null;
+}
+/**
+ * The findings of two runs. ``too_large``: the runs that have too many attempts for findings.
+ * Then there are no items.
+ */
+export interface ComparedFindings {
+  items: ComparedFinding[];
+  too_large: ('a' | 'b')[];
+}
 /** The largest node has ``count`` more CPUs. */
 export interface CpusChange {
   kind: 'cpus';
@@ -4175,6 +4197,7 @@ export interface Paths {
   '/cluster': { answer: ClusterAnswer; params: 'session' };
   '/cluster/status': { answer: StatusAnswer; params: 'session' };
   '/compare': { answer: CompareAnswer; params: 'a' | 'b' | 'margin' };
+  '/compare/findings': { answer: ComparedFindings; params: 'a' | 'b' };
   '/crashes': { answer: CrashesAnswer; params: 'limit' | 'session' };
   '/dashboards': { answer: DashboardsAnswer; params: never };
   '/dashboards/{name}': { answer: Dashboard; params: 'name' };

@@ -16,6 +16,7 @@ import layout from '../../ui/theme/layout.module.css';
 import { useUrl } from '../../ui/useUrl';
 import css from './ComparePage.module.css';
 import { Differences } from './Differences';
+import { Findings } from './Findings';
 import { Functions } from './Functions';
 import { Sides } from './Sides';
 import { Verdict } from './Verdict';
@@ -80,6 +81,7 @@ function Answer({ answer, url }: { answer: CompareAnswer; url: CompareUrl }) {
       {answer.warnings.length > 0 && <Warnings warnings={answer.warnings} />}
       <Sides answer={answer} url={url} />
       <Waterfall answer={answer} lang={url.lang} />
+      <Findings answer={answer} />
       <Functions answer={answer} lang={url.lang} />
       {answer.differences.length > 0 && <Differences items={answer.differences} />}
     </div>

@@ -11,10 +11,9 @@ import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { go } from '../../ui/useUrl';
 import css from './ComparePage.module.css';
+import { addressOf } from './tasksOf';
 
 type SideName = 'a' | 'b';
-
-const addressOf = ({ session, job_id: job }: ComparedRun) => (job ? `${session}/${job}` : session);
 
 /** The runs of both sides, with links to them. A run can be moved to the other side. */
 export function Sides({ answer, url }: { answer: CompareAnswer; url: CompareUrl }) {
