@@ -6,12 +6,13 @@ Concurrent readers see either the old content or the new one, never a part.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from rayscope.errors import RayscopeError
 
@@ -76,3 +77,24 @@ def set_aside(path: Path, *suffixes: str) -> Path:
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
     return aside
+
+
+class Pipe(io.RawIOBase):
+    """A write-only file in memory. :meth:`take` returns the bytes written since the last call."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def writable(self) -> bool:
+        """Return that the file can be written."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Keep a copy of ``data`` until the next :meth:`take`."""
+        self._parts.append(bytes(data))
+        return len(self._parts[-1])
+
+    def take(self) -> bytes:
+        """Return what was written since the last call."""
+        content, self._parts = b"".join(self._parts), []
+        return content

@@ -149,6 +149,7 @@ NOT_ASKED = {
     "/api/v1/serve/{}",
     "/api/v1/serve-requests/{}",
     "/api/v1/sessions",
+    "/api/v1/sessions/file",
     "/api/v1/train/{}",
     "/api/v1/tune/{}",
 }

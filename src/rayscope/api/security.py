@@ -48,6 +48,11 @@ _MAX_BODY_BYTES = 1 << 20
 _MAX_OPEN_BODY_BYTES = 16 << 10
 #: Maximum size of a job's folder, in bytes. `cluster/jobs/folders.py` checks its content.
 _MAX_FOLDER_BYTES = 100 << 20
+_SESSION_FILE = "/api/v1/sessions/file"
+#: Maximum size of a session file, in bytes. It is written to disk as it arrives.
+_MAX_SESSION_FILE_BYTES = 64 << 30
+#: Maximum time for a whole session file, in seconds.
+_SESSION_FILE_TIMEOUT_S = 3600.0
 _MAX_REPORT_BYTES = 512 << 10
 #: Maximum size of one request with a program's output, in bytes.
 _MAX_OUTPUT_BYTES = 4 << 20
@@ -178,7 +183,9 @@ class Guard:
                 self._refused.too_large += 1
                 refused = _too_large(limit)
             else:
-                receive = _limited(receive, limit, self._refused)
+                is_long = scope["path"] == _SESSION_FILE
+                timeout_s = _SESSION_FILE_TIMEOUT_S if is_long else BODY_TIMEOUT_S
+                receive = _limited(receive, limit, timeout_s, self._refused)
         if refused is None:
             await self._app(scope, receive, _with_headers(send))
             return
@@ -244,6 +251,8 @@ class Guard:
             if path.endswith("/ray-events"):
                 return self._max_batch_bytes
             return _MAX_OUTPUT_BYTES if path.endswith("/program-output") else _MAX_REPORT_BYTES
+        if path == _SESSION_FILE:
+            return _MAX_SESSION_FILE_BYTES
         if path == "/api/v1/jobs/folder":
             return _MAX_FOLDER_BYTES
         return _MAX_OPEN_BODY_BYTES if path in _OPEN_PATHS else _MAX_BODY_BYTES
@@ -279,7 +288,7 @@ def _too_large(limit: int) -> tuple[int, str, str, str]:
     return 413, "too_large", message, "Send less at a time."
 
 
-def _limited(receive: Receive, limit: int, refused: RefusedBodies) -> Receive:
+def _limited(receive: Receive, limit: int, timeout_s: float, refused: RefusedBodies) -> Receive:
     """Wrap ``receive`` to raise :class:`BodyRefused` once a body is too large or too slow."""
     size = 0
     deadline: float | None = None
@@ -290,7 +299,7 @@ def _limited(receive: Receive, limit: int, refused: RefusedBodies) -> Receive:
         if complete:
             return await receive()
         now = time.monotonic()
-        deadline = deadline or now + BODY_TIMEOUT_S
+        deadline = deadline or now + timeout_s
         try:
             message = await asyncio.wait_for(receive(), min(BODY_IDLE_S, deadline - now))
         except asyncio.TimeoutError:

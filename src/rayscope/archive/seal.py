@@ -7,9 +7,10 @@ import hashlib
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -27,6 +28,16 @@ _AT_ONCE = 4
 #: Maximum number of attempts to seal a session. It is sealed again if another server wrote the same objects
 #: in the meantime.
 _TRIES = 3
+
+
+class Source(Protocol):
+    """Where sealed objects are read: an archive, or a session's file. All methods raise StoreError."""
+
+    def read(self, path: str, max_bytes: int) -> bytes:
+        """Return the content of a small object."""
+
+    def digest(self, path: str, local: Path | None = None) -> str:
+        """Return the SHA-256 of an object, and save its content to ``local`` if given."""
 
 
 def list_manifests(location: Location) -> dict[str, Object]:
@@ -63,9 +74,22 @@ def _push(
     location: Location, folder: Path, about: About, work: Path
 ) -> tuple[Manifest, dict[str, tuple[int | None, int | None]]]:
     """Seal the session. Returns its manifest, and the state of each object, by path, after it was written."""
+    draft, objects = draft_manifest(about), []
+    states = {}
+    for sealed, path in objects_of(folder, work):
+        _send(location, path, draft.path(sealed), sealed)
+        states[draft.path(sealed)] = location.state(draft.path(sealed))
+        objects.append(sealed)
+    whole = with_objects(draft, objects)
+    location.write(manifests.manifest_path(about.session), manifests.encode(whole))
+    return whole, states
+
+
+def draft_manifest(about: About) -> Manifest:
+    """Return the manifest of a session before its objects are known."""
     # There may be thousands of agents, so they are in agents.json instead.
     shown = msgspec.structs.replace(about, agents={})
-    draft = Manifest(
+    return Manifest(
         session=about.session,
         cluster=manifests.cluster_of(about),
         day=manifests.day_of(about),
@@ -75,17 +99,14 @@ def _push(
         about=shown,
         objects=(),
     )
-    objects, states = [], {}
-    for sealed, path in _objects(folder, work):
-        _send(location, path, draft.path(sealed), sealed)
-        states[draft.path(sealed)] = location.state(draft.path(sealed))
-        objects.append(sealed)
-    whole = msgspec.structs.replace(draft, objects=tuple(objects))
-    location.write(manifests.manifest_path(about.session), manifests.encode(whole))
-    return whole, states
 
 
-def _objects(folder: Path, work: Path) -> Iterator[tuple[Sealed, Path]]:
+def with_objects(draft: Manifest, objects: Iterable[Sealed]) -> Manifest:
+    """Return a manifest that names these objects."""
+    return msgspec.structs.replace(draft, objects=tuple(objects))
+
+
+def objects_of(folder: Path, work: Path) -> Iterator[tuple[Sealed, Path]]:
     """Yield a session's objects. Each file exists until the next one is requested."""
     for name in SMALL_FILES:
         path = folder / name
@@ -148,7 +169,7 @@ def remove(location: Location, manifest: Manifest) -> None:
 
 
 def pull_part(
-    location: Location, manifest: Manifest, part: str, folder: Path, work: Path, min_free_bytes: int = 0
+    location: Source, manifest: Manifest, part: str, folder: Path, work: Path, min_free_bytes: int = 0
 ) -> bool:
     """Restore one of a session's files in ``folder``. Returns whether the archive has any of its tables.
 
@@ -175,7 +196,7 @@ def check_space(folder: Path, needed: int, min_free_bytes: int) -> None:
     """Raise StoreError if ``needed`` bytes would leave less than ``min_free_bytes`` on a folder's disk."""
     if shutil.disk_usage(folder).free - needed < min_free_bytes:
         raise StoreError(
-            f"Not enough disk space to bring the session from the archive ({needed >> 20} MiB).",
+            f"Not enough disk space to unpack the session ({needed >> 20} MiB).",
             "Free some space on the server's disk, and try again.",
             "full",
             what="fetch",
@@ -183,7 +204,7 @@ def check_space(folder: Path, needed: int, min_free_bytes: int) -> None:
         )
 
 
-def make_folder(location: Location, manifest: Manifest, folder: Path) -> None:
+def make_folder(location: Source, manifest: Manifest, folder: Path) -> None:
     """Create the folder of a session that is not on this disk, without its record, metrics, and logs."""
     folder.mkdir(parents=True, exist_ok=True)
     for sealed in manifest.of_part("files"):
@@ -194,7 +215,7 @@ def make_folder(location: Location, manifest: Manifest, folder: Path) -> None:
     write_about(folder, manifest.about)
 
 
-def _fetch(location: Location, manifest: Manifest, sealed: Sealed, local: Path) -> None:
+def _fetch(location: Source, manifest: Manifest, sealed: Sealed, local: Path) -> None:
     path = manifest.path(sealed)
     if location.digest(path, local) != sealed.sha256:
         raise StoreError(

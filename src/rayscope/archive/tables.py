@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from rayscope.storage.copying import copy_record
 from rayscope.storage.errors import StoreError
 from rayscope.storage.log_archive import FILE_NAME as LOGS
 from rayscope.storage.log_archive import LogStore
-from rayscope.storage.schema import TABLE_NAMES
+from rayscope.storage.schema import ADDED_COLUMNS, TABLE_NAMES
 from rayscope.storage.session_file import SessionFile, explain
 
 #: Number of rows per row group, which is the smallest unit that readers of a table can read.
@@ -31,6 +31,8 @@ _MEMORY = "1GB"
 #: Maximum size of a row group in bytes. It is limited because a row group is decoded as a whole. Rayscope
 #: writes no larger ones.
 _MAX_ROW_GROUP_BYTES = 1 << 30
+#: Maximum number of rows of a row group. Rayscope writes about 100,000.
+_MAX_ROW_GROUP_ROWS = 4 << 20
 #: Maximum size in bytes of a Parquet file's footer, which describes its row groups and columns.
 _MAX_FOOTER_BYTES = 64 << 20
 #: Order of the rows of each table, so that readers need few row groups, and equal rows result in equal files.
@@ -96,6 +98,8 @@ def check_table(path: Path, rows: int) -> int:
     sizes = [_unpacked_bytes(group) for group in groups]
     if max(sizes, default=0) > _MAX_ROW_GROUP_BYTES:
         raise _unusable(path, f"a row group takes {max(sizes) >> 20} MiB unpacked")
+    if any(group.num_rows > _MAX_ROW_GROUP_ROWS for group in groups):
+        raise _unusable(path, f"a row group has more than {_MAX_ROW_GROUP_ROWS} rows")
     return sum(sizes)
 
 
@@ -176,6 +180,7 @@ def _restore_record(tables: Tables, file: Path) -> None:
     with _filling(file) as db:
         for name in TABLE_NAMES:
             if name in tables:
+                _check_columns(db, tables[name], _types(db, name), ADDED_COLUMNS.get(name, ()))
                 db.execute(f"TRUNCATE {name}")
                 db.execute(f"INSERT INTO {name} BY NAME {_rows_of(tables[name])}")
 
@@ -190,6 +195,9 @@ def _seal_metrics(file: Path, folder: Path) -> Iterator[Table]:
 def _restore_metrics(tables: Tables, file: Path) -> None:
     metrics_file.MetricsFile(file).close()
     with _filling(file) as db:
+        for name, columns in metrics_file.sealed_columns().items():
+            if name in tables:
+                _check_columns(db, tables[name], columns, metrics_file.ADDED_COLUMNS)
         metrics_file.fill(db, {name: _rows_of(path) for name, path in tables.items()})
 
 
@@ -208,6 +216,23 @@ def _filling(file: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             db.execute("CHECKPOINT")
     except duckdb.Error as error:
         raise explain(file, error) from error
+
+
+def _types(db: duckdb.DuckDBPyConnection, rows: str) -> dict[str, str]:
+    """Return the type of each column of a table or query."""
+    return {name: kind for name, kind, *_ in db.execute(f"DESCRIBE {rows}").fetchall()}
+
+
+def _check_columns(
+    db: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[str, str], added: Collection[str]
+) -> None:
+    """Raise StoreError unless a table has these columns, without some of ``added`` if it is old."""
+    found = _types(db, _rows_of(path))
+    for name, kind in found.items():
+        if columns.get(name) != kind:
+            raise _unusable(path, f"its column {name[:80]!r} is not one of this version, or no {kind[:80]}")
+    if missing := [name for name in columns if name not in found and name not in added]:
+        raise _unusable(path, f"it has no column {missing[0]!r}")
 
 
 def _rows_of(path: Path) -> str:
@@ -257,12 +282,19 @@ def _restore_logs(tables: Tables, file: Path) -> None:
     store = LogStore(file)
     try:
         if "log_files" in tables:
-            files = pq.read_table(tables["log_files"], schema=_LOG_FILES)
+            files = pq.read_table(tables["log_files"])
+            if not files.schema.equals(_LOG_FILES):
+                raise _unusable(tables["log_files"], "it has other columns")
             store.fill_files(zip(*(column.to_pylist() for column in files.columns), strict=True))
         if "log_stretches" in tables:
             with pq.ParquetFile(tables["log_stretches"]) as stretches:
-                for batch in stretches.iter_batches(batch_size=256, columns=_LOG_STRETCHES.names):
-                    store.fill(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+                if not stretches.schema_arrow.equals(_LOG_STRETCHES):
+                    raise _unusable(tables["log_stretches"], "it has other columns")
+                for batch in stretches.iter_batches(batch_size=256):
+                    rows = list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+                    if any(end - begin != len(data) for _, _, begin, end, _, data in rows):
+                        raise _unusable(tables["log_stretches"], "a part has another size than it says")
+                    store.fill(rows)
     except (pa.ArrowException, sqlite3.Error) as error:
         raise StoreError(
             f"The archived logs cannot be read: {str(error)[:200]}",
@@ -278,6 +310,12 @@ PARTS = {
     "record": Part(RECORD, _seal_record, _restore_record),
     "metrics": Part(metrics_file.FILE_NAME, _seal_metrics, _restore_metrics),
     "logs": Part(LOGS, _seal_logs, _restore_logs),
+}
+#: Part -> the names of its tables.
+TABLES_OF_PARTS: Mapping[str, Collection[str]] = {
+    "record": TABLE_NAMES,
+    "metrics": tuple(metrics_file.sealed_columns()),
+    "logs": ("log_files", "log_stretches"),
 }
 #: The small files of a session, which are sealed unchanged. The content of about.json is in the manifest.
 SMALL_FILES = ("agents.json", "objects.msgpack", "alerts.json")

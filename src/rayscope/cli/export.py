@@ -1,4 +1,4 @@
-"""``rayscope export``: writes a recorded session as a file for other programs."""
+"""``rayscope export``: writes a recorded session as a file for other programs, or for another Rayscope."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -34,15 +35,29 @@ from rayscope.files import replacing
 from rayscope.views.export.format import FILES, Format, gzip_chunks
 
 if TYPE_CHECKING:
+    from httpx import Response
+
     from rayscope.settings import Settings
 
 #: Exit status if an export was refused or failed.
 EXPORT_ERROR = 1
+
+
+class FileFormat(str, Enum):
+    """The formats of :class:`~rayscope.views.export.format.Format`, and ``session``."""
+
+    perfetto = "perfetto"
+    speedscope = "speedscope"
+    parquet = "parquet"
+    session = "session"
+
+
 _decode_counts = msgspec.json.Decoder(dict[str, int]).decode
-_OPEN_WITH: Mapping[Format, str] = {
-    Format.perfetto: "open it at https://ui.perfetto.dev",
-    Format.speedscope: "open it at https://www.speedscope.app, or with `npx speedscope FILE`",
-    Format.parquet: "see its README.md",
+_OPEN_WITH: Mapping[FileFormat, str] = {
+    FileFormat.perfetto: "open it at https://ui.perfetto.dev",
+    FileFormat.speedscope: "open it at https://www.speedscope.app, or with `npx speedscope FILE`",
+    FileFormat.parquet: "see its README.md",
+    FileFormat.session: "open it with `rayscope open FILE`, or drop it on a server's list of sessions",
 }
 _NOT_IN_IT: Mapping[str, str] = {
     "attempts_without_times": "attempts without any known time",
@@ -63,7 +78,7 @@ class _Source(NamedTuple):
 
 
 def export(
-    form: Annotated[Format, typer.Option("--format", help="Format of the file.")] = Format.perfetto,
+    form: Annotated[FileFormat, typer.Option("--format", help="Format of the file.")] = FileFormat.perfetto,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -82,9 +97,14 @@ def export(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Write a session as a file for Perfetto or speedscope, or as Parquet tables."""
+    """Write a session as a file for Perfetto or speedscope, or as Parquet tables.
+
+    With --format session, the file has the whole ended session: open it with `rayscope open FILE`.
+    """
     settings = settings_from(data_dir, token=token)
     filters: dict[str, Any] = {"job_id": job, **between(since, until)}
+    if form is FileFormat.session and any(value is not None for value in filters.values()):
+        fail("A session file has the whole session.", "Leave out --job, --since, and --until.")
     if output is not None:
         _refuse_existing(output, form, force)
     url = server_url(server, settings.folder)
@@ -102,23 +122,25 @@ def export(
     say(f"{target} ({_size(size)}): {_OPEN_WITH[form]}")
 
 
-def _is_folder(output: Path, form: Format) -> bool:
-    return form is Format.parquet and output.suffix != ".zip"
+def _is_folder(output: Path, form: FileFormat) -> bool:
+    return form is FileFormat.parquet and output.suffix != ".zip"
 
 
-def _default(name: str, form: Format, force: bool) -> Path:
-    output = Path(name + (".parquet" if form is Format.parquet else FILES[form][0]))
+def _suffix(form: FileFormat) -> str:
+    """Return the extension of the file that a server sends."""
+    return ".rayscope" if form is FileFormat.session else FILES[Format(form.value)][0]
+
+
+def _default(name: str, form: FileFormat, force: bool) -> Path:
+    output = Path(name + (".parquet" if form is FileFormat.parquet else _suffix(form)))
     _refuse_existing(output, form, force)
     return output
 
 
-def _refuse_existing(output: Path, form: Format, force: bool) -> None:
-    if form is Format.parquet and output.suffix == ".gz":
-        fail(
-            "Parquet tables are already compressed.",
-            "Use a directory or FILE.zip as --output.",
-            EXPORT_ERROR,
-        )
+def _refuse_existing(output: Path, form: FileFormat, force: bool) -> None:
+    if form in (FileFormat.parquet, FileFormat.session) and output.suffix == ".gz":
+        other = "a directory or FILE.zip" if form is FileFormat.parquet else "FILE.rayscope"
+        fail("Parquet tables are already compressed.", f"Use {other} as --output.", EXPORT_ERROR)
     for parent in (output.parent, _real(output).parent):
         if not parent.is_dir():
             fail(f"Directory not found: {parent}.", "Create it, or choose another --output.", EXPORT_ERROR)
@@ -157,24 +179,33 @@ def _real(output: Path) -> Path:
     return Path(os.path.realpath(output))
 
 
+def _response(
+    api: Api, session: str | None, form: FileFormat, filters: Mapping[str, Any]
+) -> contextlib.AbstractContextManager[Response]:
+    if form is FileFormat.session:
+        return api.exporting_session(session)
+    return api.exporting(form.value, session, **filters)
+
+
 @contextlib.contextmanager
 def _from_server(
-    url: str, token: str | None, session: str | None, form: Format, filters: Mapping[str, Any]
+    url: str, token: str | None, session: str | None, form: FileFormat, filters: Mapping[str, Any]
 ) -> Iterator[_Source]:
     try:
-        with Api(url, token) as api, api.exporting(form.value, session, **filters) as response:
+        with Api(url, token) as api, _response(api, session, form, filters) as response:
             header = response.headers.get("Content-Disposition", "")
             named = Path(header.partition('filename="')[2].partition('"')[0]).name
             left_out = _decode_counts(response.headers.get("X-Rayscope-Left-Out", "{}"))
-            yield _Source(response.iter_bytes(), left_out, named.removesuffix(FILES[form][0]))
+            yield _Source(response.iter_bytes(), left_out, named.removesuffix(_suffix(form)))
     except RayscopeError as error:
         fail(error.message, error.remedy, EXPORT_ERROR)
 
 
 @contextlib.contextmanager
 def _from_files(
-    settings: Settings, session: str | None, form: Format, filters: Mapping[str, Any]
+    settings: Settings, session: str | None, form: FileFormat, filters: Mapping[str, Any]
 ) -> Iterator[_Source]:
+    from rayscope.archive.session_files import SessionFiles
     from rayscope.storage.catalog import Catalog
     from rayscope.storage.errors import BadQuery, NotFound, StoreError
     from rayscope.storage.session_names import find_session
@@ -188,11 +219,16 @@ def _from_files(
         if not names:
             raise NotFound(f"No sessions recorded in {folder}.", "Record one: rayscope run SCRIPT")
         chosen = catalog.about(find_session(catalog, session) if session else names[0])
+        if form is FileFormat.session:
+            with tempfile.TemporaryDirectory(prefix="rayscope-export-") as work:
+                files = SessionFiles(catalog, Path(work) / "files")
+                yield _Source(files.export(chosen.session), {}, chosen.file_name)
+            return
         with (
             catalog.reading(chosen.session) as file,
             Export(
                 file,
-                form,
+                Format(form.value),
                 TaskFilters(**filters),
                 session=chosen.session,
                 ray_version=chosen.ray_version,
@@ -233,7 +269,7 @@ def _progress() -> Iterator[Callable[[int], None]]:
         yield lambda size: status.update(f"Rayscope: exporting, {_size(size)}")
 
 
-def _write(source: _Source, form: Format, target: Path, progress: Callable[[int], None]) -> int:
+def _write(source: _Source, form: FileFormat, target: Path, progress: Callable[[int], None]) -> int:
     """Write the export under a temporary name first, so that there is never an incomplete file.
 
     Returns the size in bytes.

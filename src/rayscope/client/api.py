@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import AsyncIterable, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from rayscope.client import filters as f
 from rayscope.client.api_logs import LogsApi
@@ -633,3 +633,16 @@ class Api(LogsApi):
     def _export(self, form: str, session: str | None, filters: Mapping[str, Any]) -> Call[None]:
         query = params(f.TaskFilters, filters, session=self._of(session), format=form)
         return Call("GET", "/api/v1/export", query, timeout_s=EXPORT_S)
+
+    def _export_session(self, session: str | None) -> Call[None]:
+        return Call("GET", "/api/v1/sessions/file", params(session=self._of(session)), timeout_s=EXPORT_S)
+
+    def _open_session_file(self, content: IO[bytes] | AsyncIterable[bytes]) -> Call[str]:
+        return Call(
+            "POST",
+            "/api/v1/sessions/file",
+            content=content,
+            timeout_s=EXPORT_S,
+            needs_operator=True,
+            pick=lambda answer: str(answer["session"]),
+        )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, TypeVar, cast
+from typing import IO, Any, Generic, TypeVar, cast
 from urllib.parse import quote
 
 from rayscope.errors import RayscopeError
@@ -31,7 +31,7 @@ class Call(Generic[T]):
     needs_operator: bool = False
     headers: Mapping[str, str] = field(default_factory=dict)
     pick: Callable[[Any], T] | None = None
-    content: bytes | None = None
+    content: bytes | IO[bytes] | AsyncIterable[bytes] | None = None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from http import HTTPStatus
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _Client = TypeVar("_Client", bound="Client")
 _OPERATOR = "X-Rayscope-Operator"
+#: Size of the pieces in which a file is sent, in bytes.
+_PIECE_BYTES = 1 << 20
 #: The beginning of the server's message for a path that does not exist. Messages about unknown IDs differ.
 _UNKNOWN_PATH = "Path not found"
 
@@ -233,6 +236,21 @@ class Client(_Http, SyncCaller):
                 file.write(piece)
         return path
 
+    def exporting_session(
+        self, session: str | None = None
+    ) -> contextlib.AbstractContextManager[httpx.Response]:
+        """Provide the response with the file of an ended session, to be read in pieces inside the block."""
+        return self.stream(self._export_session(session))
+
+    def export_session(self, path: str | Path, session: str | None = None) -> Path:
+        """Write an ended session to ``path`` as one file, which `rayscope open` opens."""
+        return self._download(self._export_session(session), Path(path))
+
+    def open_session_file(self, path: str | Path) -> str:
+        """Open a session file on the server, which then has the session. Returns the session's name."""
+        with Path(path).open("rb") as file:
+            return self.ask(self._open_session_file(file))
+
     def job_client(self, session: str | None = None, address: str | None = None) -> JobSubmissionClient:
         """Return Ray's own job client for the session's cluster. Raises RayscopeError.
 
@@ -309,3 +327,17 @@ class AsyncClient(_Http, AsyncCaller):
                 async for piece in response.aiter_bytes():
                     file.write(piece)
         return path
+
+    async def export_session(self, path: str | Path, session: str | None = None) -> Path:
+        """Write an ended session to ``path`` as one file, which `rayscope open` opens."""
+        return await self._download(self._export_session(session), Path(path))
+
+    async def open_session_file(self, path: str | Path) -> str:
+        """Open a session file on the server, which then has the session. Returns the session's name."""
+
+        async def pieces() -> AsyncIterator[bytes]:
+            with Path(path).open("rb") as file:
+                while piece := await asyncio.to_thread(file.read, _PIECE_BYTES):
+                    yield piece
+
+        return await self.ask(self._open_session_file(pieces()))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Request
-from fastapi.responses import Response
 
 from rayscope.api.provide import provide
-from rayscope.api.responses import error
+from rayscope.api.responses import Json, error
 from rayscope.storage.errors import no_memory
 
 #: Size in bytes above which bodies are ingested one at a time. Typical bodies are 1 to 4 MB.
@@ -23,7 +22,7 @@ _AT_ONCE = 16
 _MAX_BYTES = 256 << 20
 
 
-def cut_off() -> Response:
+def cut_off() -> Json[Any]:
     """Return the response to an incomplete body. The client is usually gone."""
     return error(400, "cut_off", "The body is incomplete.", "Send it again.")
 

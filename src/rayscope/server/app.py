@@ -14,6 +14,7 @@ from rayscope.alerts import edit_api as alerts_edit_api
 from rayscope.api import write_access as operator_api
 from rayscope.api.responses import answer, error
 from rayscope.api.security import BodyRefused, Guard
+from rayscope.archive import api as archive_api
 from rayscope.cluster.crashes import api as crashes_api
 from rayscope.cluster.deaths import api as deaths_api
 from rayscope.cluster.debugger import api as debugger_api
@@ -100,6 +101,7 @@ _APIS = (
     events_api,
     export_api,
     report_api,
+    archive_api,
     realtime_api,
     alerts_api,
     alerts_edit_api,

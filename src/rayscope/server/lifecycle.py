@@ -12,6 +12,7 @@ from urllib.parse import quote
 from rayscope.alerts import topics as alerts_topics
 from rayscope.alerts.service import AlertService
 from rayscope.api.security import RefusedBodies, Secrets
+from rayscope.archive.session_files import SessionFiles
 from rayscope.cluster.debugger import topics as debugger_topics
 from rayscope.cluster.debugger.debuggees import Debuggees
 from rayscope.cluster.jobs import topics as jobs_topics
@@ -128,6 +129,9 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         deletion=deletion,
         archive=archive,
         warehouse=warehouse,
+        session_files=SessionFiles(
+            catalog, folder / "session-files", settings.min_free_bytes, records.is_live
+        ),
         session_ends=SessionEnds(
             catalog,
             writer,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rayscope.alerts.service import AlertService
 from rayscope.api.security import RefusedBodies, Secrets
+from rayscope.archive.session_files import SessionFiles
 from rayscope.cluster.debugger.debuggees import Debuggees
 from rayscope.cluster.logs.archiver import LogArchiver
 from rayscope.cluster.logs.files import Logs
@@ -80,6 +81,7 @@ class Services:
     #: None if no archive is configured.
     archive: ArchiveService | None
     warehouse: WarehouseService | None
+    session_files: SessionFiles
     session_ends: SessionEnds
     program_outputs: ProgramOutputs
     #: Address of this server, once it is known.

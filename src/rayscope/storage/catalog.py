@@ -224,6 +224,26 @@ class Catalog:
                 known = self._about[session] = About(session, first_ns=time.time_ns(), last_ns=time.time_ns())
             return known
 
+    def adopt(self, session: str, folder: Path) -> None:
+        """Add a session with the files in ``folder``, which becomes its folder.
+
+        Raises StoreError if there is such a session, and OSError if the folder cannot be moved.
+        """
+        self._check_writable()
+        with self._lock:
+            if session in self._about:
+                raise StoreError(
+                    f"{session} is on record here already, with other content.",
+                    "Keep it, or delete it here and open the file again.",
+                    "session_exists",
+                    status=409,
+                    id=session,
+                )
+            folder.rename(self.folder / session)
+            self.load(session)
+            self.about(session).opened_ns = time.time_ns()
+        self.save_about(session)
+
     def save_about(self, session: str) -> None:
         """Write a session's ``about.json``."""
         # Agents and the label are in files of their own. There may be thousands of agents, and this file is
@@ -241,15 +261,18 @@ class Catalog:
 
         Raises NotFound, or StoreError if the label cannot be written.
         """
-        if self._read_only:
-            raise StoreError(
-                "This data directory is only being read.", "Start a server: rayscope serve", what="read_only"
-            )
+        self._check_writable()
         with self._lock:
             about = self.about(session)
             if label > about.label:
                 self._save_label(session, label)
                 about.label = label
+
+    def _check_writable(self) -> None:
+        if self._read_only:
+            raise StoreError(
+                "This data directory is only being read.", "Start a server: rayscope serve", what="read_only"
+            )
 
     def _save_label(self, session: str, label: Label) -> None:
         try:
@@ -491,7 +514,7 @@ class Catalog:
 
         Whole files are deleted, because a DuckDB file never shrinks. With an archive or a warehouse, a
         session is deleted here only once it is stored there, and it stays in the list. Sessions that were
-        read recently then count as new.
+        read recently then count as new. A session counts as new when its file is opened here.
 
         Args:
             retention: the limits.
@@ -502,7 +525,10 @@ class Catalog:
         kept_bytes = 0
         kept = 0
         read_ns = self._used_ns if self.remotes else {}
-        used_ns = {name: max(read_ns.get(name, 0), self.about(name).last_ns) for name in self.names()}
+        used_ns = {
+            about.session: max(read_ns.get(about.session, 0), about.last_ns, about.opened_ns)
+            for about in map(self.about, self.names())
+        }
         for name in sorted(used_ns, key=lambda name: -used_ns[name]):
             if self.remotes and not self.path_of(name).exists():
                 continue  # its record was already deleted here

@@ -494,6 +494,19 @@ SPAN_LOSSES = ("profile_events_dropped",)
 ENTITY_LIMIT = "entity_limit"
 #: Reasons of losses of other things than tasks.
 NOT_TASK_LOSSES = (*SPAN_LOSSES, ENTITY_LIMIT)
+#: Table -> columns that older records lack, which are added when the record is opened for writing.
+ADDED_COLUMNS: dict[str, dict[str, str]] = {
+    "dataset_operator_rows": {"inputs": "VARCHAR"},
+    "paths": {"full_name": "VARCHAR"},
+    "attempts": {
+        "distinct_name": "VARCHAR",
+        "peak_memory": "BIGINT",
+        "start_memory": "BIGINT",
+        "memory_scope": "VARCHAR",
+    },
+    "worker_rows": {"death_memory_bytes": "BIGINT", "paused_threads": "BIGINT"},
+    "job_rows": {"versions": "VARCHAR"},
+}
 TABLES: tuple[str, ...] = (
     "CREATE TABLE IF NOT EXISTS meta (key VARCHAR, value VARCHAR)",
     f"CREATE TABLE IF NOT EXISTS attempts ({_columns(ATTEMPT_COLUMNS + DERIVED_COLUMNS)})",
@@ -514,16 +527,12 @@ TABLES: tuple[str, ...] = (
         f"CREATE TABLE IF NOT EXISTS {kind}_rows (id VARCHAR, doc VARCHAR, {_columns(columns)})"
         for kind, columns in ENTITY_COLUMNS.items()
     ),
-    # Columns that older records lack are added here, and must come last.
-    "ALTER TABLE dataset_operator_rows ADD COLUMN IF NOT EXISTS inputs VARCHAR",
-    "ALTER TABLE paths ADD COLUMN IF NOT EXISTS full_name VARCHAR",
-    "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS distinct_name VARCHAR",
-    "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS peak_memory BIGINT",
-    "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS start_memory BIGINT",
-    "ALTER TABLE attempts ADD COLUMN IF NOT EXISTS memory_scope VARCHAR",
-    "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS death_memory_bytes BIGINT",
-    "ALTER TABLE worker_rows ADD COLUMN IF NOT EXISTS paused_threads BIGINT",
-    "ALTER TABLE job_rows ADD COLUMN IF NOT EXISTS versions VARCHAR",
+    # These come last, because the tables must exist.
+    *(
+        f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {name} {kind}"
+        for table, columns in ADDED_COLUMNS.items()
+        for name, kind in columns.items()
+    ),
 )
 
 TABLE_NAMES = tuple(

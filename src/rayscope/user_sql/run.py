@@ -196,7 +196,7 @@ class _Worker:
                 stdout=subprocess.PIPE,
                 stderr=self._log,
                 cwd=self._folder,
-                env=_environment(),
+                env=worker_environment(),
                 start_new_session=True,  # Ctrl-C reaches only the server, which ends this process
                 bufsize=0,
             )
@@ -333,7 +333,7 @@ def _killed_if_abandoned(worker: _Worker) -> Iterator[None]:
             is_asked = False
 
 
-def _environment() -> dict[str, str]:
+def worker_environment() -> dict[str, str]:
     """Return an environment with only the package paths and the time zone: no token, key, or settings."""
     kept = {name: os.environ[name] for name in ("TZ", "LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
     paths = [os.path.abspath(path) for path in sys.path]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from rayscope.metrics.tsdb.file import MetricsFile, Points
+from rayscope.model.metric import Family
 from rayscope.storage.log_archive import LogStore
 
 LOG = [
@@ -24,4 +27,19 @@ def folder(record: Callable[..., Path], bodies: list[bytes]) -> Path:
     for node, name, begin, data, time_ns in LOG:
         store.append(node, name, begin, data, time_ns)
     store.close()
+    return folder
+
+
+@pytest.fixture
+def whole(folder: Path) -> Path:
+    """The folder of a recorded session with metrics, too."""
+    metrics = MetricsFile(folder / "metrics.duckdb")
+    series, times_ns = np.array([1, 2, 1]), np.array([10**18, 10**18, 10**18 + 7 * 3600 * 10**9])
+    metrics.write(
+        [(1, "up", (("node", "a"),)), (2, "up", ())],
+        [Family("up", "gauge", "Whether it is up.", "", "test")],
+        Points(series, times_ns, np.array([1.0, float("nan"), 3.5])),
+    )
+    metrics.roll(2 * 10**18)
+    metrics.close()
     return folder

@@ -2643,6 +2643,10 @@ export interface OneGetChange {
   kind: 'one_get';
   function: string;
 }
+/** The session of a file that was opened. */
+export interface OpenedSession {
+  session: string;
+}
 /** The operator's token, to be checked. */
 export interface OperatorLogin {
   token: string;

@@ -43,18 +43,23 @@ _TOGETHER = {"avg": "avg(value)", "min": "min(value)", "max": "max(value)", "las
 _MAX_HELD = 200_000
 _BATCH = 1 << 17
 _LABELS = msgspec.json.Decoder(tuple[tuple[str, str], ...])
-_TABLES = (
-    "CREATE TABLE IF NOT EXISTS series (id UINTEGER, name VARCHAR, labels VARCHAR)",
-    "CREATE TABLE IF NOT EXISTS families (name VARCHAR, type VARCHAR, help VARCHAR, unit VARCHAR)",
-    "ALTER TABLE families ADD COLUMN IF NOT EXISTS collector VARCHAR DEFAULT ''",
-    "CREATE TABLE IF NOT EXISTS rolled (until_ns BIGINT)",
-)
-#: Kind of table -> its time range, ns. A day is a multiple of six hours.
-_SPAN_NS = {"raw": 6 * 3600 * 10**9, "minute": 24 * 3600 * 10**9}
 _COLUMNS = {
+    "series": "id UINTEGER, name VARCHAR, labels VARCHAR",
+    "families": "name VARCHAR, type VARCHAR, help VARCHAR, unit VARCHAR",
+    "rolled": "until_ns BIGINT",
     "raw": "series UINTEGER, time_ns BIGINT, value DOUBLE",
     "minute": "series UINTEGER, time_ns BIGINT, avg DOUBLE, min DOUBLE, max DOUBLE, last DOUBLE",
 }
+_TABLES = (
+    *(f"CREATE TABLE IF NOT EXISTS {name} ({_COLUMNS[name]})" for name in ("series", "families", "rolled")),
+    "ALTER TABLE families ADD COLUMN IF NOT EXISTS collector VARCHAR DEFAULT ''",
+)
+#: Columns that older files lack.
+ADDED_COLUMNS = ("collector",)
+#: Kind of table -> its time range, ns. A day is a multiple of six hours.
+_SPAN_NS = {"raw": 6 * 3600 * 10**9, "minute": 24 * 3600 * 10**9}
+#: Maximum number of tables of a kind in a restored file. A month of values per minute takes 31.
+_MAX_PARTS = 10_000
 _EVER = 2**62
 _ROLL = """
     INSERT INTO {minute}
@@ -74,6 +79,16 @@ _SEALED = {
     "metric_samples": "raw",
     "metric_minutes": "minute",
 }
+
+
+def sealed_columns() -> dict[str, dict[str, str]]:
+    """Table in an archive -> the type of each of its columns."""
+    columns = {
+        sealed: dict(column.split() for column in _COLUMNS[kind].split(", "))
+        for sealed, kind in _SEALED.items()
+    }
+    columns["metric_families"]["collector"] = "VARCHAR"
+    return columns
 
 
 def sealed_tables(db: duckdb.DuckDBPyConnection) -> dict[str, str]:
@@ -98,6 +113,8 @@ def fill(db: duckdb.DuckDBPyConnection, queries: Mapping[str, str]) -> None:
             continue
         span_ns = _SPAN_NS[kind]
         parts = db.execute(f"SELECT DISTINCT time_ns // {span_ns} FROM ({query})").fetchall()
+        if len(parts) > _MAX_PARTS or (None,) in parts:
+            raise duckdb.InvalidInputException(f"{sealed} has times that no metrics have")
         for (part,) in parts:
             table = f"{kind}_{int(part)}"
             db.execute(f"CREATE TABLE {table} ({_COLUMNS[kind]})")

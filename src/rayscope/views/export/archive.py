@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,6 +10,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rayscope.files import Pipe
 from rayscope.views.export.tables_sql import VIEWS, Tables
 
 _README = """# {session}
@@ -35,30 +35,12 @@ _PART = (
 _UNITS = {"*_ns": "ns since the epoch, or ns", "*bytes": "bytes"}
 
 
-class _Pipe(io.RawIOBase):
-    """A write-only file. :meth:`take` returns the bytes written since the last call."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._parts.append(bytes(data))
-        return len(self._parts[-1])
-
-    def take(self) -> bytes:
-        content, self._parts = b"".join(self._parts), []
-        return content
-
-
 def archive(views: Tables, about: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield the archive. It contains one file per view, README.md, and about.json.
 
     ``about`` contains the session, the exporter, and the filters.
     """
-    pipe = _Pipe()
+    pipe = Pipe()
     rows: dict[str, int] = {}
     # Parquet is already compressed.
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_STORED) as out:

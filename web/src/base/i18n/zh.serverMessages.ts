@@ -61,6 +61,26 @@ export const zhServerMessages = {
       message: '该会话仍在记录中。',
       remedy: '请停止其集群并等待半分钟，或运行 `rayscope sessions delete SESSION --force`。',
     },
+    session_live_export: {
+      message: '该会话仍在记录中，现在导出的文件会缺少之后的内容。',
+      remedy: '请停止其集群并等待半分钟。',
+    },
+    session_exists: {
+      message: '本服务器上已有会话 {{id}}，且内容不同。',
+      remedy: '请保留现有的会话，或先在此删除它，再重新打开文件。',
+    },
+    bad_session_file_damaged: {
+      message: '无法打开该会话文件：{{reason}}。',
+      remedy: '请在保存该会话的地方重新导出：`rayscope export --format session`。',
+    },
+    bad_session_file_newer: {
+      message: '该会话文件由更新版本的 Rayscope 写入。',
+      remedy: '请升级：pip install -U rayscope',
+    },
+    full_session_file: {
+      message: '无法解压该会话文件：{{reason}}。',
+      remedy: '请腾出一些空间，然后重试。',
+    },
     session_in_use: { message: '有人正在读取该会话。', remedy: '请几秒后重试。' },
     busy: { message: '服务器正忙于处理同类请求。', remedy: '请几秒后重试。' },
     locked: {
@@ -832,7 +852,7 @@ export const zhServerMessages = {
     busy_stopping: { message: '服务器正在停止。', remedy: '请在它重新启动后重试。' },
     busy_unwritten: { message: '该会话的记录尚未写入。', remedy: 'Rayscope 会自动重试。' },
     full_fetch: {
-      message: '磁盘空间不足，无法从归档取回该会话（{{mib}} MiB）。',
+      message: '磁盘空间不足，无法解压该会话（{{mib}} MiB）。',
       remedy: '请在服务器的磁盘上腾出一些空间，然后重试。',
     },
     full_metrics: {

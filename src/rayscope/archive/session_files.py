@@ -1,0 +1,83 @@
+"""Exports sessions of a data directory as files, and opens such files there."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+from rayscope.archive import manifest as manifests
+from rayscope.archive import packed
+from rayscope.archive.tables import PARTS
+from rayscope.archive.unpack import unpack
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.errors import NotFound, StoreError
+
+log = logging.getLogger("rayscope.server")
+
+
+class SessionFiles:
+    """Exports and opens session files.
+
+    ``work`` is a folder for temporary files on the disk of the data directory, of which ``min_free_bytes``
+    stay free. ``is_live`` returns whether a session's cluster is alive.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        work: Path,
+        min_free_bytes: int = 0,
+        is_live: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._catalog = catalog
+        self._work = work
+        self.min_free_bytes = min_free_bytes
+        self._is_live = is_live
+        shutil.rmtree(work, ignore_errors=True)  # left by a server that was killed
+
+    def make_work(self) -> Path:
+        """Create the folder for temporary files if necessary, and return it."""
+        self._work.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return self._work
+
+    def export(self, session: str) -> Generator[bytes, None, None]:
+        """Yield the file of an ended session. Raises NotFound, StoreError, or OSError."""
+        about = self._catalog.about(session)
+        packed.check_ended(about, time.time_ns())
+        if self._is_live(session):
+            raise packed.still_recorded(session)
+        for part in PARTS.values():  # fetched if they are only in the archive
+            self._catalog.local_file(session, part.file)
+        if not self._catalog.path(session).exists():
+            raise NotFound(f"{session} has no record.", what="local_record", id=session)
+        yield from packed.pack(self._catalog.folder / session, about, self._work)
+
+    def open(self, path: Path) -> str:
+        """Add the session of a file, and return its name. Raises StoreError.
+
+        If the session is on record here in the same state, nothing changes.
+        """
+        try:
+            with tempfile.TemporaryDirectory(dir=self.make_work(), prefix="open-") as temp:
+                folder = Path(temp) / "session"
+                manifest = unpack(path, folder, self.min_free_bytes)
+                if self._is_same(manifest.session, manifest.stamp):
+                    return manifest.session
+                self._catalog.adopt(manifest.session, folder)
+        except OSError as error:
+            raise StoreError(
+                f"The session file cannot be unpacked: {error.strerror or error}.",
+                "Free some space, and try again.",
+                "full",
+                what="session_file",
+                reason=error.strerror or str(error),
+            ) from error
+        log.info("opened the session %s from a file", manifest.session)
+        return manifest.session
+
+    def _is_same(self, session: str, stamp: str) -> bool:
+        return session in self._catalog.names() and stamp == manifests.stamp_of(self._catalog.about(session))

@@ -1,0 +1,99 @@
+"""A session leaves in one file, and opens elsewhere with everything."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from rayscope.archive.session_files import SessionFiles
+from rayscope.storage.catalog import Catalog, Retention
+from rayscope.storage.errors import StoreError
+from rayscope.storage.log_archive import LogStore
+
+Rows = dict[str, list[str]]
+
+
+def rows_of(folder: Path) -> Rows:
+    """All rows of all tables of a session, and its logs."""
+    found: Rows = {}
+    for name in ("record.duckdb", "metrics.duckdb"):
+        if (folder / name).exists():
+            with duckdb.connect(str(folder / name), read_only=True) as db:
+                for (table,) in db.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall():
+                    found[f"{name} {table}"] = sorted(map(repr, db.execute(f"FROM {table}").fetchall()))
+    store = LogStore(folder / "logs.sqlite")
+    found["log files"] = list(map(repr, store.files()))
+    found["log rows"] = list(map(repr, store.stretches()))
+    store.close()
+    return found
+
+
+def files_of(data_dir: Path) -> SessionFiles:
+    return SessionFiles(Catalog(data_dir), data_dir / "session-files")
+
+
+def export(folder: Path, path: Path) -> Path:
+    """Write the file of a recorded session."""
+    files = files_of(folder.parent.parent)
+    about = files._catalog.about(folder.name)
+    about.ended_ns = about.last_ns
+    files._catalog.save_about(folder.name)
+    with path.open("wb") as file:
+        for chunk in files.export(folder.name):
+            file.write(chunk)
+    return path
+
+
+@pytest.fixture
+def exported(whole: Path, tmp_path: Path) -> Path:
+    return export(whole, tmp_path / "a.rayscope")
+
+
+def test_every_row_comes_back(whole: Path, exported: Path, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    catalog = Catalog(there)
+    files = SessionFiles(catalog, there / "session-files")
+    assert files.open(exported) == whole.name
+    assert rows_of(there / "sessions" / whole.name) == rows_of(whole)
+    before = Catalog(whole.parent.parent, read_only=True).about(whole.name)
+    after = catalog.about(whole.name)
+    assert (after.tasks, after.name, after.first_ns) == (before.tasks, before.name, before.first_ns)
+    assert list((there / "session-files").iterdir()) == []
+
+
+def test_the_same_file_opens_twice_and_another_state_is_refused(
+    whole: Path, exported: Path, tmp_path: Path
+) -> None:
+    files = files_of(tmp_path / "there")
+    files.open(exported)
+    files.open(exported)
+    files._catalog.about(whole.name).last_ns += 1
+    with pytest.raises(StoreError) as caught:
+        files.open(exported)
+    assert (caught.value.code, caught.value.status) == ("session_exists", 409)
+    assert list((tmp_path / "there" / "session-files").iterdir()) == []
+
+
+def test_retention_keeps_an_old_session_that_was_just_opened(
+    whole: Path, exported: Path, tmp_path: Path
+) -> None:
+    files = files_of(tmp_path / "there")
+    files.open(exported)
+    catalog = Catalog(tmp_path / "there")  # as after a restart
+    later = time.time_ns() + 3600 * 10**9
+    assert later - catalog.about(whole.name).last_ns > 3600 * 10**9
+    assert catalog.apply_retention(Retention(max_age_s=2 * 3600), later) == []
+    assert catalog.apply_retention(Retention(max_age_s=60), later) == [whole.name]
+
+
+def test_a_session_that_has_not_ended_is_not_exported(whole: Path) -> None:
+    files = files_of(whole.parent.parent)
+    about = files._catalog.about(whole.name)
+    about.ended_ns, about.last_ns = None, time.time_ns()
+    with pytest.raises(StoreError, match="still being recorded"):
+        next(files.export(whole.name))
+    about.ended_ns = time.time_ns()
+    assert next(files.export(whole.name))
