@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
+from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.clients import open_client
-from rayscope.cli.console import print_json, shown, stdout
+from rayscope.cli.console import fail, print_json, shown, stdout
 from rayscope.cli.diagnose import Form
 from rayscope.cli.findings import CAUSE_NAMES
 from rayscope.cli.options import DataDir, ServerUrl, Token
 from rayscope.cli.printing import counted
+from rayscope.cli.session_files import client_of_runs, is_session_file
 from rayscope.units import duration
 
 if TYPE_CHECKING:
@@ -66,7 +70,8 @@ def compare(
         typer.Argument(
             metavar="[A] [B]",
             help="The runs to compare with (default: earlier runs of the same script), and the runs "
-            "that may have changed (default: the newest session). Separate several by commas.",
+            "that may have changed (default: the newest session). Separate several by commas. A run may be "
+            "a session file.",
             show_default=False,
         ),
     ] = None,
@@ -95,8 +100,7 @@ def compare(
     margin = None if slower is None else _share(slower)
     if len(runs or ()) > 2:
         raise typer.BadParameter("there are two sides. Separate the runs of a side by commas.")
-    *a, b = runs or ["/"]
-    with open_client(server, data_dir, token) as client:
+    with _client(runs or ["/"], server, data_dir, token) as (client, (*a, b)):
         answer = client.compare(a[0] if a else None, b, margin=margin)
     if form is Form.json:
         print_json(answer, indent=2)
@@ -111,6 +115,24 @@ def compare(
     status = exit_status(answer["duration"])
     if status and not (status == _UNKNOWN and allow_unknown):
         raise typer.Exit(status)
+
+
+@contextlib.contextmanager
+def _client(
+    runs: list[str], server: str | None, data_dir: Path | None, token: str | None
+) -> Iterator[tuple[Api, list[str]]]:
+    """Provide a client that has the runs, and their names there."""
+    if not any(is_session_file(run) for side in runs for run in side.split(",")):
+        with open_client(server, data_dir, token) as client:
+            yield client, runs
+        return
+    if server is not None:
+        fail("Files are compared without a server.", "Leave out --server.")
+    try:
+        with client_of_runs(runs, data_dir) as (client, names):
+            yield client, names
+    except RayscopeError as error:
+        fail(error.message, error.remedy)
 
 
 def exit_status(change: DurationChange) -> int:

@@ -57,7 +57,7 @@ COMMANDS = {
     "serve": ("serve:serve", "Serve the UI and the API, and receive events from clusters, until Ctrl-C."),
     "attach": ("attach:attach", "Record snapshots of a running cluster by polling its GCS."),
     "top": ("top:top", "Show live nodes, jobs, functions, and alerts. q: quit, s: change sort."),
-    "open": ("sessions:open_ui", "Open a session in the web browser, and print its URL."),
+    "open": ("sessions:open_ui", "Open a session or a session file in the web browser, and print its URL."),
     "sessions": ("sessions:app", "List, name, annotate, and delete recorded sessions."),
     "jobs": ("jobs:app", "List, submit, stop, and delete jobs."),
     "diagnose": (

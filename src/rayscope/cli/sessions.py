@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import webbrowser
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rayscope.cli.api import Api, RayscopeError
 from rayscope.cli.clients import open_client
-from rayscope.cli.console import say, shown, visible
+from rayscope.cli.console import fail, say, shown, visible
 from rayscope.cli.lazy import ListByDefault
 from rayscope.cli.lists import took
 from rayscope.cli.options import DataDir, Form, Limit, ServerUrl, Session, Token, Wide, settings_from
 from rayscope.cli.printing import Column, Format, failed_of, print_list, state, text, when
 from rayscope.cli.serving import any_server, serve_until_stopped
+from rayscope.cli.session_files import files_server
 from rayscope.cli.summary import session_name, session_title, session_url
 from rayscope.client import Client
 from rayscope.units import size
@@ -140,6 +143,14 @@ def _find(client: Client, session: str) -> SessionItem:
 
 
 def open_ui(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="Session file to open, from `rayscope export --format session`.",
+            show_default=False,
+        ),
+    ] = None,
     task: Annotated[
         str | None, typer.Option("--task", help="Task to show: its ID, or a prefix of at least 4 characters.")
     ] = None,
@@ -148,21 +159,47 @@ def open_ui(
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Open a session in the web browser, and print its URL.
+    """Open a session or a session file in the web browser, and print its URL.
 
-    If no server is running, one serves the UI until Ctrl-C.
+    If no server is running, one serves the UI until Ctrl-C. A FILE is always served by one of its own, which
+    has only its session and leaves nothing behind.
     """
+    if file is not None:
+        if session or data_dir or server:
+            fail("A file is opened by a server of its own.", "Leave out --session, --data-dir, and --server.")
+        _open_file(file, task, token)
+        return
     with contextlib.ExitStack() as stack:
         serving = None
         if not (server or os.environ.get("RAYSCOPE_URL")):
             serving = stack.enter_context(any_server(settings_from(data_dir, token=token)))
         client = stack.enter_context(open_client(server, data_dir, token, session, needs_server=True))
-        name = client.summary()["session"]
-        url = session_url(client.url, name)
-        if task is not None:
-            url = f"{client.url}/s/{name}?task={client.task(task, session=name)['task_id']}"
-        typer.echo(url)
-        if not webbrowser.open(url):
-            say("no browser here: open the URL yourself")
+        _show(client, task)
         if serving is not None and serving.own:
             serve_until_stopped("serving the UI; press Ctrl-C to stop")
+
+
+def _show(client: Api, task: str | None) -> None:
+    """Print the URL of the client's session, or of a task in it, and open it in the browser."""
+    name = client.summary()["session"]
+    url = session_url(client.url, name)
+    if task is not None:
+        url = f"{client.url}/s/{name}?task={client.task(task, session=name)['task_id']}"
+    typer.echo(url)
+    if not webbrowser.open(url):
+        say("no browser here: open the URL yourself")
+
+
+def _open_file(file: Path, task: str | None, token: str | None) -> None:
+    settings = settings_from(token=token)
+    if not file.is_file():
+        fail(f"File not found: {file}.", "Export one: rayscope export --format session")
+    try:
+        with (
+            files_server(settings, [file]) as (serving, (session,)),
+            Api(serving.url, settings.token, session=session) as client,
+        ):
+            _show(client, task)
+            serve_until_stopped("serving the file; press Ctrl-C to stop")
+    except RayscopeError as error:
+        fail(error.message, error.remedy)
