@@ -2,10 +2,11 @@ import { Menu, Tooltip } from '@mantine/core';
 import { IconFileExport } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useHasEnded } from '../api/queries';
 import words from '../ui/theme/words.module.css';
 import { useSessionUrl } from '../ui/useUrl';
 import css from './ExportMenu.module.css';
-import { exportPath, FORMATS } from './exportPath';
+import { exportPath, FORMATS, sessionFilePath } from './exportPath';
 import shared from './shell.module.css';
 
 /** Exports the session, or the part that the page's filters select, for use in another program. */
@@ -13,6 +14,7 @@ export function ExportMenu() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const [opened, setOpened] = useState(false);
+  const hasEnded = useHasEnded(url.session);
   const filtered = exportPath(url, 'perfetto') !== exportPath({ ...url, filters: {} }, 'perfetto');
   return (
     <div className={shared.navGroup}>
@@ -41,6 +43,20 @@ export function ExportMenu() {
               <div className={css.hint}>{t(`exporting.${format}Hint`)}</div>
             </Menu.Item>
           ))}
+          <Menu.Divider />
+          <Menu.Label>{t('exporting.forRayscope')}</Menu.Label>
+          <Menu.Item
+            component="a"
+            href={hasEnded === true ? sessionFilePath(url) : undefined}
+            download
+            disabled={hasEnded !== true}
+            data-testid="export-session"
+          >
+            <div>{t('exporting.session')}</div>
+            <div className={css.hint}>
+              {t(hasEnded === true ? 'exporting.sessionHint' : 'exporting.sessionLive')}
+            </div>
+          </Menu.Item>
         </Menu.Dropdown>
       </Menu>
     </div>

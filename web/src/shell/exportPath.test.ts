@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SessionUrl } from '../base/url';
-import { exportPath } from './exportPath';
+import { exportPath, sessionFilePath } from './exportPath';
 
 const url: SessionUrl = {
   page: 'session',
@@ -20,4 +20,8 @@ test('task filters apply to the export, those of other lists do not', () => {
   );
   const failures = { ...url, view: 'failures', filters: { outcome: 'final' } } as const;
   expect(exportPath(failures, 'parquet')).toBe('/api/v1/export?format=parquet&session=session_1');
+});
+
+test('a session file has the whole session', () => {
+  expect(sessionFilePath(url)).toBe('/api/v1/sessions/file?session=session_1');
 });

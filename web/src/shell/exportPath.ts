@@ -9,3 +9,6 @@ export function exportPath(url: SessionUrl, format: ExportFormat): string {
   const ofTasks = url.view === 'tasks' || url.view === 'failures' || isFlow(url.view);
   return apiPath('/export', { format, session: url.session, ...(ofTasks && taskFilters(url.filters)) });
 }
+
+/** The path of the whole session as one file, which another Rayscope opens. */
+export const sessionFilePath = ({ session }: SessionUrl) => apiPath('/sessions/file', { session });

@@ -764,6 +764,10 @@ export const shared = {
     speedscopeHint: 'Time by call path and by worker. Opens in speedscope.app',
     parquet: 'Parquet tables (ZIP)',
     parquetHint: 'The tables that SQL queries see, for DuckDB, pandas, and Spark',
+    forRayscope: 'Send the session to someone with Rayscope',
+    session: 'Session file',
+    sessionHint: 'Everything on record, with logs and metrics. Opens with rayscope open FILE',
+    sessionLive: 'Available once the session has ended',
   },
   error: {
     title: 'Something went wrong',

@@ -735,6 +735,10 @@ const shared: Translated<typeof english> = {
     speedscopeHint: '按调用路径和 Worker 的时间，可在 speedscope.app 打开',
     parquet: 'Parquet 表（ZIP）',
     parquetHint: 'SQL 查询所见的表，供 DuckDB、pandas、Spark 使用',
+    forRayscope: '把会话发给其他 Rayscope 用户',
+    session: '会话文件',
+    sessionHint: '全部记录，包括日志和指标，用 rayscope open FILE 打开',
+    sessionLive: '会话结束后才能导出',
   },
   error: {
     title: '出错了',

@@ -1,4 +1,5 @@
-import { screen, within } from '@testing-library/react';
+import { fireEvent, screen, within } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
 import { expect, it, vi } from 'vitest';
 import { keepOperatorToken } from '../../api/client';
 import type { SessionItem } from '../../api/schema';
@@ -165,4 +166,43 @@ it('retries after an error', async () => {
   await click(screen.getByRole('button', { name: 'Try again' }));
   expect(requests).toHaveLength(asked + 1);
   await screen.findByTestId('session-row');
+});
+
+it('opens a session file, and shows its session', async () => {
+  keepOperatorToken('known to this tab');
+  const answers = { ...page(), '/sessions/file': { session: 'session_9' } };
+  const { requests } = await render(<SessionsPage />, { ...AT, answers });
+  await screen.findByTestId('sessions-empty');
+  const file = new File(['PK'], 'train.rayscope');
+  const input = document.querySelector<HTMLInputElement>('input[type=file]');
+  await userEvent.upload(input as HTMLInputElement, file);
+  const dialog = await screen.findByRole('dialog');
+  expect(dialog.textContent).toContain('Open train.rayscope?');
+  await click(screen.getByTestId('act-confirm'));
+  await vi.waitFor(() => expect(window.location.pathname).toBe('/s/session_9/overview'));
+  const sent = requests.find((request) => request.path === '/sessions/file');
+  expect(sent?.method).toBe('POST');
+});
+
+it('opens a dropped file, and explains why it is refused', async () => {
+  keepOperatorToken('known to this tab');
+  const refusal = failure(400, {
+    code: 'bad_session_file',
+    message: 'The session file cannot be opened: it is cut off.',
+    params: { what: 'damaged', reason: 'it is cut off' },
+  });
+  await render(<SessionsPage />, {
+    at: '/?lang=zh',
+    language: 'zh',
+    answers: { ...page(SESSION), '/sessions/file': () => refusal },
+  });
+  const row = await screen.findByTestId('session-row');
+  const dataTransfer = { types: ['Files'], files: [new File(['x'], 'bad.rayscope')] };
+  fireEvent.dragOver(row, { dataTransfer });
+  expect(screen.getByTestId('sessions-drop')).toBeTruthy();
+  fireEvent.drop(row, { dataTransfer });
+  expect(screen.queryByTestId('sessions-drop')).toBeNull();
+  await click(await screen.findByTestId('act-confirm'));
+  expect((await screen.findByTestId('act-problem')).textContent).toContain('无法打开该会话文件');
+  expect(window.location.pathname).toBe('/');
 });

@@ -26,6 +26,7 @@ import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { go, useUrl } from '../../ui/useUrl';
+import { OpenFileButton, useFileDrop, useOpenFile } from './OpenFile';
 import { SessionMenu } from './SessionMenu';
 import css from './SessionsPage.module.css';
 
@@ -47,9 +48,22 @@ export function SessionsPage() {
   const [ticked, setTicked] = useState<readonly SessionItem[]>([]);
   const sessions = useFoundSessions(q);
   const items = sessions.data?.items;
+  const openFile = useOpenFile();
+  const { isOver, handlers } = useFileDrop(openFile);
   useTitle(t('sessions.title'));
   return (
-    <main className={`${layout.main} ${css.sessions}`} id="main" tabIndex={-1}>
+    <main
+      className={`${layout.main} ${css.sessions}`}
+      id="main"
+      tabIndex={-1}
+      data-dropping={isOver || undefined}
+      {...handlers}
+    >
+      {isOver && (
+        <div className={css.drop} data-testid="sessions-drop">
+          {t('sessions.file.drop')}
+        </div>
+      )}
       <div className={css.head} data-ticked={ticked.length > 0 || undefined}>
         <div>
           <Title order={1}>{t('sessions.title')}</Title>
@@ -74,6 +88,7 @@ export function SessionsPage() {
               data-testid="sessions-search"
             />
           )}
+          <OpenFileButton onFile={openFile} />
         </Group>
       </div>
       {sessions.error !== null && items === undefined && (

@@ -50,6 +50,13 @@ export const en = {
     deleteTitle: 'Delete {{name}}?',
     deleteText: 'Its record, metrics and kept logs are deleted from the server for good.',
     deleteArchived: 'The copy in the archive or the warehouse is deleted too.',
+    file: {
+      open: 'Open a session file',
+      drop: 'Drop a session file here to open it',
+      title: 'Open {{name}}?',
+      text: 'The file ({{size}}) is checked, and its session is added to this server. Everyone who can read this server can then read it.',
+      confirm: 'Open',
+    },
     empty: {
       title: 'Nothing recorded yet',
       text: 'Rayscope needs no change to your code. Choose how to start:',

@@ -48,6 +48,13 @@ export const zh: Translated<typeof en> = {
     deleteTitle: '删除 {{name}}？',
     deleteText: '服务器上的记录、指标和保留的日志将被永久删除。',
     deleteArchived: '归档存储或数据仓库中的副本也会一并删除。',
+    file: {
+      open: '打开会话文件',
+      drop: '把会话文件拖到这里即可打开',
+      title: '打开 {{name}}？',
+      text: '服务器会检查该文件（{{size}}），并加入其中的会话。之后，能访问本服务器的人都可以查看它。',
+      confirm: '打开',
+    },
     empty: {
       title: '还没有任何记录',
       text: '使用 Rayscope 不需要修改代码。选择一种方式开始：',
