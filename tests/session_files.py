@@ -61,6 +61,8 @@ def mutate(content: bytes, chance: random.Random) -> bytes:
     changed = bytearray(content)
     for _ in range(chance.choice((1, 1, 1, 2, 5))):
         size = len(changed)
+        if size == 0:
+            break
         least = max(0, size - _END_BYTES) if chance.random() < 0.5 else 0
         at = chance.randrange(least, size)
         length = min(size - at, chance.choice((1, 1, 2, 4, 8, 100, 5000)))

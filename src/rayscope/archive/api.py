@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import Request
+import msgspec
+from fastapi import Query, Request
 from fastapi.responses import Response
 from starlette.requests import ClientDisconnect
 
-from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Session
+from rayscope.api.parameters import CurrentCatalog, CurrentRecords, CurrentSecrets, Session
 from rayscope.api.provide import provide
 from rayscope.api.responses import Json, Stream, answer, attachment
 from rayscope.api.routes import Router
@@ -27,6 +29,8 @@ from rayscope.ingest.bodies import cut_off
 from rayscope.storage.slots import Slots
 
 _MEDIA_TYPE = "application/vnd.rayscope.session+zip"
+#: Size of the pieces of a file that is ready, in bytes.
+_PIECE_BYTES = 1 << 20
 _EXPORTS = Slots(1, "Another session file is being written.")
 _UPLOADS = Slots(1, "Another session file is being opened.")
 
@@ -43,19 +47,31 @@ router = Router()
     },
 )
 def export_file(
-    catalog: CurrentCatalog, records: CurrentRecords, files: Files, session: Session = None
+    catalog: CurrentCatalog,
+    records: CurrentRecords,
+    secrets: CurrentSecrets,
+    files: Files,
+    session: Session = None,
+    anonymise: Annotated[bool, Query(description="Replace names, and leave out logs.")] = False,
 ) -> Response:
     """Export an ended session as one file, which another Rayscope can open."""
     chosen = records.resolve(session)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_EXPORTS.take())
         records.flush()
-        pieces = files.export(chosen)
+        headers = {}
+        # A name may be in the file's name.
+        name = (chosen if anonymise else catalog.about(chosen).file_name) + SUFFIX
+        if anonymise:
+            key = secrets.operator_token
+            file, counts = stack.enter_context(files.export_anonymous(chosen, key))
+            headers["X-Rayscope-Replaced"] = msgspec.json.encode(counts).decode()
+            pieces = iter(partial(file.read, _PIECE_BYTES), b"")
+        else:
+            pieces = stack.enter_context(contextlib.closing(files.export(chosen)))
         first = next(pieces)  # an error can still become the answer
-        stack.callback(pieces.close)
-        name = catalog.about(chosen).file_name + SUFFIX
-        headers = attachment(name, chosen + SUFFIX)
-        return Stream(_chain(first, pieces), stack.pop_all(), media_type=_MEDIA_TYPE, headers=headers)
+        headers |= attachment(name, chosen + SUFFIX)
+        return Stream(chain([first], pieces), stack.pop_all(), media_type=_MEDIA_TYPE, headers=headers)
     raise AssertionError  # unreachable: no context above suppresses an exception
 
 
@@ -82,8 +98,3 @@ async def _save(request: Request, path: Path, min_free_bytes: int) -> None:
         async for chunk in request.stream():
             await asyncio.to_thread(file.write, chunk)
             check_space(path.parent, 0, min_free_bytes)
-
-
-def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest

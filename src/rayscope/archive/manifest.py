@@ -102,7 +102,8 @@ def day_of(about: About) -> str:
 def stamp_of(about: About) -> str:
     """Return a string that changes whenever a session receives data or its label changes."""
     label = zlib.crc32(msgspec.json.encode(about.label))
-    return f"{about.last_ns}-{about.ended_ns or 0}-{label:08x}"
+    suffix = "-anonymous" if about.is_anonymous else ""
+    return f"{about.last_ns}-{about.ended_ns or 0}-{label:08x}{suffix}"
 
 
 def encode(manifest: Manifest) -> bytes:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
 from rayscope.archive import manifest as manifests
 from rayscope.archive.location import sha256
-from rayscope.archive.manifest import Manifest
+from rayscope.archive.manifest import Manifest, Sealed
 from rayscope.archive.seal import draft_manifest, objects_of, with_objects
 from rayscope.archive.tables import SMALL_FILES, TABLES_OF_PARTS
 from rayscope.files import Pipe
@@ -50,15 +50,20 @@ def still_recorded(session: str) -> StoreError:
     )
 
 
-def pack(folder: Path, about: About, work: Path) -> Iterator[bytes]:
-    """Yield the file of the session in ``folder``. Raises StoreError or OSError.
+def pack(folder: Path, about: About, work: Path) -> Generator[bytes, None, None]:
+    """Return the pieces of the file of the session in ``folder``. Raises StoreError or OSError.
 
     ``work`` is a folder for temporary files.
     """
-    draft, objects, pipe = draft_manifest(about), [], Pipe()
+    return write_objects(draft_manifest(about), objects_of(folder, work))
+
+
+def write_objects(draft: Manifest, objects: Iterable[tuple[Sealed, Path]]) -> Generator[bytes, None, None]:
+    """Yield a session file with these objects."""
+    written, pipe = [], Pipe()
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_STORED) as out:
-        for sealed, path in objects_of(folder, work):
-            objects.append(sealed)
+        for sealed, path in objects:
+            written.append(sealed)
             with (
                 path.open("rb") as file,
                 out.open(zipfile.ZipInfo(draft.path(sealed)), "w", force_zip64=True) as entry,
@@ -66,8 +71,8 @@ def pack(folder: Path, about: About, work: Path) -> Iterator[bytes]:
                 while chunk := file.read(_CHUNK):
                     entry.write(chunk)
                     yield pipe.take()
-        whole = with_objects(draft, objects)
-        out.writestr(zipfile.ZipInfo(manifests.manifest_path(about.session)), manifests.encode(whole))
+        whole = with_objects(draft, written)
+        out.writestr(zipfile.ZipInfo(manifests.manifest_path(draft.session)), manifests.encode(whole))
     yield pipe.take()
 
 

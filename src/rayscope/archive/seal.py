@@ -17,7 +17,7 @@ import msgspec
 from rayscope.archive import manifest as manifests
 from rayscope.archive.location import Location, Object, sha256
 from rayscope.archive.manifest import Manifest, Sealed
-from rayscope.archive.tables import PARTS, SMALL_FILES, check_table
+from rayscope.archive.tables import PARTS, SMALL_FILES, Table, check_table
 from rayscope.files import replace_file
 from rayscope.storage.about import About, write_about
 from rayscope.storage.errors import StoreError
@@ -119,9 +119,13 @@ def objects_of(folder: Path, work: Path) -> Iterator[tuple[Sealed, Path]]:
             continue
         with tempfile.TemporaryDirectory(dir=work, prefix="seal-") as temp:
             for table in how.seal(folder / how.file, Path(temp)):
-                size = table.path.stat().st_size
-                yield Sealed(part, table.name, size, _digest(table.path), table.rows), table.path
+                yield sealed_table(part, table), table.path
                 table.path.unlink()
+
+
+def sealed_table(part: str, table: Table) -> Sealed:
+    """Return a table's entry in the manifest."""
+    return Sealed(part, table.name, table.path.stat().st_size, _digest(table.path), table.rows)
 
 
 def _digest(path: Path) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import IO
 
 from rayscope.archive import manifest as manifests
 from rayscope.archive import packed
+from rayscope.archive.anonymise import write_anonymous
 from rayscope.archive.tables import PARTS
 from rayscope.archive.unpack import unpack
+from rayscope.storage.about import About
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound, StoreError
 
@@ -45,7 +49,24 @@ class SessionFiles:
         return self._work
 
     def export(self, session: str) -> Generator[bytes, None, None]:
-        """Yield the file of an ended session. Raises NotFound, StoreError, or OSError."""
+        """Return the pieces of the file of an ended session. Raises NotFound, StoreError, or OSError."""
+        about = self._check(session)
+        return packed.pack(self._catalog.folder / session, about, self._work)
+
+    @contextlib.contextmanager
+    def export_anonymous(self, session: str, key: str) -> Iterator[tuple[IO[bytes], dict[str, int]]]:
+        """Provide the file of an ended session without names, and what was replaced.
+
+        See :func:`rayscope.archive.anonymise.write_anonymous`. Raises NotFound, StoreError, or OSError.
+        """
+        about = self._check(session)
+        with tempfile.TemporaryFile(dir=self.make_work()) as file:
+            counts = write_anonymous(self._catalog.folder / session, about, self._work, key, file)
+            file.seek(0)
+            yield file, counts
+
+    def _check(self, session: str) -> About:
+        """Return the facts about a session whose file can be written, and fetch its own files."""
         about = self._catalog.about(session)
         packed.check_ended(about, time.time_ns())
         if self._is_live(session):
@@ -54,7 +75,7 @@ class SessionFiles:
             self._catalog.local_file(session, part.file)
         if not self._catalog.path(session).exists():
             raise NotFound(f"{session} has no record.", what="local_record", id=session)
-        yield from packed.pack(self._catalog.folder / session, about, self._work)
+        return about
 
     def open(self, path: Path) -> str:
         """Add the session of a file, and return its name. Raises StoreError.

@@ -52,6 +52,8 @@ class FileFormat(str, Enum):
     session = "session"
 
 
+#: Size of the pieces in which a file is copied, in bytes.
+_PIECE_BYTES = 1 << 20
 _decode_counts = msgspec.json.Decoder(dict[str, int]).decode
 _OPEN_WITH: Mapping[FileFormat, str] = {
     FileFormat.perfetto: "open it at https://ui.perfetto.dev",
@@ -72,9 +74,12 @@ _NOT_IN_IT: Mapping[str, str] = {
 
 
 class _Source(NamedTuple):
+    """``replaced``: "table.column" -> number of its names that were replaced, or None with all names."""
+
     chunks: Iterable[bytes]
     left_out: Mapping[str, int]
     name: str
+    replaced: Mapping[str, int] | None = None
 
 
 def export(
@@ -91,6 +96,13 @@ def export(
     job: Annotated[str | None, typer.Option("--job", help="Filter by job.")] = None,
     since: Since = None,
     until: Until = None,
+    anonymise: Annotated[
+        bool,
+        typer.Option(
+            "--anonymise", help="Replace all names in a session file by placeholders, and leave out logs."
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     session: Session = None,
     data_dir: DataDir = None,
@@ -105,16 +117,21 @@ def export(
     filters: dict[str, Any] = {"job_id": job, **between(since, until)}
     if form is FileFormat.session and any(value is not None for value in filters.values()):
         fail("A session file has the whole session.", "Leave out --job, --since, and --until.")
+    if anonymise and form is not FileFormat.session:
+        fail("Only session files can be anonymised.", "Add --format session.")
     if output is not None:
         _refuse_existing(output, form, force)
     url = server_url(server, settings.folder)
     opened = (
-        _from_server(url, settings.token, session, form, filters)
+        _from_server(url, settings.token, session, form, filters, anonymise=anonymise)
         if url is not None
-        else _from_files(settings, session, form, filters)
+        else _from_files(settings, session, form, filters, anonymise=anonymise)
     )
-    with _progress() as progress, opened as source:
+    with opened as source, contextlib.ExitStack() as stack:
         target = output or _default(source.name, form, force)
+        if source.replaced is not None:
+            _confirm(source.replaced, target, yes=yes)
+        progress = stack.enter_context(_progress())
         with _explain_errors(target):
             size = _write(source, form, target, progress)
         for what, number in source.left_out.items():
@@ -122,8 +139,24 @@ def export(
     say(f"{target} ({_size(size)}): {_OPEN_WITH[form]}")
 
 
+def _confirm(replaced: Mapping[str, int], target: Path, *, yes: bool) -> None:
+    """Print what is replaced, and ask whether to write the file if someone can answer."""
+    say("replaced by placeholders, as column: number of different values")
+    for column, number in sorted(replaced.items()):
+        if number:
+            say(f"  {column}: {number:,}")
+    say("left out: logs, alerts, and the agents' reports; everything else is kept")
+    if not yes and sys.stdin.isatty() and not typer.confirm(f"Write {target}?"):
+        raise typer.Exit(EXPORT_ERROR)
+
+
 def _is_folder(output: Path, form: FileFormat) -> bool:
     return form is FileFormat.parquet and output.suffix != ".zip"
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    while piece := file.read(_PIECE_BYTES):
+        yield piece
 
 
 def _suffix(form: FileFormat) -> str:
@@ -180,32 +213,57 @@ def _real(output: Path) -> Path:
 
 
 def _response(
-    api: Api, session: str | None, form: FileFormat, filters: Mapping[str, Any]
+    api: Api, session: str | None, form: FileFormat, filters: Mapping[str, Any], *, anonymise: bool
 ) -> contextlib.AbstractContextManager[Response]:
     if form is FileFormat.session:
-        return api.exporting_session(session)
+        return api.exporting_session(session, anonymise=anonymise)
     return api.exporting(form.value, session, **filters)
 
 
 @contextlib.contextmanager
 def _from_server(
-    url: str, token: str | None, session: str | None, form: FileFormat, filters: Mapping[str, Any]
+    url: str,
+    token: str | None,
+    session: str | None,
+    form: FileFormat,
+    filters: Mapping[str, Any],
+    *,
+    anonymise: bool,
 ) -> Iterator[_Source]:
     try:
-        with Api(url, token) as api, _response(api, session, form, filters) as response:
+        with (
+            Api(url, token) as api,
+            _response(api, session, form, filters, anonymise=anonymise) as response,
+            tempfile.TemporaryFile() as kept,
+        ):
             header = response.headers.get("Content-Disposition", "")
             named = Path(header.partition('filename="')[2].partition('"')[0]).name
             left_out = _decode_counts(response.headers.get("X-Rayscope-Left-Out", "{}"))
-            yield _Source(response.iter_bytes(), left_out, named.removesuffix(_suffix(form)))
+            name = named.removesuffix(_suffix(form))
+            if not anonymise:
+                yield _Source(response.iter_bytes(), left_out, name)
+                return
+            # Received as a whole first, because the server does not wait for the user's answer.
+            for piece in response.iter_bytes():
+                kept.write(piece)
+            kept.seek(0)
+            replaced = _decode_counts(response.headers.get("X-Rayscope-Replaced", "{}"))
+            yield _Source(_pieces(kept), left_out, name, replaced)
     except RayscopeError as error:
         fail(error.message, error.remedy, EXPORT_ERROR)
 
 
 @contextlib.contextmanager
 def _from_files(
-    settings: Settings, session: str | None, form: FileFormat, filters: Mapping[str, Any]
+    settings: Settings,
+    session: str | None,
+    form: FileFormat,
+    filters: Mapping[str, Any],
+    *,
+    anonymise: bool,
 ) -> Iterator[_Source]:
     from rayscope.archive.session_files import SessionFiles
+    from rayscope.settings import operator_token
     from rayscope.storage.catalog import Catalog
     from rayscope.storage.errors import BadQuery, NotFound, StoreError
     from rayscope.storage.session_names import find_session
@@ -222,7 +280,12 @@ def _from_files(
         if form is FileFormat.session:
             with tempfile.TemporaryDirectory(prefix="rayscope-export-") as work:
                 files = SessionFiles(catalog, Path(work) / "files")
-                yield _Source(files.export(chosen.session), {}, chosen.file_name)
+                if not anonymise:
+                    yield _Source(files.export(chosen.session), {}, chosen.file_name)
+                    return
+                key = operator_token(settings.folder)
+                with files.export_anonymous(chosen.session, key) as (anonymous, replaced):
+                    yield _Source(_pieces(anonymous), {}, chosen.session, replaced)
             return
         with (
             catalog.reading(chosen.session) as file,

@@ -634,8 +634,9 @@ class Api(LogsApi):
         query = params(f.TaskFilters, filters, session=self._of(session), format=form)
         return Call("GET", "/api/v1/export", query, timeout_s=EXPORT_S)
 
-    def _export_session(self, session: str | None) -> Call[None]:
-        return Call("GET", "/api/v1/sessions/file", params(session=self._of(session)), timeout_s=EXPORT_S)
+    def _export_session(self, session: str | None, anonymise: bool) -> Call[None]:
+        query = params(session=self._of(session), anonymise=anonymise or None)
+        return Call("GET", "/api/v1/sessions/file", query, timeout_s=EXPORT_S)
 
     def _open_session_file(self, content: IO[bytes] | AsyncIterable[bytes]) -> Call[str]:
         return Call(

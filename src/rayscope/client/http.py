@@ -237,14 +237,19 @@ class Client(_Http, SyncCaller):
         return path
 
     def exporting_session(
-        self, session: str | None = None
+        self, session: str | None = None, *, anonymise: bool = False
     ) -> contextlib.AbstractContextManager[httpx.Response]:
         """Provide the response with the file of an ended session, to be read in pieces inside the block."""
-        return self.stream(self._export_session(session))
+        return self.stream(self._export_session(session, anonymise))
 
-    def export_session(self, path: str | Path, session: str | None = None) -> Path:
-        """Write an ended session to ``path`` as one file, which `rayscope open` opens."""
-        return self._download(self._export_session(session), Path(path))
+    def export_session(
+        self, path: str | Path, session: str | None = None, *, anonymise: bool = False
+    ) -> Path:
+        """Write an ended session to ``path`` as one file, which `rayscope open` opens.
+
+        With ``anonymise``, names are replaced, and logs are left out.
+        """
+        return self._download(self._export_session(session, anonymise), Path(path))
 
     def open_session_file(self, path: str | Path) -> str:
         """Open a session file on the server, which then has the session. Returns the session's name."""
@@ -328,9 +333,14 @@ class AsyncClient(_Http, AsyncCaller):
                     file.write(piece)
         return path
 
-    async def export_session(self, path: str | Path, session: str | None = None) -> Path:
-        """Write an ended session to ``path`` as one file, which `rayscope open` opens."""
-        return await self._download(self._export_session(session), Path(path))
+    async def export_session(
+        self, path: str | Path, session: str | None = None, *, anonymise: bool = False
+    ) -> Path:
+        """Write an ended session to ``path`` as one file, which `rayscope open` opens.
+
+        With ``anonymise``, names are replaced, and logs are left out.
+        """
+        return await self._download(self._export_session(session, anonymise), Path(path))
 
     async def open_session_file(self, path: str | Path) -> str:
         """Open a session file on the server, which then has the session. Returns the session's name."""

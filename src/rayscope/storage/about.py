@@ -83,6 +83,8 @@ class About(msgspec.Struct):
     readable_stamp: tuple[int, int] = (0, 0)
     #: When the session was opened here from a session file, or 0.
     opened_ns: int = 0
+    #: Whether its names are placeholders, see :mod:`rayscope.archive.anonymise`.
+    is_anonymous: bool = False
     # The following fields are used with several servers. Their times come from the clock of
     # :mod:`rayscope.warehouse.servers`.
     #: When this server last received data about the session directly from the cluster, or 0 if never.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -27,11 +28,15 @@ def path(whole: Path, tmp_path: Path) -> Path:
     return export(whole, tmp_path / "a.rayscope")
 
 
+def operator(running: Running) -> str:
+    assert running.server.services is not None
+    return running.server.services.secrets.operator_token
+
+
 @pytest.fixture
 def post(fresh: Running) -> Callable[[bytes | Iterator[bytes]], httpx.Response]:
     """Send a session file, as the operator."""
-    assert fresh.server.services is not None
-    token = fresh.server.services.secrets.operator_token
+    token = operator(fresh)
 
     def send(content: bytes | Iterator[bytes]) -> httpx.Response:
         headers = {"X-Rayscope-Operator": token}
@@ -113,3 +118,50 @@ def test_a_full_disk_is_noticed_before_the_file_arrives(path: Path, tmp_path: Pa
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "full")
     finally:
         server.stop()
+
+
+PAGES = (
+    "/api/v1/summary",
+    "/api/v1/tasks",
+    "/api/v1/functions",
+    "/api/v1/failures",
+    "/api/v1/actors",
+    "/api/v1/nodes",
+    "/api/v1/workers",
+    "/api/v1/jobs",
+    "/api/v1/placement-groups",
+    "/api/v1/events",
+    "/api/v1/flow/logical",
+    "/api/v1/flow/gantt?by=worker",
+    "/api/v1/flow/flame",
+    "/api/v1/flow/physical",
+    "/api/v1/flow/critical-path",
+    "/api/v1/insights",
+    "/api/v1/metrics/names",
+)
+
+
+def test_an_anonymised_session_has_the_same_pages(
+    whole: Path, path: Path, fresh: Running, post: Callable[[bytes], httpx.Response]
+) -> None:
+    assert post(path.read_bytes()).status_code == 200
+    before = {page: fresh.get(page, session=whole.name) for page in PAGES}
+    answer = fresh.client.get(PATH, params={"session": whole.name, "anonymise": True})
+    assert answer.headers["content-disposition"] == f'attachment; filename="{whole.name}.rayscope"'
+    assert json.loads(answer.headers["x-rayscope-replaced"])["attempts.func_name"] > 1
+    assert fresh.error(post(answer.content), 409)["code"] == "session_exists"  # not the same content
+    headers = {"X-Rayscope-Operator": operator(fresh)}
+    assert fresh.client.delete(f"/api/v1/sessions/{whole.name}", headers=headers).status_code == 200
+    assert post(answer.content).status_code == 200
+    for page in PAGES:
+        after = fresh.get(page, session=whole.name)
+        assert shape(after) == shape(before[page]), page
+
+
+def shape(value: object) -> object:
+    """An answer without its texts."""
+    if isinstance(value, dict):
+        return {key if key.islower() else "name": shape(inner) for key, inner in sorted(value.items())}
+    if isinstance(value, list):
+        return len(value)
+    return None if isinstance(value, str) else type(value).__name__

@@ -196,6 +196,12 @@ def test_mutations_of_a_file(path: Path, whole: Path, tmp_path: Path) -> None:
     count_mutations(path, whole, tmp_path, MUTATIONS, seed=1)
 
 
+@pytest.mark.long
+def test_ten_thousand_mutations(path: Path, whole: Path, tmp_path: Path) -> None:
+    print(count_mutations(path, whole, tmp_path, 9_500, seed=2))
+    print(count_table_mutations(path, tmp_path, 500, seed=2))
+
+
 def count_mutations(path: Path, folder: Path, tmp_path: Path, number: int, seed: int) -> dict[str, int]:
     """Each mutation is refused, or opens with the same rows. Returns how many of each."""
     expected, content = rows_of(folder), path.read_bytes()

@@ -1,0 +1,203 @@
+"""An anonymised session file has none of the session's names, and is otherwise the same session."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests import session_files
+
+from rayscope.archive.anonymise import Anonymiser
+from rayscope.archive.anonymous_columns import KEPT_COLUMNS, LEFT_OUT, REPLACED_COLUMNS, Rule
+from rayscope.archive.session_files import SessionFiles
+from rayscope.archive.tables import TABLES_OF_PARTS
+from rayscope.metrics.tsdb.file import sealed_columns
+from rayscope.storage.about import Label
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.schema import ADDED_COLUMNS, TABLES
+
+#: Words of the sample that are also words of Ray's, or numbers.
+_COMMON = re.compile(r"[\d\W]*|.{1,3}")
+
+
+def text_columns() -> Iterator[tuple[str, str]]:
+    """Each text column of the tables in a session file."""
+    with duckdb.connect() as db:
+        for statement in TABLES:
+            db.execute(statement)
+        yield from db.execute(
+            "SELECT table_name, column_name FROM duckdb_columns() WHERE data_type IN ('VARCHAR', 'BLOB') "
+            "AND NOT internal"
+        ).fetchall()
+    for table, columns in sealed_columns().items():
+        yield from ((table, name) for name, kind in columns.items() if kind == "VARCHAR")
+
+
+def test_each_text_column_is_on_one_list() -> None:
+    """Decide for a new column: REPLACED_COLUMNS with a rule if users can choose its content, else KEPT_COLUMNS."""
+    columns = [
+        (table, name)
+        for lists in (REPLACED_COLUMNS, KEPT_COLUMNS)
+        for table, names in lists.items()
+        for name in names
+    ]
+    assert len(set(columns)) == len(columns)
+    assert set(columns) == {(table, name) for table, name in text_columns() if table not in LEFT_OUT}
+    tables = {name for names in TABLES_OF_PARTS.values() for name in names}
+    assert set(LEFT_OUT) <= tables
+    assert ADDED_COLUMNS
+
+
+@pytest.fixture
+def anonymous(whole: Path, tmp_path: Path) -> dict[str, bytes]:
+    """The entries of an anonymised file."""
+    return session_files.read(export(whole, tmp_path / "anonymous.rayscope")[0])
+
+
+def export(folder: Path, path: Path, key: str = "key") -> tuple[Path, dict[str, int]]:
+    data_dir = folder.parent.parent
+    catalog = Catalog(data_dir)
+    about = catalog.about(folder.name)
+    about.ended_ns, about.host, about.script = about.last_ns, "secrethost", "secretscript.py"
+    about.label = Label(1, "secretlabel", "secretnote", ("secrettag",))
+    catalog.save_about(folder.name)
+    files = SessionFiles(catalog, data_dir / "session-files")
+    with files.export_anonymous(folder.name, key) as (file, counts):
+        path.write_bytes(file.read())
+    return path, counts
+
+
+def tables(entries: dict[str, bytes]) -> dict[str, pa.Table]:
+    return {
+        name.partition("/")[0]: pq.read_table(io.BytesIO(content))
+        for name, content in entries.items()
+        if name.endswith(".parquet")
+    }
+
+
+def originals(folder: Path) -> set[str]:
+    """The names in the columns that are replaced, and in their JSON."""
+    found: set[str] = set()
+    for name in ("record.duckdb", "metrics.duckdb"):
+        with duckdb.connect(str(folder / name), read_only=True) as db:
+            names = {"metric_series": "series", "metric_families": "families"}
+            for table, rules in REPLACED_COLUMNS.items():
+                if table.startswith("metric_") != (name == "metrics.duckdb"):
+                    continue
+                for column, rule in rules.items():
+                    rows = db.execute(f"SELECT DISTINCT {column} FROM {names.get(table, table)}").fetchall()
+                    for (value,) in rows:
+                        if value and rule in (Rule.text, Rule.host):
+                            found.add(value)
+                        elif value and rule in (Rule.name, Rule.metric):
+                            found.update(re.findall(r"\w+", value))
+    return {value for value in found if not _COMMON.fullmatch(value)}
+
+
+def test_no_original_name_is_left(whole: Path, anonymous: dict[str, bytes]) -> None:
+    texts = "\n".join(
+        value
+        for table in tables(anonymous).values()
+        for column in table.columns
+        if pa.types.is_string(column.type)
+        for value in column.unique().to_pylist()
+        if value
+    )
+    manifest = anonymous[session_files.manifest_name(anonymous)].decode()
+    words = set(re.findall(r"\w+", texts + manifest))
+    anonymiser = Anonymiser("key", {})
+    kept = anonymiser._kept | {word for value in anonymiser._values for word in re.findall(r"\w+", value)}
+    names = originals(whole)
+    assert len(names) > 20
+    left = {
+        name
+        for name in names
+        if (name in words if re.fullmatch(r"\w+", name) else name in texts)
+        and not set(re.findall(r"\w+", name)) <= kept
+        and not re.fullmatch(r"(?=\w*\d)[0-9a-f]{8,}", name)
+    }
+    rays = {
+        word
+        for module, function in attempts_of(whole)
+        if (module or "").startswith("ray")
+        for word in re.findall(r"\w+", f"{module} {function}")
+    }
+    assert left - rays == set()
+    assert "secret" not in texts + manifest + "".join(anonymous)
+
+
+def attempts_of(folder: Path) -> list[tuple[Any, ...]]:
+    with duckdb.connect(str(folder / "record.duckdb"), read_only=True) as db:
+        return db.execute("SELECT DISTINCT module_name, func_name FROM attempts").fetchall()
+
+
+def test_ids_times_states_and_numbers_stay(whole: Path, anonymous: dict[str, bytes]) -> None:
+    files = SessionFiles(Catalog(whole.parent.parent), whole.parent.parent / "session-files")
+    path = whole.parent.parent / "whole"
+    path.write_bytes(b"".join(files.export(whole.name)))
+    before, after = tables(session_files.read(path)), tables(anonymous)
+    assert before.keys() - after.keys() == {"log_files", "log_stretches"}
+    for name, table in before.items():
+        if name in LEFT_OUT:
+            continue
+        assert after[name].schema.names == table.schema.names
+        for column in table.schema.names:
+            if column not in REPLACED_COLUMNS.get(name, {}):
+                same = repr(after[name].column(column).to_pylist()) == repr(table.column(column).to_pylist())
+                assert same, (name, column)
+            else:
+                assert after[name].column(column).null_count == table.column(column).null_count
+
+
+def test_equal_names_stay_equal_and_keys_decide(whole: Path, tmp_path: Path) -> None:
+    first, counts = export(whole, tmp_path / "a")
+    second, _ = export(whole, tmp_path / "b")
+    other, _ = export(whole, tmp_path / "c", key="other")
+    entries = tables(session_files.read(first))
+    assert entries["attempts"].equals(tables(session_files.read(second))["attempts"])
+    names = entries["attempts"].column("func_name").unique()
+    assert len(names) == len({function for _, function in attempts_of(whole)})
+    assert not names.equals(tables(session_files.read(other))["attempts"].column("func_name").unique())
+    assert counts["attempts.func_name"] > 1
+    assert counts["about.label"] == 3
+    assert "attempts.state" not in counts
+
+
+def test_parts_of_names_keep_their_place() -> None:
+    name = Anonymiser("key", {})._name
+    full, method = name("acme.train.Model.fit"), name("Model.fit")
+    assert full.endswith(f".{method}")
+    assert "acme" not in full
+    assert name("<lambda> (train.py:12)").startswith("<lambda> (n")
+    assert name("<lambda> (train.py:12)").endswith(":12)")
+    assert name("10.0.0.1") != "10.0.0.1"
+    assert name("a1b2c3d4e5f60718") == "a1b2c3d4e5f60718"
+    assert name("ray.get") == "ray.get"
+
+
+def test_json_keeps_its_form() -> None:
+    anonymiser = Anonymiser("key", {})
+    resources = {"CPU": 1, "accelerator_type:A100": 0.5, "CPU_group_0_a1": 1, "licence": 2}
+    made = json.loads(anonymiser._json(json.dumps(resources)))
+    assert list(made)[:3] == ["CPU", "accelerator_type:A100", "CPU_group_0_a1"]
+    assert list(made.values()) == [1, 0.5, 1, 2]
+    assert "licence" not in made
+    assert anonymiser._json('{"user":{"customer":"acme","n":3}}').startswith('{"user":{"n')
+    assert "acme" not in anonymiser._json('{"user":{"customer":"acme","n":3}}')
+    assert "acme" not in anonymiser._json("{acme")
+
+
+def test_an_anonymised_file_opens_twice(whole: Path, tmp_path: Path) -> None:
+    path, _ = export(whole, tmp_path / "a.rayscope")
+    catalog = Catalog(tmp_path / "there")
+    files = SessionFiles(catalog, tmp_path / "there" / "session-files")
+    assert files.open(path) == files.open(path) == whole.name
+    assert catalog.about(whole.name).is_anonymous
