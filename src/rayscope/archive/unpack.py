@@ -7,9 +7,11 @@ because a hostile Parquet file could exhaust these, or crash DuckDB or Arrow.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,6 +39,8 @@ _MEMORY_BYTES = 3 << 30
 _TIME_S = 120.0
 #: Additional time limit per MiB of the file, in seconds. Restoring a MiB takes about 0.1 s.
 _S_PER_MIB = 3.0
+#: Linux's PR_SET_PDEATHSIG: which signal a process gets when the one that started it has ended.
+_DIE_WITH_PARENT = 1
 #: Exit status of the process after it has refused a file.
 _REFUSED = 3
 #: Errors that say more about this machine than about the file.
@@ -137,7 +141,10 @@ def _check_record(path: Path) -> None:
 
 
 def _limit(file_bytes: int, time_s: float) -> None:
-    """Limit this process's memory, CPU time, and the size of each file that it writes."""
+    """Limit this process's memory, CPU time, and the size of each file that it writes.
+
+    It ends with the process that started it.
+    """
     with contextlib.suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         most = pages * os.sysconf("SC_PAGE_SIZE") + _MEMORY_BYTES
@@ -149,6 +156,8 @@ def _limit(file_bytes: int, time_s: float) -> None:
     ):
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(kind, (most, most))
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     with contextlib.suppress(OSError):
         os.nice(5)
         Path("/proc/self/oom_score_adj").write_text("1000")
