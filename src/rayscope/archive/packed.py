@@ -11,6 +11,8 @@ import zlib
 from collections.abc import Generator, Iterable
 from pathlib import Path
 
+import msgspec
+
 from rayscope.archive import manifest as manifests
 from rayscope.archive.location import sha256
 from rayscope.archive.manifest import Manifest, Sealed
@@ -26,6 +28,11 @@ SUFFIX = ".rayscope"
 _CHUNK = 1 << 20
 #: Maximum size of a ZIP's directory, in bytes. It has an entry of about 300 bytes per object.
 _MAX_DIRECTORY_BYTES = 256 << 10
+#: Limits of the facts about a session, which the list of sessions shows. Notes have up to 4,000 characters.
+_MAX_CHARS = 10_000
+_MAX_ITEMS = 1_000
+#: Times are ns since the epoch: the year 2116.
+_MAX_NUMBER = 2**62
 _END, _END_BYTES = b"PK\x05\x06", 22
 _LOCATOR_64, _LOCATOR_64_BYTES = b"PK\x06\x07", 20
 _END_64, _END_64_BYTES = b"PK\x06\x06", 56
@@ -138,6 +145,8 @@ class PackedSession:
         ]
         if expected != self._sizes or len(expected) != len(manifest.objects) + 1:
             raise damaged("its entries are not those of its manifest")
+        if not _is_plausible(msgspec.to_builtins(manifest.about)):
+            raise damaged("a number or text about the session is too large")
         for one in manifest.objects:
             known = SMALL_FILES if one.part == "files" else TABLES_OF_PARTS.get(one.part, ())
             if one.name not in known:
@@ -162,6 +171,17 @@ class PackedSession:
                     return sha256(stream, file)
         except _DAMAGED as error:
             raise damaged(f"{path} cannot be read") from error
+
+
+def _is_plausible(value: object) -> bool:
+    """Return whether no number or text in ``value`` is too large for the list of sessions."""
+    if isinstance(value, dict):
+        return len(value) <= _MAX_ITEMS and all(map(_is_plausible, (*value, *value.values())))
+    if isinstance(value, (list, tuple)):
+        return len(value) <= _MAX_ITEMS and all(map(_is_plausible, value))
+    if isinstance(value, str):
+        return len(value) <= _MAX_CHARS
+    return value is None or (isinstance(value, int) and 0 <= value <= _MAX_NUMBER)
 
 
 def _check_directory(path: Path) -> None:

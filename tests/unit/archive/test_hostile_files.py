@@ -130,6 +130,10 @@ def test_files_of_another_kind(path: Path, tmp_path: Path) -> None:
         (lambda m: m.update(cluster="../../x"), "no valid place"),
         (lambda m: m.update(about=None), "damaged|Expected"),
         (lambda m: m.update(objects=[]), "entries"),
+        (lambda m: m["about"].update(first_ns=10**30), "too large"),
+        (lambda m: m["about"].update(tasks=-1), "too large"),
+        (lambda m: m["about"].update(script="x" * 20_000), "too large"),
+        (lambda m: m["about"].update(states={str(number): 1 for number in range(5000)}), "too large"),
     ],
 )
 def test_manifests_that_lie(
