@@ -64,6 +64,39 @@ def test_every_row_comes_back(whole: Path, exported: Path, tmp_path: Path) -> No
     assert list((there / "session-files").iterdir()) == []
 
 
+#: A value of each type of column, the largest where there is one.
+VALUES = {
+    "VARCHAR": "'名 \n\"'",
+    "BIGINT": str(2**63 - 1),
+    "INTEGER": str(2**31 - 1),
+    "UBIGINT": str(2**64 - 1),
+    "UINTEGER": str(2**32 - 1),
+    "BOOLEAN": "true",
+    "DOUBLE": "0.1",
+    "BLOB": "'\\x00\\xFF'::BLOB",
+}
+
+
+def test_every_column_of_every_table_comes_back(whole: Path, tmp_path: Path) -> None:
+    with duckdb.connect(str(whole / "record.duckdb")) as db:
+        tables = [name for (name,) in db.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
+        for table in tables:
+            columns = {name: kind for name, kind, *_ in db.execute(f"DESCRIBE {table}").fetchall()}
+            full = {name: VALUES[kind] for name, kind in columns.items()}
+            empty = dict.fromkeys(columns, "NULL")
+            if "doc" in columns:
+                full["doc"] = empty["doc"] = "'[{}, [], 0, {}]'"
+            if table not in ("meta", "drops"):
+                db.execute(f"INSERT INTO {table} VALUES ({', '.join(empty.values())})")
+            if table != "meta":
+                db.execute(f"INSERT INTO {table} VALUES ({', '.join(full.values())})")
+    path = export(whole, tmp_path / "a.rayscope")
+    files_of(tmp_path / "there").open(path)
+    found = rows_of(tmp_path / "there" / "sessions" / whole.name)
+    assert found == rows_of(whole)
+    assert all(rows for name, rows in found.items() if name.startswith("record.duckdb"))
+
+
 def test_the_same_file_opens_twice_and_another_state_is_refused(
     whole: Path, exported: Path, tmp_path: Path
 ) -> None:
