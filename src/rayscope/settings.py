@@ -42,6 +42,9 @@ class Settings(BaseSettings):
         20 << 30, gt=0, description="Max disk space for all sessions; the oldest are deleted first."
     )
     max_sessions: int = Field(200, gt=0, description="Max number of sessions; the oldest are deleted first.")
+    max_runs: int = Field(
+        5_000, gt=0, description="Max number of runs whose summaries are kept; the oldest are deleted first."
+    )
     archive: str | None = Field(
         None, description="URL of an archive for ended sessions: s3://, gs://, abfss:// or file:///."
     )

@@ -106,7 +106,7 @@ def started_server(settings: Settings, *, read_only: bool = False) -> Iterator[S
 
 @contextlib.contextmanager
 def reading_server(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Provide the URL and the token of a server that only reads a data directory's sessions and alert rules.
+    """Provide the URL and the token of a server that only reads a data directory's sessions, runs and rules.
 
     It runs for the duration of the block. Exits if there is no such directory. All other files of the server,
     including its lock, are in a separate folder, so that a real server can start at the same time.
@@ -118,7 +118,7 @@ def reading_server(settings: Settings) -> Iterator[tuple[str, str]]:
         if any((folder / "spool").iterdir()):
             warn("events that no server has merged yet are not included; `rayscope serve` merges them")
     with tempfile.TemporaryDirectory(prefix="rayscope-reading-") as scratch:
-        for part in ("sessions", "alerts"):
+        for part in ("sessions", "alerts", "runs"):
             (Path(scratch) / part).symlink_to(folder / part)
         reading = settings.model_copy(
             update={

@@ -507,6 +507,81 @@ class Api(LogsApi):
         """
         return Call("GET", "/api/v1/compare/findings", params(a=a, b=b), timeout_s=_LONG_S)
 
+    # Runs of all sessions.
+
+    @paged
+    def runs(
+        self,
+        limit: int | None = None,
+        *,
+        script: str | None = None,
+        variant: str | None = None,
+        tag: str | Sequence[str] | None = None,
+        cluster: str | None = None,
+        outcome: str | Sequence[str] | None = None,
+        verdict: str | None = None,
+        in_session: str | None = None,
+        q: str | None = None,
+        since_ns: Time | None = None,
+        until_ns: Time | None = None,
+        sort: str | None = None,
+    ) -> Listing[t.RunItem]:
+        """Return the jobs that have ended, of all sessions, with a verdict on their durations, newest first.
+
+        ``tag``: whole tags, of which a run has all. ``in_session``: Ray's name of a session. ``verdict``:
+        ``slower``, ``as_usual``, ``faster`` or ``unknown``.
+        """
+        query = params(
+            script=script,
+            variant=variant,
+            tag=tag,
+            cluster=cluster,
+            outcome=outcome,
+            verdict=verdict,
+            in_session=in_session,
+            q=q,
+            since_ns=since_ns,
+            until_ns=until_ns,
+            sort=sort,
+        )
+        return Listing("/api/v1/runs", query, "RunItem", limit, of_session=False)
+
+    @request
+    def run(self, session: str, job_id: str) -> Call[t.RunAnswer]:
+        """Return a run with the figures of its functions."""
+        return Call("GET", f"/api/v1/runs/{part(session)}/{part(job_id)}")
+
+    @request
+    def trend(
+        self, script: str, variant: str = "", *, function: str | None = None, limit: int | None = None
+    ) -> Call[t.TrendAnswer]:
+        """Return how long the runs of a script took, what is usual, and since when they are slower or faster.
+
+        ``variant``: the tags with an equals sign that the runs share. ``function``: the mean times of this
+        function instead. ``limit``: the number of newest runs, 200 by default.
+        """
+        query = params(script=script, variant=variant, function=function, limit=limit)
+        return Call("GET", "/api/v1/runs/trend", query)
+
+    @request
+    def mark_run(
+        self,
+        session: str,
+        job_id: str,
+        *,
+        tags: Sequence[str] | None = None,
+        baseline: bool | None = None,
+        left_out: bool | None = None,
+    ) -> Call[t.RunItem]:
+        """Tag a run, make it the baseline of its group, or leave it out of what is usual.
+
+        None leaves a field unchanged.
+        """
+        fields = {"tags": None if tags is None else list(tags), "baseline": baseline, "left_out": left_out}
+        body = {key: value for key, value in fields.items() if value is not None}
+        path = f"/api/v1/runs/{part(session)}/{part(job_id)}"
+        return Call("PUT", path, body=body, needs_operator=True)
+
     # Possible improvements of a job.
 
     @request

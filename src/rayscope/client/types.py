@@ -33,6 +33,7 @@ from rayscope.libraries.tune.schemas import *
 from rayscope.metrics.query_schemas import *
 from rayscope.metrics.schemas import *
 from rayscope.records.schemas import *
+from rayscope.runs.schemas import *
 from rayscope.server.push.schemas import *
 from rayscope.server.schemas import *
 from rayscope.views.critical_path.schemas import *

@@ -12,7 +12,7 @@ from rayscope.api.parameters import CurrentCatalog, CurrentRecords
 from rayscope.api.responses import Json, answer
 from rayscope.api.routes import Router
 from rayscope.cluster.recording.recording import recording
-from rayscope.compare import schemas, sql
+from rayscope.compare import schemas
 from rayscope.compare.findings import compare_findings
 from rayscope.compare.run import Run, read_run
 from rayscope.compare.schemas import MAX_RUNS
@@ -23,6 +23,7 @@ from rayscope.insights.schemas import InsightsAnswer
 from rayscope.metrics.service import CurrentMetrics
 from rayscope.model.program import script_name
 from rayscope.records.reader import SessionReader
+from rayscope.runs import sql
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.interruption import current_work

@@ -12,8 +12,8 @@ import numpy as np
 from rayscope.compare import schemas
 from rayscope.compare.difference import Difference, Part, differences, renamed, representative, waterfall
 from rayscope.compare.run import Run
-from rayscope.compare.sql import FunctionFigures
 from rayscope.compare.statistics import Floats, FunctionChanges, compare_durations, compare_functions
+from rayscope.runs.sql import FunctionFigures
 
 #: The functions whose total changed the most are part of the answer.
 _MAX_FUNCTIONS = 200

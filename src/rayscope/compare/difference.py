@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from rayscope.compare.run import Cause, Run
-from rayscope.compare.sql import FunctionFigures
+from rayscope.runs.sql import FunctionFigures
 
 #: Parts of a waterfall. The others are summed.
 MAX_PARTS = 20

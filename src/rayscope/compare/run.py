@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rayscope.compare import sql
-from rayscope.compare.sql import FunctionFigures
 from rayscope.model.program import program_name, script_name
+from rayscope.runs import sql
+from rayscope.runs.sql import FunctionFigures
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute

@@ -41,6 +41,7 @@ from rayscope.libraries.tune import api as tune_api
 from rayscope.metrics import api as metrics_api
 from rayscope.metrics import query_api as metrics_query_api
 from rayscope.report import api as report_api
+from rayscope.runs import api as runs_api
 from rayscope.server import control as control_api
 from rayscope.server import deletion, docs, health, ui
 from rayscope.server.abandoned_requests import NOBODY_WAITS, AbandonedRequests
@@ -80,6 +81,7 @@ _APIS = (
     critical_path_api,
     insights_api,
     compare_api,
+    runs_api,
     range_api,
     flame_api,
     stack_api,

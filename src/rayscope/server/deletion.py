@@ -15,6 +15,7 @@ from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.ingest.writer import Writer
 from rayscope.metrics.service import Metrics
 from rayscope.records.reader import SessionReader
+from rayscope.runs.service import Runs
 from rayscope.server import schemas
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import StoreError
@@ -32,6 +33,7 @@ class Deletion:
     records: SessionReader
     writer: Writer
     metrics: Metrics
+    runs: Runs
     archive: ArchiveService | None
     warehouse: WarehouseService | None
 
@@ -46,7 +48,10 @@ class Deletion:
         return self.writer.remove_session(session)
 
     def delete(self, session: str, *, force: bool) -> None:
-        """Delete a session everywhere, with ``force`` even while it is being recorded. Raises StoreError."""
+        """Delete a session everywhere, with the summaries of its runs. Raises StoreError.
+
+        ``force``: even while it is being recorded.
+        """
         self.catalog.about(session)
         if self.records.is_live(session) and not force:
             raise StoreError(
@@ -68,6 +73,7 @@ class Deletion:
             raise StoreError(
                 f"{session} is in use.", "Try again in a few seconds.", "session_in_use", status=409
             )
+        self.runs.forget(session)
 
 
 router = Router()

@@ -37,6 +37,7 @@ from rayscope.metrics.service import Metrics
 from rayscope.periodic import PeriodicTask
 from rayscope.records.reader import SessionReader
 from rayscope.records.rollups import Rollups
+from rayscope.runs.service import Runs
 from rayscope.server import memory
 from rayscope.server.deletion import Deletion
 from rayscope.server.health import Health, read_details
@@ -94,7 +95,8 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
     )
 
     node_usage = NodeUsage(records, clusters, metrics)
-    deletion = Deletion(catalog, records, writer, metrics, archive, warehouse)
+    runs = Runs(folder / "runs" / "runs.sqlite", catalog, records, settings.max_runs, read_only=read_only)
+    deletion = Deletion(catalog, records, writer, metrics, runs, archive, warehouse)
     findings = LiveFindings(records, metrics, read_ns_by_task)
     metrics.register("insights", findings.collector)
 
@@ -109,6 +111,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         clusters=clusters,
         agent_reports=AgentReports(catalog, writer, clusters),
         rollups=Rollups(records),
+        runs=runs,
         sql=_create_sql_runner(settings),
         realtime=realtime,
         logs=logs,
@@ -276,6 +279,7 @@ class Lifecycle:
         services.findings.start()
         services.alerts.start()
         services.rollups.start()
+        services.runs.start()
         if services.archive is not None:
             services.archive.start()
         if services.warehouse is not None:
@@ -290,6 +294,7 @@ class Lifecycle:
             services.warehouse.stop()
         if services.archive is not None:
             services.archive.stop()
+        services.runs.stop()
         services.rollups.stop()
         services.alerts.stop()
         services.findings.stop()

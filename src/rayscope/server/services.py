@@ -27,6 +27,7 @@ from rayscope.metrics.dashboards import Dashboards
 from rayscope.metrics.service import Metrics
 from rayscope.records.reader import SessionReader
 from rayscope.records.rollups import Rollups
+from rayscope.runs.service import Runs
 from rayscope.server.deletion import Deletion
 from rayscope.server.health import Health
 from rayscope.server.push.realtime import Realtime
@@ -55,6 +56,7 @@ class Services:
     clusters: Clusters
     agent_reports: AgentReports
     rollups: Rollups
+    runs: Runs
     #: Runs users' SQL.
     sql: SqlRunner
     realtime: Realtime

@@ -26,6 +26,8 @@ NOT_HERE = {
     "/api/v1/logs/file",
     "/api/v1/dashboards/{name}",
     "/api/v1/data/{dataset_id}",
+    "/api/v1/runs/trend",
+    "/api/v1/runs/{session}/{job_id}",
     "/api/v1/serve/{application}",
     "/api/v1/serve-requests/{application}",
     "/api/v1/train/{run_id}",

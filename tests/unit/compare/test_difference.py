@@ -8,7 +8,7 @@ import pytest
 
 from rayscope.compare.difference import OTHERS, differences, renamed, waterfall
 from rayscope.compare.run import Cause
-from rayscope.compare.sql import FunctionFigures
+from rayscope.runs.sql import FunctionFigures
 
 FIGURES = FunctionFigures("train", 20, 0, 20, 1e9, 1 << 30, 2 << 30, 20 << 30, None, None, None, None)
 

@@ -46,6 +46,7 @@ OTHERS = (
     "/api/health",
     "/api/v1/operator",
     "/api/v1/prometheus",
+    "/api/v1/runs",
     "/docs",
     "/metrics",
 )

@@ -1483,6 +1483,27 @@ export interface FunctionSchedulingItem {
   local: number;
   spilled: number;
 }
+/** The mean times of a function in the runs of a trend, null in a run without it. */
+export interface FunctionTrend {
+  name: string;
+  total_ns: number;
+  values_ns: (number | null)[];
+  changes: TrendChange[];
+}
+/**
+ * A change of level: the first run after it, and the geometric means before and after. ``p``: the
+ * probability of such a step between equal runs.
+ */
+export interface TrendChange {
+  session: string;
+  job_id: string;
+  begin_ns: number | null;
+  git_commit: string | null;
+  before_ns: number;
+  after_ns: number;
+  ratio: number;
+  p: number;
+}
 /** Functions, those with the longest total duration first. */
 export interface FunctionsAnswer {
   session: string;
@@ -3150,6 +3171,98 @@ export interface RulesAnswer {
   problems: FileProblem[];
   folder: string;
 }
+/** A run with its functions, those with the most time first. */
+export interface RunAnswer {
+  run: RunItem;
+  functions: RunFunction[];
+  functions_left_out: number;
+}
+/** A run: a job of a session that has ended. It outlives the record of the session. */
+export interface RunItem {
+  session: string;
+  job_id: string;
+  script: string;
+  variant: string;
+  name: string;
+  tags: string[];
+  metadata: {
+    [k: string]: string;
+  };
+  baseline: boolean;
+  left_out: boolean;
+  cluster: string | null;
+  nodes: number;
+  begin_ns: number | null;
+  end_ns: number | null;
+  duration_ns: number | null;
+  outcome: string;
+  tasks: number;
+  attempts: number;
+  failed: number;
+  cpu_ns: number | null;
+  gpu_ns: number | null;
+  peak_memory: number | null;
+  ray_version: string | null;
+  git_commit: string | null;
+  traced: boolean;
+  recording: string;
+  dropped: number;
+  has_record: boolean;
+  verdict: 'slower' | 'as_usual' | 'faster' | 'unknown';
+  reason: ('few_runs' | 'outcome' | 'left_out' | 'no_script' | 'no_duration') | null;
+  ratio: number | null;
+  usual: UsualRange | null;
+  comparable: number;
+}
+/**
+ * The geometric mean of ``runs`` earlier runs, and the range in which an equal run lies with a
+ * probability of 99 %.
+ */
+export interface UsualRange {
+  runs: number;
+  mid_ns: number;
+  low_ns: number;
+  high_ns: number;
+}
+/** A function in a run. Its times are those of execution without waits. */
+export interface RunFunction {
+  name: string;
+  module: string | null;
+  attempts: number;
+  failed: number;
+  mean_ns: number | null;
+  p50_ns: number | null;
+  p95_ns: number | null;
+  total_ns: number;
+  cpu_ns: number | null;
+}
+/** The runs with one script and variant. ``newest_ns``: when the newest one began. */
+export interface RunGroup {
+  script: string;
+  variant: string;
+  runs: number;
+  newest_ns: number | null;
+}
+/** Marks of a run that an operator sets. Omitted fields stay unchanged. */
+export interface RunMarks {
+  /** Replace those of the session. */
+  tags?: string[] | null;
+  /** Compare the other runs of its group with it. */
+  baseline?: boolean | null;
+  /** Do not compare other runs with it. */
+  left_out?: boolean | null;
+}
+/**
+ * A page of runs. ``groups``: all groups among the matching runs, those with the most runs first, 200 at
+ * most. ``pending``: ended sessions whose runs are not summarized yet.
+ */
+export interface RunPage {
+  items: RunItem[];
+  next: string | null;
+  total: number;
+  groups: RunGroup[];
+  pending: number;
+}
 /** A function's callers and callees. */
 export interface SandwichAnswer {
   session: string;
@@ -3906,6 +4019,36 @@ export interface TransfersAnswer {
   bytes: number;
   sampled: number;
 }
+/** The trend of a group, the oldest run first. ``usual``: what is usual for the next run. */
+export interface TrendAnswer {
+  script: string;
+  variant: string;
+  function: string | null;
+  points: TrendPoint[];
+  runs_left_out: number;
+  usual: UsualRange | null;
+  changes: TrendChange[];
+  baseline_ns: number | null;
+  functions: FunctionTrend[];
+}
+/**
+ * A run in a trend. ``value_ns``: its duration, or the mean time of the function. ``counts``: whether it
+ * decides what is usual.
+ */
+export interface TrendPoint {
+  session: string;
+  job_id: string;
+  name: string;
+  begin_ns: number | null;
+  value_ns: number | null;
+  counts: boolean;
+  outcome: string;
+  tags: string[];
+  git_commit: string | null;
+  baseline: boolean;
+  verdict: 'slower' | 'as_usual' | 'faster' | 'unknown';
+  ratio: number | null;
+}
 /** A single experiment with its trials, sorted by ID. */
 export interface TuneExperimentAnswer {
   experiment_id: string;
@@ -4376,6 +4519,25 @@ export interface Paths {
   '/prometheus/sd': { answer: DiscoveredTarget; params: never };
   '/realtime': { answer: TopicState; params: 'job_id' | 'session' | 'topic' };
   '/recording': { answer: RecordingAnswer; params: 'session' };
+  '/runs': {
+    answer: RunPage;
+    params:
+      | 'cluster'
+      | 'cursor'
+      | 'in_session'
+      | 'limit'
+      | 'outcome'
+      | 'q'
+      | 'script'
+      | 'since_ns'
+      | 'sort'
+      | 'tag'
+      | 'until_ns'
+      | 'variant'
+      | 'verdict';
+  };
+  '/runs/trend': { answer: TrendAnswer; params: 'function' | 'limit' | 'script' | 'variant' };
+  '/runs/{session}/{job_id}': { answer: RunAnswer; params: 'job_id' | 'session' };
   '/scheduling': {
     answer: SchedulingAnswer;
     params: 'job_id' | 'limit' | 'session' | 'since_ns' | 'until_ns';

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from fastapi import Request
@@ -168,12 +169,15 @@ def label(
             max(time.time_ns(), before.set_ns + 1),
             before.name if label_body.name is None else _line(label_body.name),
             before.note if label_body.note is None else _text(label_body.note),
-            before.tags
-            if label_body.tags is None
-            else tuple(dict.fromkeys(filter(None, map(_line, label_body.tags)))),
+            before.tags if label_body.tags is None else clean_tags(label_body.tags),
         ),
     )
     return answer(_session_rows(catalog, records, metrics, [session])[0])
+
+
+def clean_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """Return tags as they are stored: each once, on one line, without empty ones."""
+    return tuple(dict.fromkeys(filter(None, map(_line, tags))))
 
 
 def _line(text: str) -> str:

@@ -10,6 +10,11 @@ export const zhServerMessages = {
       message: '在 {{session}}/{{job}} 之前没有同一脚本的运行记录。',
       remedy: '请指定要比较的运行。',
     },
+    not_found_run_summary: {
+      message: '没有关于运行 {{session}}/{{job}} 的数据。',
+      remedy: '请查看运行列表。作业结束后才会加入。',
+    },
+    not_found_run_group: { message: '没有 {{script}} 的运行。', remedy: '请查看运行列表。' },
     not_found_tag: {
       message: '没有运行过任务的会话带有标签 {{tag}}。',
       remedy: '用 rayscope run --tag TAG 给运行加标签，或用 rayscope sessions note --tag TAG 给会话加标签。',
@@ -821,6 +826,10 @@ export const zhServerMessages = {
     unusable_record: {
       message: '无法使用 {{file}}：{{reason}}',
       remedy: 'Rayscope 会一直重试。如果一直失败，请检查文件夹的权限和服务器的日志。',
+    },
+    unusable_runs: {
+      message: '无法使用运行摘要：{{reason}}',
+      remedy: '请腾出一些空间，或让数据目录可写。Rayscope 会继续重试。',
     },
     unusable_sql_process: {
       message: '无法启动执行 SQL 的进程：{{reason}}。',

@@ -1,4 +1,4 @@
-"""Queries about one run for a comparison."""
+"""Queries about one run: its job, its functions, its nodes and what it used."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from typing import NamedTuple
 
 import duckdb
 
+from rayscope.storage.call_paths import DRIVER_PREFIX
+from rayscope.storage.rows import split_id
 from rayscope.storage.schema import SHOWN_JOB
-from rayscope.storage.sql.execution import NOT_DRIVER, function_name, phases
-from rayscope.storage.sql.pages import Row, rows_of
+from rayscope.storage.sql.execution import (
+    EXECUTING,
+    IS_DRIVER_TRACED,
+    NOT_DRIVER,
+    executed_at,
+    function_name,
+    phases,
+)
+from rayscope.storage.sql.gpu_use import holds_gpus
+from rayscope.storage.sql.library_stops import count_stopped
+from rayscope.storage.sql.pages import Row, Where, rows_of
 
 #: Maximum number of functions of a run: those with the most time.
 MAX_FUNCTIONS = 10_000
@@ -40,7 +51,9 @@ def read_job(reader: duckdb.DuckDBPyConnection, job_id: str | None) -> Row:
     """A job's command, settings and state, empty for an unknown job."""
     found: list[Row] = rows_of(
         reader.execute(
-            "SELECT entrypoint, runtime_env, metadata, versions, state FROM job_rows WHERE id = ?", [job_id]
+            "SELECT entrypoint, runtime_env, metadata, versions, state, start_ns, end_ns FROM job_rows "
+            "WHERE id = ?",
+            [job_id],
         )
     )
     return found[0] if found else {}
@@ -97,3 +110,68 @@ def read_commands(reader: duckdb.DuckDBPyConnection, before_ns: int) -> list[tup
         "AND entrypoint IS NOT NULL ORDER BY start_ns DESC, id",
         {"before_ns": before_ns},
     ).fetchall()
+
+
+def read_jobs(reader: duckdb.DuckDBPyConnection) -> list[tuple[str, int | None]]:
+    """The ID and end of each job. The end is None if it is not recorded."""
+    return reader.execute(
+        f"SELECT id, CASE WHEN end_ns > 0 THEN end_ns END FROM job_rows WHERE {SHOWN_JOB} ORDER BY id"
+    ).fetchall()
+
+
+class RunTotals(NamedTuple):
+    """Totals of the attempts of a job. Times are in ns, memory in bytes. None: unknown.
+
+    ``failed`` excludes the attempts that a library stopped on purpose. ``gpu_ns`` is the time in which the
+    job's tasks and actors held GPUs, multiplied by the number of GPUs.
+    """
+
+    tasks: int
+    attempts: int
+    failed: int
+    cpu_ns: int | None
+    gpu_ns: int | None
+    peak_memory: int | None
+    is_traced: bool
+
+
+def _gpus(of: str) -> str:
+    """SQL for the number of GPUs that a row of a table requests. In a placement group, several names stand
+    for the same GPUs.
+    """
+    resources = f"{of}.required_resources"
+    return (
+        f"list_max([TRY_CAST(json_extract_string({resources}, '$.\"' || name || '\"') AS DOUBLE) "
+        f"FOR name IN json_keys({resources}) IF name = 'GPU' OR starts_with(name, 'GPU_group')])"
+    )
+
+
+def read_totals(reader: duckdb.DuckDBPyConnection, job_id: str, last_ns: int) -> RunTotals:
+    """Read the totals of a job's attempts. ``last_ns``: the end that is assumed for running attempts."""
+    tasks, attempts, failed, cpu_ns, peak_memory, is_defined = reader.execute(
+        "SELECT count(DISTINCT (task_hi, task_lo)), count(*), count(*) FILTER (state = 'FAILED'), "
+        "sum(cpu_ns)::BIGINT, max(peak_memory), count(required_resources) > 0 OR count(*) = 0 "
+        f"FROM attempts WHERE {_OF_JOB}",
+        {"job": job_id},
+    ).fetchall()[0]
+    if failed:
+        failed -= count_stopped(reader, Where([NOT_DRIVER, "job_id = ?"], [job_id]))
+    ((gpu_ns,),) = reader.execute(
+        f"""
+        WITH held AS (
+            SELECT {_gpus("a")} * ({executed_at(int(last_ns))} - {EXECUTING}) AS gpu_ns FROM attempts a
+            WHERE type = 'NORMAL_TASK' AND job_id = $job AND {EXECUTING} IS NOT NULL AND {holds_gpus("a")}
+            UNION ALL
+            SELECT {_gpus("r")} * (coalesce(end_ns, {int(last_ns)}) - start_ns) FROM actor_rows r
+            WHERE job_id = $job AND start_ns IS NOT NULL AND {holds_gpus("r")})
+        SELECT CASE WHEN count(*) = count(gpu_ns) THEN coalesce(sum(gpu_ns), 0)::BIGINT END FROM held
+        """,
+        {"job": job_id},
+    ).fetchall()
+    high, low = split_id(DRIVER_PREFIX + job_id)
+    ((is_traced,),) = reader.execute(
+        f"SELECT {IS_DRIVER_TRACED}", {"job": job_id, "high": high, "low": low}
+    ).fetchall()
+    return RunTotals(
+        tasks, attempts, failed, cpu_ns, gpu_ns if is_defined else None, peak_memory, bool(is_traced)
+    )

@@ -1,0 +1,156 @@
+"""Writes a summary of each run once it has ended, and of the older sessions on this disk."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from typing import Annotated
+
+from rayscope.api.provide import provide
+from rayscope.cluster.recording.recording import recording
+from rayscope.errors import RayscopeError
+from rayscope.periodic import PeriodicTask
+from rayscope.records.reader import SessionReader
+from rayscope.runs import sql
+from rayscope.runs.store import RunStore
+from rayscope.runs.summary import Run, summarize
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.interruption import Abandoned, Work, working
+from rayscope.storage.session_file import SessionFile
+
+log = logging.getLogger("rayscope.runs")
+
+#: Interval for finding jobs that have ended, in seconds.
+_LOOK_S = 3.0
+#: A summary is written this long after a job ended, ns. Reports of its last tasks have arrived by then.
+_FIRST_NS = 5 * 10**9
+#: It is written again this long after the end, ns. By then Ray has declared the remaining tasks failed.
+_SETTLED_NS = 60 * 10**9
+#: How long a command without a server may summarize runs, in seconds.
+_READING_S = 10.0
+
+
+class Runs:
+    """The runs of all sessions. Call :meth:`start` before use, and :meth:`stop` at the end.
+
+    ``max_runs``: number of runs that are kept. With ``read_only``, summaries that are missing are made in
+    memory.
+    """
+
+    def __init__(
+        self, path: Path, catalog: Catalog, records: SessionReader, max_runs: int, *, read_only: bool = False
+    ) -> None:
+        self.store = RunStore(path, read_only=read_only)
+        self._catalog = catalog
+        self._records = records
+        self._max_runs = max_runs
+        self._read_only = read_only
+        self._work = Work()
+        self._task = PeriodicTask("rayscope-runs", _LOOK_S, self._look, at_once=True)
+        #: Sessions whose record cannot be read, with its size and time: they are tried again once it changed.
+        self._failed: dict[str, tuple[int, int]] = {}
+
+    def start(self) -> None:
+        """Start to write summaries."""
+        self._task.start()
+
+    def stop(self) -> None:
+        """Stop, interrupting the current summary."""
+        self._task.stop(interrupt=self._work.abandon)
+        self.store.close()
+
+    def runs(self) -> list[Run]:
+        """All runs, in no particular order."""
+        if self._read_only:
+            self._look(time.monotonic() + _READING_S)
+        return self.store.runs()
+
+    def pending(self) -> int:
+        """Number of ended sessions on this disk whose runs are not summarized yet."""
+        known = {run.summary.session for run in self.store.runs()}
+        return sum(1 for name in self._due() if name not in known and not self._records.is_live(name))
+
+    def forget(self, session: str) -> None:
+        """Remove the runs of a session. Raises StoreError."""
+        self.store.remove([run.key for run in self.store.runs() if run.summary.session == session])
+        self.store.set_complete(session, is_complete=False)
+
+    def _due(self) -> list[str]:
+        """The sessions on this disk that may lack summaries, the newest first."""
+        return [
+            name
+            for name in self._catalog.names()
+            if (name not in self.store.complete or self._records.is_live(name))
+            and self._catalog.path_of(name).exists()
+            and self._failed.get(name) != self._stamp(name)
+        ]
+
+    def _stamp(self, session: str) -> tuple[int, int]:
+        about = self._catalog.about(session)
+        return about.last_ns, about.events
+
+    def _look(self, until_s: float = float("inf")) -> None:
+        """Write the summaries that are due, one after the other."""
+        self._follow_tags()
+        for session in self._due():
+            if self._task.is_stopping or time.monotonic() > until_s:
+                return
+            try:
+                with working(self._work):
+                    self._summarize(session)
+            except Abandoned:
+                return
+            except (RayscopeError, OSError) as error:  # such as when retention has just deleted the session
+                log.info("no summary of the runs of %s: %s", session, error)
+                self._failed[session] = self._stamp(session)
+        self._drop_oldest()
+
+    def _summarize(self, session: str) -> None:
+        is_live = self._records.is_live(session)
+        if is_live and session in self.store.complete:
+            self.store.set_complete(session, is_complete=False)
+        now_ns = time.time_ns()
+        jobs = self._records.read(session, _read_jobs, flush=False)
+        is_complete = not is_live
+        for job_id, end_ns in jobs:
+            if end_ns is None and is_live:
+                continue
+            ended_ns = self._records.last_ns(session) if end_ns is None else end_ns
+            is_complete &= now_ns >= ended_ns + _SETTLED_NS
+            if self._is_due(session, job_id, ended_ns, now_ns, is_live=is_live):
+                self._add(session, job_id, now_ns)
+        if is_complete:
+            self.store.set_complete(session, is_complete=True)
+
+    def _is_due(self, session: str, job_id: str, ended_ns: int, now_ns: int, *, is_live: bool) -> bool:
+        run = self.store.find(session, job_id)
+        if run is None:
+            return not is_live or now_ns >= ended_ns + _FIRST_NS
+        return run.summary.made_ns < ended_ns + _SETTLED_NS <= now_ns
+
+    def _add(self, session: str, job_id: str, now_ns: int) -> None:
+        about, last_ns = self._catalog.about(session), self._records.last_ns(session)
+        kind = recording(self._catalog, session)
+        found = self._records.read(
+            session, lambda file: summarize(file, about, job_id, last_ns, now_ns, kind), flush=False
+        )
+        self.store.add(*found)
+
+    def _follow_tags(self) -> None:
+        """Store the tags that were set since the summaries were written."""
+        for session in {run.summary.session for run in self.store.runs()} & set(self._catalog.names()):
+            self.store.set_tags(session, self._catalog.about(session).label.tags)
+
+    def _drop_oldest(self) -> None:
+        """Remove the oldest runs beyond the limit. Baselines stay."""
+        runs = sorted(self.store.runs(), key=lambda run: (run.marks.is_baseline, run.begin_ns), reverse=True)
+        self.store.remove([run.key for run in runs[self._max_runs :]])
+
+
+def _read_jobs(file: SessionFile) -> list[tuple[str, int | None]]:
+    with file.reader() as reader:
+        return sql.read_jobs(reader)
+
+
+CurrentRuns = Annotated[Runs, provide(Runs)]

@@ -1,0 +1,201 @@
+"""The summaries of runs, in one SQLite file of the data directory that outlives the records of sessions."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from rayscope.files import set_aside
+from rayscope.runs.summary import NO_MARKS, FunctionSummary, Marks, Run, RunSummary
+from rayscope.storage.errors import NotFound, StoreError
+
+log = logging.getLogger("rayscope.runs")
+
+_LAYOUT = """
+CREATE TABLE IF NOT EXISTS runs (session TEXT, job_id TEXT, summary BLOB NOT NULL, functions BLOB NOT NULL,
+    marks BLOB, PRIMARY KEY (session, job_id));
+CREATE TABLE IF NOT EXISTS complete (session TEXT PRIMARY KEY);
+"""
+_SUMMARY = msgspec.json.Decoder(RunSummary)
+_FUNCTIONS = msgspec.json.Decoder(list[FunctionSummary])
+_MARKS = msgspec.json.Decoder(Marks)
+#: Suffix of SQLite's journal, which belongs to the file.
+_JOURNAL = "-journal"
+#: How long to wait for another process that reads the file, in seconds.
+_WAIT_S = 10.0
+
+
+def _broken(error: Exception) -> StoreError:
+    return StoreError(
+        f"Could not use the summaries of runs: {error}",
+        "Free some space, or make the data directory writable. Rayscope keeps retrying.",
+        "unusable",
+        what="runs",
+        reason=str(error),
+    )
+
+
+class RunStore:
+    """The summaries of all runs. They are also in memory, without the functions. Thread-safe.
+
+    ``complete``: the sessions of which no further summaries are due. With ``read_only``, nothing is written,
+    and what is added stays in memory.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self._lock = threading.Lock()
+        self._runs: dict[tuple[str, str], Run] = {}
+        self.complete: set[str] = set()
+        try:
+            self._db = self._open(path, read_only)
+        except sqlite3.DatabaseError as error:
+            if read_only or isinstance(error, sqlite3.OperationalError):
+                raise _broken(error) from error
+            log.warning("%s was damaged and is kept as %s", path, set_aside(path, _JOURNAL))
+            self._runs, self.complete = {}, set()
+            self._db = self._open(path, read_only)
+
+    def _open(self, path: Path, read_only: bool) -> sqlite3.Connection:
+        if not read_only:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.touch(mode=0o600)
+        database = sqlite3.connect(
+            path if not read_only else ":memory:",
+            check_same_thread=False,
+            isolation_level=None,
+            timeout=_WAIT_S,
+        )
+        if read_only and path.is_file():
+            with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=_WAIT_S) as source:
+                source.backup(database)
+        database.executescript(_LAYOUT)
+        for summary, marks in database.execute("SELECT summary, marks FROM runs"):
+            try:
+                run = Run(_SUMMARY.decode(summary), NO_MARKS if marks is None else _MARKS.decode(marks))
+            except msgspec.DecodeError:  # written by another version
+                continue
+            self._runs[run.key] = run
+        self.complete = {session for (session,) in database.execute("SELECT session FROM complete")}
+        return database
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def runs(self) -> list[Run]:
+        """All runs, in no particular order."""
+        with self._lock:
+            return list(self._runs.values())
+
+    def find(self, session: str, job_id: str) -> Run | None:
+        """A run, or None if there is no summary of it."""
+        with self._lock:
+            return self._runs.get((session, job_id))
+
+    def get(self, session: str, job_id: str) -> Run:
+        """A run. Raises NotFound."""
+        run = self.find(session, job_id)
+        if run is None:
+            raise NotFound(
+                f"Nothing is known about a run {session[:80]}/{job_id[:80]}.",
+                "GET /api/v1/runs lists the runs. A job is added once it has ended.",
+                what="run_summary",
+                session=session[:80],
+                job=job_id[:80],
+            )
+        return run
+
+    def functions(self, keys: Iterable[tuple[str, str]]) -> list[list[FunctionSummary]]:
+        """The functions of runs, those with the most time first. Raises StoreError."""
+        with self._lock:
+            try:
+                return [self._functions(*key) for key in keys]
+            except sqlite3.Error as error:
+                raise _broken(error) from error
+
+    def _functions(self, session: str, job_id: str) -> list[FunctionSummary]:
+        found = self._db.execute(
+            "SELECT functions FROM runs WHERE session = ? AND job_id = ?", (session, job_id)
+        ).fetchone()
+        return _FUNCTIONS.decode(found[0]) if found else []
+
+    def add(self, summary: RunSummary, functions: Sequence[FunctionSummary]) -> None:
+        """Store a summary, replacing an older one of the run and keeping its marks. Raises StoreError."""
+        key = (summary.session, summary.job_id)
+        with self._lock:
+            self._write(
+                "INSERT INTO runs (session, job_id, summary, functions) VALUES (?, ?, ?, ?) ON CONFLICT DO "
+                "UPDATE SET summary = excluded.summary, functions = excluded.functions",
+                [(*key, msgspec.json.encode(summary), msgspec.json.encode(functions))],
+            )
+            before = self._runs.get(key)
+            self._runs[key] = Run(summary, NO_MARKS if before is None else before.marks)
+
+    def set_tags(self, session: str, tags: tuple[str, ...]) -> None:
+        """Store the current tags of a session with its runs. Raises StoreError."""
+        with self._lock:
+            changed = [
+                run._replace(summary=msgspec.structs.replace(run.summary, tags=tags))
+                for key, run in self._runs.items()
+                if key[0] == session and run.summary.tags != tags
+            ]
+            self._write(
+                "UPDATE runs SET summary = ? WHERE session = ? AND job_id = ?",
+                [(msgspec.json.encode(run.summary), *run.key) for run in changed],
+            )
+            self._runs.update((run.key, run) for run in changed)
+
+    def mark(self, session: str, job_id: str, marks: Marks) -> Run:
+        """Set the marks of a run. A new baseline replaces that of its group. Raises NotFound, StoreError."""
+        run = self.get(session, job_id)._replace(marks=marks)
+        with self._lock:
+            changed = [run]
+            if marks.is_baseline:
+                changed += [
+                    other._replace(marks=msgspec.structs.replace(other.marks, is_baseline=False))
+                    for other in self._runs.values()
+                    if other.marks.is_baseline and other.group == run.group and other.key != run.key
+                ]
+            self._write(
+                "UPDATE runs SET marks = ? WHERE session = ? AND job_id = ?",
+                [(msgspec.json.encode(each.marks), *each.key) for each in changed],
+            )
+            self._runs.update((each.key, each) for each in changed)
+        return run
+
+    def set_complete(self, session: str, *, is_complete: bool) -> None:
+        """Remember whether further summaries of a session are due. Raises StoreError."""
+        statement = "INSERT OR IGNORE INTO complete VALUES (?)"
+        with self._lock:
+            self._write(statement if is_complete else "DELETE FROM complete WHERE session = ?", [(session,)])
+            (self.complete.add if is_complete else self.complete.discard)(session)
+
+    def remove(self, keys: Sequence[tuple[str, str]]) -> None:
+        """Remove runs. Raises StoreError."""
+        with self._lock:
+            self._write("DELETE FROM runs WHERE session = ? AND job_id = ?", keys)
+            for key in keys:
+                self._runs.pop(key, None)
+
+    def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Execute a statement for all rows in one transaction. The caller holds the lock."""
+        if not rows:
+            return
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                self._db.executemany(statement, rows)
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise _broken(error) from error
