@@ -30,7 +30,7 @@ def test_no_page_has_a_serious_finding(recorded: Recorded, browser: Browser, the
     found = []
     assert len(PAGES) > 20
     compare = f"compare?a={recorded.session}&b={recorded.session}"
-    for name in ("", compare, *(f"s/{recorded.session}/{name}" for name in PAGES)):
+    for name in ("", "runs", compare, *(f"s/{recorded.session}/{name}" for name in PAGES)):
         page.goto(f"{recorded.url}/{name}")
         page.wait_for_load_state("networkidle")
         expect(page.get_by_role("heading", level=1)).to_have_count(1)

@@ -12,6 +12,7 @@ import { type Pages, PagesProvider } from './shell/pages';
 const PAGES: Pages = {
   Sessions: SessionsPage,
   Compare: lazy(() => import('./pages/compare/ComparePage')),
+  Runs: lazy(() => import('./pages/runs/RunsPage')),
   views: Object.fromEntries(
     VIEWS.map((view) => [view, lazy(PAGE_CODE[view].load)]),
   ) as unknown as Pages['views'],

@@ -40,6 +40,10 @@ const full: SessionUrl = {
 describe('a link carries all of the state', () => {
   it.each<[string, Url]>([
     ['the sessions', { page: 'sessions' }],
+    [
+      'runs',
+      { page: 'runs', filters: { script: 'train.py', tag: 'team=search' }, function: 'load', sort: '-tasks' },
+    ],
     ['a comparison', { page: 'compare', a: 's/01000000,ü', b: 't', margin: '0.1' }],
     ['a bare session', { page: 'session', session: 's', view: 'tasks', filters: {} }],
     ['everything at once', full],

@@ -175,12 +175,25 @@ export interface CompareUrl {
   lang?: string;
 }
 
+/** Filters of the list of runs. They have the names of the API's parameters. */
+export const RUN_FILTERS = ['q', 'script', 'variant', 'tag', 'outcome', 'verdict', 'cluster'] as const;
+export type RunFilters = Partial<Record<(typeof RUN_FILTERS)[number], string>>;
+
+/** The runs of all sessions. With a script, also its trend, or that of a function. */
+export interface RunsUrl {
+  page: 'runs';
+  filters: RunFilters;
+  function?: string;
+  sort?: string;
+  lang?: string;
+}
+
 interface UnknownUrl {
   page: 'unknown';
   lang?: string;
 }
 
-export type Url = SessionsUrl | SessionUrl | CompareUrl | UnknownUrl;
+export type Url = SessionsUrl | SessionUrl | CompareUrl | RunsUrl | UnknownUrl;
 
 function decode(part: string): string {
   try {
@@ -199,6 +212,15 @@ export function parseUrl(pathname: string, search: string): Url {
   if (path === '/compare') {
     const [a = '', b = '', margin] = ['a', 'b', 'margin'].map((name) => query.get(name) || undefined);
     return { page: 'compare', a, b, margin, lang };
+  }
+  if (path === '/runs') {
+    const filters: RunFilters = {};
+    for (const name of RUN_FILTERS) {
+      const value = query.get(name);
+      if (value) filters[name] = value;
+    }
+    const [name, sort] = ['function', 'sort'].map((one) => query.get(one) || undefined);
+    return { page: 'runs', filters, function: name, sort, lang };
   }
   const [head, session, view = 'tasks', item] = parts;
   const isKnown = item === undefined ? parts.length <= 3 : view === 'jobs' && parts.length === 4;
@@ -266,6 +288,11 @@ export function formatUrl(url: Url): string {
   if (url.page === 'compare') {
     path = '/compare';
     for (const name of ['a', 'b', 'margin'] as const) if (url[name]) query.set(name, url[name]);
+  }
+  if (url.page === 'runs') {
+    path = '/runs';
+    for (const name of RUN_FILTERS) if (url.filters[name]) query.set(name, url.filters[name]);
+    for (const name of ['function', 'sort'] as const) if (url[name]) query.set(name, url[name]);
   }
   if (url.lang) query.set('lang', url.lang);
   const search = query.toString();

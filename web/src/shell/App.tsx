@@ -48,7 +48,7 @@ function Shell() {
   const url = useUrl();
   const { t } = useTranslation();
   const needsLogin = useConnection((connection) => connection.needsLogin);
-  const { Sessions, Compare } = usePages();
+  const { Sessions, Compare, Runs } = usePages();
   if (needsLogin) return <LoginPage />;
   return (
     <div className={shared.shell}>
@@ -59,10 +59,10 @@ function Shell() {
       {REPORT === null ? <ServerNotice /> : <ReportNote report={REPORT} />}
       {url.page === 'sessions' && <Sessions />}
       {url.page === 'session' && <SessionPage key={url.session} />}
-      {url.page === 'compare' && (
-        <PageBoundary>
+      {(url.page === 'compare' || url.page === 'runs') && (
+        <PageBoundary key={url.page}>
           <Suspense fallback={<Loader size="sm" m="md" />}>
-            <Compare />
+            {url.page === 'compare' ? <Compare /> : <Runs />}
           </Suspense>
         </PageBoundary>
       )}

@@ -57,6 +57,25 @@ export function Header() {
           <RangeChip url={url} />
         </>
       )}
+      {url.page !== 'session' && (
+        <nav className={css.pages} aria-label={t('app.pages')}>
+          <Link
+            to={{ page: 'sessions', lang: url.lang }}
+            className={css.page}
+            current={url.page === 'sessions'}
+          >
+            {t('app.sessions')}
+          </Link>
+          <Link
+            to={{ page: 'runs', filters: {}, lang: url.lang }}
+            className={css.page}
+            current={url.page === 'runs'}
+            testId="to-runs"
+          >
+            {t('app.runs')}
+          </Link>
+        </nav>
+      )}
       <div className={css.right}>
         {!needsLogin && REPORT === null && <PaletteButton />}
         {url.page === 'session' && REPORT === null && <ShareMenu />}
@@ -72,7 +91,12 @@ export function Header() {
 }
 
 /** The documentation of pages outside a session. */
-const DOCS = { sessions: 'index.md', compare: 'how-to/compare.md', unknown: 'index.md' };
+const DOCS = {
+  sessions: 'index.md',
+  compare: 'how-to/compare.md',
+  runs: 'how-to/runs.md',
+  unknown: 'index.md',
+};
 
 /** A link to the bundled documentation of the current page. */
 function DocsLink() {

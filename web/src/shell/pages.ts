@@ -43,6 +43,7 @@ export type PageLinks = Partial<Record<View, PageLink>>;
 export interface Pages {
   Sessions: ComponentType;
   Compare: ComponentType;
+  Runs: ComponentType;
   views: Record<View, ComponentType<PageProps>>;
   links: Record<View, PageLink>;
   /** Loads the code of a view that is likely to be opened next. */

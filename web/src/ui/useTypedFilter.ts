@@ -8,7 +8,16 @@ const PAUSE = 250;
 /** A field that updates the URL when the user stops typing, and follows changes of the URL. */
 export function useTypedFilter(name: FilterName): readonly [string, (value: string, now?: boolean) => void] {
   const [url, change] = useSessionUrl();
-  const inUrl = url.filters[name] ?? '';
+  return useTypedText(url.filters[name] ?? '', (wanted) =>
+    change((before) => withFilter(before, name, wanted || undefined), { replace: true }),
+  );
+}
+
+/** Likewise, with the text in the URL and a function that changes it. */
+export function useTypedText(
+  inUrl: string,
+  send: (wanted: string) => void,
+): readonly [string, (value: string, now?: boolean) => void] {
   const [typed, setTyped] = useState(inUrl);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const sent = useRef(inUrl);
@@ -29,7 +38,7 @@ export function useTypedFilter(name: FilterName): readonly [string, (value: stri
         () => {
           const wanted = value.trim();
           sent.current = wanted;
-          change((before) => withFilter(before, name, wanted || undefined), { replace: true });
+          send(wanted);
         },
         now ? 0 : PAUSE,
       );

@@ -7,6 +7,9 @@ export const shared = {
     tagline: 'See what your Ray cluster is doing, why it is slow, and what it did',
     notFound: 'Page not found',
     toSessions: 'All sessions',
+    pages: 'Pages',
+    sessions: 'Sessions',
+    runs: 'Runs',
     rangeHint:
       'All pages show only this time range: tasks in flight, and actors, workers, nodes, and jobs alive during it',
     rangeNotHere: 'Not applied here',
@@ -94,6 +97,10 @@ export const shared = {
     all: 'View all {{n}}',
     logLines: 'Search log lines for “{{text}}”',
     count: '{{n}} result{{n, s}}',
+  },
+  usual: {
+    slower: '{{change}} slower than usual',
+    hint: 'Usual: {{usual}} ({{n}} earlier run{{n, s}}). Click to see the trend of {{script}}.',
   },
   internal: {
     show: 'Show {{n}} internal to Ray',

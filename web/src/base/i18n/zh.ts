@@ -7,6 +7,9 @@ const shared: Translated<typeof english> = {
   app: {
     tagline: '看清 Ray 集群在做什么、为什么慢、做过什么',
     notFound: '页面不存在',
+    pages: '页面',
+    sessions: '会话',
+    runs: '运行',
     toSessions: '全部会话',
     rangeHint: '所有页面只显示此时间范围：期间执行中的任务，以及期间存在的 Actor、Worker、节点和作业',
     rangeNotHere: '不适用于本页',
@@ -94,6 +97,10 @@ const shared: Translated<typeof english> = {
     all: '查看全部 {{n}} 项',
     logLines: '在日志行中搜索“{{text}}”',
     count: '{{n}} 条结果',
+  },
+  usual: {
+    slower: '比平常慢 {{change}}',
+    hint: '平常：{{usual}}（此前 {{n}} 次运行）。点击查看 {{script}} 的趋势。',
   },
   internal: {
     show: '显示 Ray 内部的 {{n}} 项',

@@ -4,6 +4,7 @@ import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
 import { useAnswer } from '../../api/queries';
+import { useSlowerRuns } from '../../api/runs';
 import type { JobDetail } from '../../api/schema';
 import { programName } from '../../base/format';
 import { FLOW_VIEWS, toView } from '../../base/url';
@@ -22,6 +23,7 @@ import { LogPanel } from '../../ui/logs/LogPanel';
 import { FailuresPanel } from '../../ui/panels/FailuresPanel';
 import { Panel, PanelBody } from '../../ui/panels/Panel';
 import { WhyPanel } from '../../ui/panels/WhyPanel';
+import { SlowerMark } from '../../ui/runs/SlowerMark';
 import { useSession } from '../../ui/session';
 import { Time } from '../../ui/Time';
 import layout from '../../ui/theme/layout.module.css';
@@ -146,11 +148,18 @@ function JobHead({ job }: { job: JobDetail }) {
         {' · '}
         <Duration ns={jobDuration(job)} />
       </span>
+      <Slower job={job.job_id} />
       <span className={css.acts}>
         <JobActions job={job} />
       </span>
     </header>
   );
+}
+
+/** How much slower than usual the job was. */
+function Slower({ job }: { job: string }) {
+  const [{ session }] = useSessionUrl();
+  return <SlowerMark run={useSlowerRuns(session).find(({ job_id: id }) => id === job)} />;
 }
 
 /** Links to the five views and the lists of a job, and to its comparison with previous runs. */

@@ -1,12 +1,14 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { States } from '../../api/jobs';
+import { useSlowerRuns } from '../../api/runs';
 import type { Item } from '../../api/types';
 import { count } from '../../base/format';
 import { progressOf } from '../../base/progress';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
+import { SlowerMark } from '../../ui/runs/SlowerMark';
 import { StackedBar } from '../../ui/StackedBar';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
@@ -25,6 +27,8 @@ export default function JobsPage() {
 
 function JobList() {
   const { t } = useTranslation();
+  const [{ session }] = useSessionUrl();
+  const slower = useSlowerRuns(session);
   const columns = useMemo<Record<string, Column<Item>>>(
     () => ({
       tasks: {
@@ -48,10 +52,15 @@ function JobList() {
         header: t('time.duration'),
         width: 92,
         align: 'right',
-        cell: (job) => <Duration ns={jobDuration(job)} />,
+        cell: (job) => (
+          <>
+            <SlowerMark run={slower.find(({ job_id: id }) => id === job.job_id)} short />{' '}
+            <Duration ns={jobDuration(job)} />
+          </>
+        ),
       },
     }),
-    [t],
+    [t, slower],
   );
   return (
     <EntityView

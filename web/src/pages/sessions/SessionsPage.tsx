@@ -10,7 +10,8 @@ import {
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFoundSessions } from '../../api/queries';
-import type { SessionItem } from '../../api/schema';
+import { useSlowerRuns } from '../../api/runs';
+import type { RunItem, SessionItem } from '../../api/schema';
 import { bytes, count } from '../../base/format';
 import { formatUrl, MAX_COMPARED } from '../../base/url';
 import { useTitle } from '../../shell/useTitle';
@@ -20,6 +21,7 @@ import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
+import { SlowerMark } from '../../ui/runs/SlowerMark';
 import { StackedBar } from '../../ui/StackedBar';
 import { useSessionTexts } from '../../ui/session';
 import layout from '../../ui/theme/layout.module.css';
@@ -50,6 +52,7 @@ export function SessionsPage() {
   const items = sessions.data?.items;
   const openFile = useOpenFile();
   const { isOver, handlers } = useFileDrop(openFile);
+  const slower = useSlowerRuns();
   useTitle(t('sessions.title'));
   return (
     <main
@@ -101,6 +104,7 @@ export function SessionsPage() {
           <SessionRow
             key={session.session}
             session={session}
+            slower={slower.find((run) => run.session === session.session)}
             isTicked={ticked.some(({ session: name }) => name === session.session)}
             onTick={() => setTicked((before) => toggled(before, session))}
           />
@@ -145,7 +149,12 @@ function CompareButton({ ticked }: { ticked: readonly SessionItem[] }) {
   );
 }
 
-function SessionRow(props: { session: SessionItem; isTicked: boolean; onTick: () => void }) {
+function SessionRow(props: {
+  session: SessionItem;
+  slower: RunItem | undefined;
+  isTicked: boolean;
+  onTick: () => void;
+}) {
   const { session } = props;
   const { t, i18n } = useTranslation();
   const { lang } = useUrl();
@@ -203,6 +212,7 @@ function SessionRow(props: { session: SessionItem; isTicked: boolean; onTick: ()
               <span className={css.tag}>{t(`sessions.recording.${session.recording}`)}</span>
             </Tooltip>
           )}
+          <SlowerMark run={props.slower} />
           {session.location !== 'local' && (
             <Tooltip label={t(`sessions.locationHint.${session.location}`)}>
               <span className={css.tag} data-testid="session-location">
