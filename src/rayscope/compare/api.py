@@ -24,6 +24,8 @@ from rayscope.metrics.service import CurrentMetrics
 from rayscope.model.program import script_name
 from rayscope.records.reader import SessionReader
 from rayscope.runs import sql
+from rayscope.runs.service import CurrentRuns, Runs
+from rayscope.runs.summary import variant_of
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.interruption import current_work
@@ -39,7 +41,8 @@ A = Annotated[
     Query(
         min_length=1,
         max_length=4000,
-        description=f"Likewise (default: up to {MAX_RUNS} runs with the script of B's first run, before B).",
+        description=f"Likewise (default: the baseline of B's first run, or up to {MAX_RUNS} earlier runs "
+        "with its script).",
     ),
 ]
 Margin = Annotated[
@@ -55,7 +58,12 @@ router = Router()
 
 @router.get("/api/v1/compare")
 def compare_runs(
-    catalog: CurrentCatalog, records: CurrentRecords, b: B, a: A = None, margin: Margin = 0.05
+    catalog: CurrentCatalog,
+    records: CurrentRecords,
+    runs: CurrentRuns,
+    b: B,
+    a: A = None,
+    margin: Margin = 0.05,
 ) -> Json[schemas.CompareAnswer]:
     """Explain how the runs of B differ from those of A: whether they are slower, where the time went, which
     functions changed, and what else differs.
@@ -64,7 +72,9 @@ def compare_runs(
 
     second = _read_all(catalog, records, _split(catalog, b))
     first = (
-        _earlier(catalog, records, second) if a is None else _read_all(catalog, records, _split(catalog, a))
+        _baseline(catalog, records, runs, second) or _earlier(catalog, records, runs, second)
+        if a is None
+        else _read_all(catalog, records, _split(catalog, a))
     )
     if common := _keys(first) & _keys(second):
         session, job = min(common)
@@ -129,10 +139,24 @@ def _tagged(catalog: Catalog, tag: str) -> list[str]:
     return found[:MAX_RUNS]
 
 
-def _earlier(catalog: Catalog, records: SessionReader, second: Sequence[Run]) -> list[Run]:
+def _baseline(
+    catalog: Catalog, records: SessionReader, runs: Runs, second: Sequence[Run]
+) -> list[Run] | None:
+    """The baseline of the group of the first run of ``second``. None if there is none on record."""
+    first = second[0]
+    known = runs.store.find(first.session, first.job_id)
+    tags = catalog.about(first.session).label.tags if known is None else known.tags
+    key = runs.baseline((first.script, variant_of(tags)))
+    if key is None or key in _keys(second) or key[0] not in catalog.names():
+        return None
+    return [_read(catalog, records, "/".join(key))]
+
+
+def _earlier(catalog: Catalog, records: SessionReader, runs: Runs, second: Sequence[Run]) -> list[Run]:
     """The newest ended runs before all of ``second`` that have the script of its first run: jobs of the same
-    session, and the longest jobs of other sessions. Raises NotFound.
+    session, and the longest jobs of other sessions, without those that are left out. Raises NotFound.
     """
+    left_out = {run.key for run in runs.runs() if run.marks.is_left_out}
     session, script = second[0].session, second[0].script
     before_ns = min(run.begin_ns for run in second)
 
@@ -150,7 +174,11 @@ def _earlier(catalog: Catalog, records: SessionReader, second: Sequence[Run]) ->
     found: list[Run] = []
     for run in named if script else []:
         with suppress(NotFound):  # it ran no tasks
-            found += [one for one in _read_all(catalog, records, [run]) if one.script == script]
+            found += [
+                one
+                for one in _read_all(catalog, records, [run])
+                if one.script == script and (one.session, one.job_id) not in left_out
+            ]
         if len(found) == MAX_RUNS:
             return found
     if not found:

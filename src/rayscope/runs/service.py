@@ -66,6 +66,12 @@ class Runs:
             self._look(time.monotonic() + _READING_S)
         return self.store.runs()
 
+    def baseline(self, group: tuple[str, str]) -> tuple[str, str] | None:
+        """The session and the job of a group's baseline, or None if it has none."""
+        return next(
+            (run.key for run in self.store.runs() if run.marks.is_baseline and run.group == group), None
+        )
+
     def pending(self) -> int:
         """Number of ended sessions on this disk whose runs are not summarized yet."""
         known = {run.summary.session for run in self.store.runs()}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.running import Running
 from tests.story import JOB, MS, SESSION, Story
+from tests.waiting import wait_until
 
 from rayscope.storage.about import Label
 
@@ -115,6 +116,29 @@ def test_a_run_counts_once_and_is_on_one_side(fresh: Running) -> None:
     params = {"a": f"/{JOB},/{OTHER}", "b": f"/{OTHER}"}
     error = fresh.error(fresh.client.get("/api/v1/compare", params=params), 400)
     assert f"{SESSION}/{OTHER} is on both sides." in error["message"]
+
+
+def test_a_baseline_is_taken_before_earlier_runs_and_a_run_left_out_is_not(fresh: Running) -> None:
+    story = Story()
+    for number in range(4):
+        job(story, f"{number + 1:08x}", 100, since=10_000 * number, entrypoint="python train.py")
+    fresh.record(story)
+    wait_until(lambda: fresh.get("/api/v1/runs")["total"] == 4, "summaries")
+    operator = {"X-Rayscope-Operator": (fresh.folder / "operator").read_text().strip()}
+
+    def compared() -> list[str]:
+        answer = fresh.get("/api/v1/compare", b=f"{SESSION}/00000004")
+        return [run["job_id"] for run in answer["a"]["runs"]]
+
+    def mark(job_id: str, **marks: bool) -> None:
+        path = f"/api/v1/runs/{SESSION}/{job_id}"
+        assert fresh.client.put(path, json=marks, headers=operator).status_code == 200
+
+    assert compared() == ["00000003", "00000002", "00000001"]
+    mark("00000002", left_out=True)
+    assert compared() == ["00000003", "00000001"]
+    mark("00000001", baseline=True)
+    assert compared() == ["00000001"]
 
 
 def test_a_function_in_some_runs_has_averages_over_all_of_them(fresh: Running) -> None:
