@@ -37,6 +37,7 @@ from rayscope.metrics.service import Metrics
 from rayscope.periodic import PeriodicTask
 from rayscope.records.reader import SessionReader
 from rayscope.records.rollups import Rollups
+from rayscope.runs.collector import RunCollector
 from rayscope.runs.service import Runs
 from rayscope.server import memory
 from rayscope.server.deletion import Deletion
@@ -99,6 +100,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
     deletion = Deletion(catalog, records, writer, metrics, runs, archive, warehouse)
     findings = LiveFindings(records, metrics, read_ns_by_task)
     metrics.register("insights", findings.collector)
+    metrics.register("runs", RunCollector(runs).collector)
 
     services = Services(
         settings=settings,

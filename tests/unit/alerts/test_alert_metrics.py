@@ -20,6 +20,7 @@ from rayscope.model.metric import Family
 from rayscope.model.usage import Resources, Usage
 from rayscope.ray.agents.scrape import is_wanted
 from rayscope.ray.prometheus_text import TextReader
+from rayscope.runs.collector import RunCollector
 
 UNIT = Path(__file__).parents[1]
 #: Recorded from Ray.
@@ -85,7 +86,7 @@ def exported_by_us(running: Running) -> set[str]:
         record=lambda look, key=None: services.records.read(SESSION, look),
         figures=dict,
     )
-    collectors = [services.findings, *(make() for _, make in load().values())]
+    collectors = [services.findings, RunCollector(services.runs), *(make() for _, make in load().values())]
     described = [one for each in collectors for one in each.collect(cluster)]
     measured = services.metrics.live()[SESSION].names()
     return {*measured, *(one.name for one in described if isinstance(one, Family))}
