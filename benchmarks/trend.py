@@ -1,6 +1,7 @@
 """Steps in series whose truth is known: how often they are found, and how often one is found where none is.
 
     python benchmarks/trend.py                       # a few seconds
+    python benchmarks/trend.py --tasks 1000000       # how long the summary of such a run takes, and its parts
     python benchmarks/trend.py --otava /tmp/otava/bin/otava    # beside Apache Otava, on the same CSV files
 
 Each series has 60 runs with a noise of 2 %. In *step*, the second part is slower by 5 %, from the 11th to 50th
@@ -18,14 +19,18 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import numpy as np
 
-from common import header, parse_arguments, table
+from common import header, ms, parse_arguments, table
 from rayscope.runs.changes import find_steps
+from rayscope.runs.summary import summarize
+from rayscope.storage.catalog import Catalog
+from views import SESSION, generated
 
 RUNS = 60
 NOISE = 0.02
@@ -91,14 +96,36 @@ def otava(program: Path, all_values: list[list[float]]) -> list[list[int]]:
         return list(places.values())
 
 
+def summary(tasks: int) -> None:
+    """Print how long the summary of a run with this many tasks takes, on a fresh connection and again."""
+    catalog = Catalog(generated(tasks), read_only=True)
+    about = catalog.about(SESSION)
+    with catalog.reading(SESSION) as file:
+        with file.reader() as reader:
+            ((job_id, last_ns),) = reader.execute(
+                "SELECT job_id, max(ended_at_ns) FROM attempts WHERE job_id IS NOT NULL GROUP BY job_id LIMIT 1"
+            ).fetchall()
+        rows = []
+        for name in ("first", "again"):
+            began, cpu = time.monotonic(), time.process_time()
+            found, functions = summarize(file, about, job_id, last_ns, 0, "events")
+            took, cpu = time.monotonic() - began, time.process_time() - cpu
+            rows.append((name, f"{found.attempts:,}", len(functions), ms(took), ms(cpu)))
+    print(table(("", "attempts", "functions", "took", "CPU"), rows))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--tasks", type=int, help="of a run that is summarized instead")
     parser.add_argument("--otava", type=Path, help="Apache Otava's program")
     options = parse_arguments(parser, seeds=20)
     print(header("Steps in series", ["scipy", "apache-otava"]))
+    if options.tasks:
+        summary(options.tasks)
+        return 0
     cases = {kind: [series(seed, is_flat=kind == "flat") for seed in range(options.seeds)] for kind in KINDS}
     tools: dict[str, Callable[[list[list[float]]], list[list[int]]]] = {
         "Rayscope": lambda all_values: [rayscope(values) for values in all_values]
