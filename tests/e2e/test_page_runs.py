@@ -71,7 +71,7 @@ def test_a_slow_run_leads_from_the_sessions_to_its_trend(server: Server, page: P
 
 def test_a_point_opens_its_run(server: Server, page: Page) -> None:
     page.goto(f"{server.url}/runs?script=train.py")
-    page.get_by_test_id("trend-point").nth(9).locator("span").click()
+    page.get_by_test_id("trend-point").nth(9).click()
     expect(page.get_by_test_id("job-page")).to_be_visible()
     expect(page.get_by_test_id("slower-mark")).to_be_visible()
 

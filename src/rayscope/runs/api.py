@@ -78,11 +78,8 @@ def runs(
     about the start. `q` is a part of the command, a tag, the session, the job, the cluster, or the git
     commit, ignoring case.
     """
-    from rayscope.runs.judge import judge  # imports scipy, which takes a tenth of a second
-
     name, descending = direction_of(sort, list(_SORTS))
-    everything = service.runs()
-    judged = judge(everything)
+    everything, judged = service.judged()
     tags = {one.strip() for one in tag.split(",")} - {""} if tag else set()
     outcomes = {one.strip().upper() for one in outcome.split(",")} - {""} if outcome else set()
     sought = q.casefold() if q else ""
@@ -207,9 +204,9 @@ def trend(
     limit: Annotated[int, Query(ge=1, le=_MAX_POINTS, description="The newest runs.")] = 200,
 ) -> Json[schemas.TrendAnswer]:
     """How long the runs of a group took, what is usual, and since when they are slower or faster."""
-    from rayscope.runs.judge import counted, function_series, groups, judge, series_of
+    from rayscope.runs.judge import counted, function_series, groups, series_of
 
-    everything = service.runs()
+    everything, judged = service.judged()
     group = groups(everything).get((script, variant), [])
     if not group:
         raise NotFound(
@@ -227,7 +224,6 @@ def trend(
     else:
         means = [next((one.mean_ns for one in of_run if one.name == function), None) for of_run in of_runs]
         series = series_of(shown, means, is_counted)
-    judged = judge(group)
     values = dict(zip((run.key for run in shown), series.values, strict=True))
     baseline = next((values[run.key] for run in shown if run.marks.is_baseline), None)
     return answer(
@@ -295,8 +291,6 @@ def mark(
 
 
 def _get_item(catalog: Catalog, service: Runs, session: str, job_id: str) -> schemas.RunItem:
-    from rayscope.runs.judge import judge
-
-    everything = service.runs()
+    _, judged = service.judged()
     run = service.store.get(session, job_id)
-    return _item(catalog, run, judge(everything)[run.key])
+    return _item(catalog, run, judged[run.key])

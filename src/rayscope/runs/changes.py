@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr
 
-from rayscope.runs.usual import MIN_CHANGE, MIN_SD
-
 Floats = npt.NDArray[np.float64]
 
+#: A smaller change does not matter.
+MIN_CHANGE = 0.01
+#: Values are never trusted to agree better than this. Otherwise, a few equal times would prove anything.
+MIN_SD = 0.001
 #: The probability of finding a step in a series without one.
 ALPHA = 0.01
 #: Minimum number of values on each side of a step. A single slow run is no step.

@@ -36,15 +36,14 @@ class RunCollector:
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
         """The samples of ``rayscope_run_slower_ratio``."""
-        from rayscope.runs.judge import groups, judge  # imports scipy, which takes a tenth of a second
+        from rayscope.runs.judge import groups  # imports scipy, which takes a tenth of a second
 
         yield SLOWER
-        runs = self._runs.runs()
+        runs, judged = self._runs.judged()
         own = {run.group for run in runs if run.summary.session == cluster.session}
         newest = [group[-1] for key, group in groups(runs).items() if key in own]
         newest = [run for run in newest if run.summary.session == cluster.session]
         newest.sort(key=lambda run: -run.begin_ns)
-        judged = judge(run for run in runs if run.group in own)
         for run in newest[:_MAX_GROUPS]:
             judgment = judged[run.key]
             if judgment.ratio is None:

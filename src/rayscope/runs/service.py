@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from rayscope.api.provide import provide
 from rayscope.cluster.recording.recording import recording
@@ -16,8 +17,12 @@ from rayscope.runs import sql
 from rayscope.runs.store import RunStore
 from rayscope.runs.summary import Run, summarize
 from rayscope.storage.catalog import Catalog
+from rayscope.storage.errors import StoreError
 from rayscope.storage.interruption import Abandoned, Work, working
 from rayscope.storage.session_file import SessionFile
+
+if TYPE_CHECKING:
+    from rayscope.runs.judge import Judgment
 
 log = logging.getLogger("rayscope.runs")
 
@@ -27,6 +32,8 @@ _LOOK_S = 3.0
 _FIRST_NS = 5 * 10**9
 #: It is written again this long after the end, ns. By then Ray has declared the remaining tasks failed.
 _SETTLED_NS = 60 * 10**9
+#: How long to wait after an error until a session is tried again, in seconds.
+_RETRY_S = 600.0
 #: How long a command without a server may summarize runs, in seconds.
 _READING_S = 10.0
 
@@ -47,9 +54,11 @@ class Runs:
         self._max_runs = max_runs
         self._read_only = read_only
         self._work = Work()
-        self._task = PeriodicTask("rayscope-runs", _LOOK_S, self._look, at_once=True)
-        #: Sessions whose record cannot be read, with its size and time: they are tried again once it changed.
-        self._failed: dict[str, tuple[int, int]] = {}
+        self._task = PeriodicTask("rayscope-runs", _LOOK_S, self._look_again, at_once=True)
+        #: Session -> when it is tried again after an error (monotonic, s).
+        self._retry_s: dict[str, float] = {}
+        #: The last result of :meth:`judged`, after the version of the store that it is about.
+        self._judged: tuple[int, Sequence[Run], Mapping[tuple[str, str], Judgment]] = (-1, (), {})
 
     def start(self) -> None:
         """Start to write summaries."""
@@ -66,6 +75,15 @@ class Runs:
             self._look(time.monotonic() + _READING_S)
         return self.store.runs()
 
+    def judged(self) -> tuple[Sequence[Run], Mapping[tuple[str, str], Judgment]]:
+        """All runs, and the verdict on each by session and job."""
+        from rayscope.runs.judge import judge  # imports scipy, which takes a tenth of a second
+
+        version, runs = self.store.version, self.runs()
+        if self._judged[0] != version:
+            self._judged = version, runs, judge(runs)
+        return self._judged[1:]
+
     def baseline(self, group: tuple[str, str]) -> tuple[str, str] | None:
         """The session and the job of a group's baseline, or None if it has none."""
         return next(
@@ -77,10 +95,12 @@ class Runs:
         known = {run.summary.session for run in self.store.runs()}
         return sum(1 for name in self._due() if name not in known and not self._records.is_live(name))
 
-    def forget(self, session: str) -> None:
-        """Remove the runs of a session. Raises StoreError."""
-        self.store.remove([run.key for run in self.store.runs() if run.summary.session == session])
+    def forget(self, session: str) -> bool:
+        """Remove the runs of a session. Returns whether there were any. Raises StoreError."""
+        keys = [run.key for run in self.store.runs() if run.summary.session == session]
+        self.store.remove(keys)
         self.store.set_complete(session, is_complete=False)
+        return bool(keys)
 
     def _due(self) -> list[str]:
         """The sessions on this disk that may lack summaries, the newest first."""
@@ -89,12 +109,17 @@ class Runs:
             for name in self._catalog.names()
             if (name not in self.store.complete or self._records.is_live(name))
             and self._catalog.path_of(name).exists()
-            and self._failed.get(name) != self._stamp(name)
+            and time.monotonic() >= self._retry_s.get(name, 0.0)
         ]
 
-    def _stamp(self, session: str) -> tuple[int, int]:
-        about = self._catalog.about(session)
-        return about.last_ns, about.events
+    def _look_again(self) -> float | None:
+        """Write the summaries that are due. Returns how long to pause, s."""
+        try:
+            self._look()
+        except StoreError as error:  # such as when the disk is full
+            log.warning("%s", error)
+            return _RETRY_S
+        return None
 
     def _look(self, until_s: float = float("inf")) -> None:
         """Write the summaries that are due, one after the other."""
@@ -109,7 +134,7 @@ class Runs:
                 return
             except (RayscopeError, OSError) as error:  # such as when retention has just deleted the session
                 log.info("no summary of the runs of %s: %s", session, error)
-                self._failed[session] = self._stamp(session)
+                self._retry_s[session] = time.monotonic() + _RETRY_S
         self._drop_oldest()
 
     def _summarize(self, session: str) -> None:

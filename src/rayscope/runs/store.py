@@ -6,6 +6,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -51,10 +52,16 @@ class RunStore:
         self._lock = threading.Lock()
         self._runs: dict[tuple[str, str], Run] = {}
         self.complete: set[str] = set()
+        #: Number of changes to the runs.
+        self.version = 0
         try:
             self._db = self._open(path, read_only)
         except sqlite3.DatabaseError as error:
-            if read_only or isinstance(error, sqlite3.OperationalError):
+            if read_only:  # Commands that do not need the runs must still work.
+                log.warning("could not read %s: %s", path, error)
+                self._db = self._open(path.with_name("none"), read_only)
+                return
+            if isinstance(error, sqlite3.OperationalError):
                 raise _broken(error) from error
             log.warning("%s was damaged and is kept as %s", path, set_aside(path, _JOURNAL))
             self._runs, self.complete = {}, set()
@@ -71,7 +78,7 @@ class RunStore:
             timeout=_WAIT_S,
         )
         if read_only and path.is_file():
-            with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=_WAIT_S) as source:
+            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=_WAIT_S)) as source:
                 source.backup(database)
         database.executescript(_LAYOUT)
         for summary, marks in database.execute("SELECT summary, marks FROM runs"):
@@ -195,6 +202,7 @@ class RunStore:
                 self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
+            self.version += 1
         except sqlite3.Error as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")

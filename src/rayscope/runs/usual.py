@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from statistics import fmean, variance
 from typing import NamedTuple
 
 from scipy.special import stdtrit
+
+from rayscope.runs.changes import MIN_CHANGE, MIN_SD, find_steps
 
 #: Fewer runs do not say what is usual.
 MIN_RUNS = 5
@@ -16,10 +17,6 @@ MIN_RUNS = 5
 MAX_RUNS = 20
 #: The probability that an equal run lies outside the usual range.
 ALPHA = 0.01
-#: A smaller change is not worth a verdict.
-MIN_CHANGE = 0.01
-#: Runs are never trusted to agree better than this. Otherwise, a few equal times would prove anything.
-MIN_SD = 0.001
 
 
 class Usual(NamedTuple):
@@ -40,12 +37,17 @@ def usual_of(values: Sequence[int]) -> Usual | None:
     """The usual range of values, oldest first. None if there are too few.
 
     It is a prediction interval of Student's t on logarithms: a run of the same kind lies outside with the
-    probability :data:`ALPHA`.
+    probability :data:`ALPHA`. Values before a step do not count once there are enough after it.
     """
-    logs = [math.log(max(value, 1)) for value in values[-MAX_RUNS:]]
-    if len(logs) < MIN_RUNS:
+    newest = values[-MAX_RUNS:]
+    if len(newest) < MIN_RUNS:
         return None
-    mean, sd = fmean(logs), max(math.sqrt(variance(logs)), MIN_SD)
+    if (steps := find_steps(newest)) and len(newest) - steps[-1].at >= MIN_RUNS:
+        newest = newest[steps[-1].at :]
+    logs = [math.log(max(value, 1)) for value in newest]
+    mean = sum(logs) / len(logs)
+    variance = sum((log - mean) ** 2 for log in logs) / (len(logs) - 1)
+    sd = max(math.sqrt(variance), MIN_SD)
     half = _quantile(len(logs) - 1) * sd * math.sqrt(1 + 1 / len(logs))
     half = max(half, math.log1p(MIN_CHANGE))
     return Usual(len(logs), round(math.exp(mean)), round(math.exp(mean - half)), round(math.exp(mean + half)))

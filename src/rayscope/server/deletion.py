@@ -18,7 +18,7 @@ from rayscope.records.reader import SessionReader
 from rayscope.runs.service import Runs
 from rayscope.server import schemas
 from rayscope.storage.catalog import Catalog
-from rayscope.storage.errors import StoreError
+from rayscope.storage.errors import NotFound, StoreError
 
 if TYPE_CHECKING:
     from rayscope.archive.service import ArchiveService
@@ -52,7 +52,12 @@ class Deletion:
 
         ``force``: even while it is being recorded.
         """
-        self.catalog.about(session)
+        try:
+            self.catalog.about(session)
+        except NotFound:  # retention has deleted the record, but not the summaries of its runs
+            if self.runs.forget(session):
+                return
+            raise
         if self.records.is_live(session) and not force:
             raise StoreError(
                 f"{session} is still being recorded.",

@@ -13,6 +13,8 @@ from tests.waiting import wait_until
 
 from rayscope.model import Entity
 from rayscope.runs import service
+from rayscope.server.lifecycle import create_services
+from rayscope.settings import Settings
 from rayscope.storage.about import Label
 
 OTHER = "02000000"
@@ -220,6 +222,40 @@ def test_summaries_outlive_their_record_and_go_with_a_deletion(fresh: Running) -
     wait_until(lambda: runs_of(fresh, 1)[0]["has_record"], "a record")
     services.deletion.delete(SESSION, force=True)
     assert fresh.get("/api/v1/runs")["total"] == 0
+
+
+def test_runs_whose_record_is_gone_can_be_deleted(fresh: Running) -> None:
+    record(fresh, [100])
+    runs_of(fresh, 1)
+    assert fresh.server.services is not None
+    assert fresh.server.services.writer.remove_session(SESSION)
+    path = f"/api/v1/sessions/{SESSION}"
+    assert fresh.client.delete(path, headers=operator(fresh)).status_code == 200
+    assert fresh.get("/api/v1/runs")["total"] == 0
+    assert fresh.client.delete(path, headers=operator(fresh)).status_code == 404
+
+
+def test_a_data_directory_is_read_without_a_server(tmp_path: Path) -> None:
+    for running in start(tmp_path, []):
+        record(running, [100, 100])
+        first, _ = runs_of(running, 2)
+        mark(running, first, left_out=True)
+    file = tmp_path / "runs" / "runs.sqlite"
+
+    def read() -> list[bool]:
+        services = create_services(Settings(data_dir=tmp_path), read_only=True)
+        runs = sorted(services.runs.runs(), key=lambda run: run.begin_ns)
+        services.catalog.close()
+        return [run.marks.is_left_out for run in runs]
+
+    before = file.read_bytes()
+    assert read() == [True, False]
+    assert file.read_bytes() == before
+    file.write_bytes(b"this is no database" * 1000)
+    assert read() == [False, False]  # from the record
+    file.unlink()
+    assert read() == [False, False]
+    assert not file.exists()
 
 
 def test_an_old_data_directory_gets_its_summaries(tmp_path: Path) -> None:

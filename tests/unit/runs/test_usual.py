@@ -38,6 +38,14 @@ def test_only_the_newest_runs_count() -> None:
     assert (usual.runs, usual.mid_ns) == (MAX_RUNS, S)
 
 
+def test_only_runs_after_a_step_count_once_there_are_enough() -> None:
+    before = usual_of([S] * 10 + [2 * S] * (MIN_RUNS - 1))
+    after = usual_of([S] * 10 + [2 * S] * MIN_RUNS)
+    assert before is not None
+    assert after is not None
+    assert (before.runs, after.runs, after.mid_ns) == (9 + MIN_RUNS, MIN_RUNS, 2 * S)
+
+
 def test_a_step_is_found_in_its_place() -> None:
     (step,) = find_steps([100 * S] * 10 + [110 * S] * 10)
     assert step.at == 10

@@ -5,7 +5,7 @@ import type { RunItem } from './schema';
 
 const NONE: readonly RunItem[] = [];
 /** Maximum number of runs that are marked. */
-const LIMIT = 500;
+const LIMIT = 200;
 
 /** The newest runs that were slower than usual, of one session or of all. */
 export function useSlowerRuns(session?: string): readonly RunItem[] {
