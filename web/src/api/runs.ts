@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { REPORT } from '../base/report';
 import { refreshEnded } from './connection';
 import { answerTo } from './queries';
 import type { RunItem } from './schema';
@@ -10,5 +11,7 @@ const LIMIT = 200;
 /** The newest runs that were slower than usual, of one session or of all. */
 export function useSlowerRuns(session?: string): readonly RunItem[] {
   const params = { verdict: 'slower', in_session: session, limit: LIMIT };
-  return useQuery({ ...answerTo('/runs', params), refetchInterval: refreshEnded }).data?.items ?? NONE;
+  const isKnown = REPORT === null; // A report is about one session, and has no other runs.
+  const query = { ...answerTo('/runs', params), refetchInterval: refreshEnded, enabled: isKnown };
+  return useQuery(query).data?.items ?? NONE;
 }

@@ -57,7 +57,7 @@ export function Header() {
           <RangeChip url={url} />
         </>
       )}
-      {url.page !== 'session' && (
+      {url.page !== 'session' && REPORT === null && (
         <nav className={css.pages} aria-label={t('app.pages')}>
           <Link
             to={{ page: 'sessions', lang: url.lang }}

@@ -233,7 +233,7 @@ function TypedFilter(props: { name: 'q' | 'tag'; url: RunsUrl; label: string; ic
   return (
     <TextInput
       size="xs"
-      w={name === 'q' ? 270 : 230}
+      w={name === 'q' ? 270 : 250}
       placeholder={props.label}
       aria-label={props.label}
       value={typed}

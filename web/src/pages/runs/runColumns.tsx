@@ -50,7 +50,7 @@ export const runColumns = (
     id,
     header: t(`runs.${id}`),
     hint: t(`runs.${id}Hint`),
-    width: 104,
+    width: id === 'memory' ? 114 : 88,
     align: 'right',
     sort: field,
     cell: ({ [field]: value }) =>
@@ -109,7 +109,7 @@ export const runColumns = (
           <span className={`${words.dim} ${words.ellipsis}`}>{run.job_id}</span>
         ),
     },
-    { id: 'tags', header: t('runs.tags'), width: 150, cell: (run) => <Tags run={run} url={url} t={t} /> },
+    { id: 'tags', header: t('runs.tags'), width: 140, cell: (run) => <Tags run={run} url={url} t={t} /> },
     {
       id: 'outcome',
       header: t('runs.outcome'),
@@ -129,7 +129,7 @@ export const runColumns = (
       id: 'usual',
       header: t('runs.usual'),
       hint: t('runs.usualHint'),
-      width: 156,
+      width: 142,
       cell: (run) => <Verdict run={run} t={t} />,
     },
     {
