@@ -34,9 +34,9 @@ def _verdict(row: Row) -> Text:
 
 
 def _hours(name: str, title: str) -> Column:
-    """A column of hours. It is empty where they are unknown."""
+    """A column of hours, with ``-`` where they are unknown."""
     return Column(
-        title, lambda row: "" if row.get(name) is None else f"{row[name] / _HOUR_NS:.3g}", right=True
+        title, lambda row: "-" if row.get(name) is None else f"{row[name] / _HOUR_NS:.3g}", right=True
     )
 
 
