@@ -32,6 +32,8 @@ _LOOK_S = 3.0
 _FIRST_NS = 5 * 10**9
 #: It is written again this long after the end, ns. By then Ray has declared the remaining tasks failed.
 _SETTLED_NS = 60 * 10**9
+#: How long to wait after summaries could not be written, in seconds.
+_PAUSE_S = 60.0
 #: How long to wait after an error until a session is tried again, in seconds.
 _RETRY_S = 600.0
 #: How long a command without a server may summarize runs, in seconds.
@@ -118,7 +120,7 @@ class Runs:
             self._look()
         except StoreError as error:  # such as when the disk is full
             log.warning("%s", error)
-            return _RETRY_S
+            return _PAUSE_S
         return None
 
     def _look(self, until_s: float = float("inf")) -> None:
@@ -170,13 +172,19 @@ class Runs:
 
     def _follow_tags(self) -> None:
         """Store the tags that were set since the summaries were written."""
-        for session in {run.summary.session for run in self.store.runs()} & set(self._catalog.names()):
-            self.store.set_tags(session, self._catalog.about(session).label.tags)
+        tags = {name: self._catalog.about(name).label.tags for name in self._catalog.names()}
+        summaries = [run.summary for run in self.store.runs()]
+        for name in {one.session for one in summaries if one.tags != tags.get(one.session, one.tags)}:
+            self.store.set_tags(name, tags[name])
 
     def _drop_oldest(self) -> None:
-        """Remove the oldest runs beyond the limit. Baselines stay."""
-        runs = sorted(self.store.runs(), key=lambda run: (run.marks.is_baseline, run.begin_ns), reverse=True)
-        self.store.remove([run.key for run in runs[self._max_runs :]])
+        """Remove the oldest runs beyond the limit, and notes about sessions that are gone. Baselines stay."""
+        for gone in self.store.complete - set(self._catalog.names()):
+            self.store.set_complete(gone, is_complete=False)
+        runs = self.store.runs()
+        if len(runs) > self._max_runs:
+            runs.sort(key=lambda run: (run.marks.is_baseline, run.begin_ns), reverse=True)
+            self.store.remove([run.key for run in runs[self._max_runs :]])
 
 
 def _read_jobs(file: SessionFile) -> list[tuple[str, int | None]]:
