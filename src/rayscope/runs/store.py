@@ -81,13 +81,14 @@ class RunStore:
             with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=_WAIT_S)) as source:
                 source.backup(database)
         database.executescript(_LAYOUT)
-        for summary, marks in database.execute("SELECT summary, marks FROM runs"):
+        self.complete = {session for (session,) in database.execute("SELECT session FROM complete")}
+        for session, summary, marks in database.execute("SELECT session, summary, marks FROM runs"):
             try:
                 run = Run(_SUMMARY.decode(summary), NO_MARKS if marks is None else _MARKS.decode(marks))
-            except msgspec.DecodeError:  # written by another version
+            except msgspec.DecodeError:  # Another version wrote it. Summarize the session again.
+                self.complete.discard(session)
                 continue
             self._runs[run.key] = run
-        self.complete = {session for (session,) in database.execute("SELECT session FROM complete")}
         return database
 
     def close(self) -> None:
