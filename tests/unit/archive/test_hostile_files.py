@@ -25,7 +25,7 @@ from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import StoreError
 
 #: Number of mutations of the whole file; and of one table, with a checksum that fits.
-MUTATIONS = 300
+MUTATIONS = 40
 TABLE_MUTATIONS = 10
 Entries = Mapping[str, bytes]
 

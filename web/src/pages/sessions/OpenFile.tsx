@@ -23,9 +23,9 @@ export function useOpenFile() {
       text: t('sessions.file.text', { size: bytes(file.size) }),
       body: () => Promise.resolve(file),
       confirm: t('sessions.file.confirm'),
-    }).then(async (opened) => {
+    }).then((opened) => {
       if (opened === undefined) return;
-      await client.invalidateQueries();
+      void client.invalidateQueries();
       go({ page: 'session', session: opened.session, view: 'overview', filters: {}, lang });
     });
   };
