@@ -86,7 +86,7 @@ it('lists runs with their verdicts, and says why one is unknown', async () => {
   expect(run?.textContent).toContain('12% slower');
   expect(later?.textContent).toContain('too few earlier runs');
   expect(within(run as HTMLElement).getByText('12,345')).toBeTruthy();
-  expect(within(run as HTMLElement).getByText('2')).toBeTruthy(); // CPU hours
+  expect(within(run as HTMLElement).getByText('2h 00m')).toBeTruthy(); // CPU time
   expect(screen.queryByTestId('trend')).toBeNull();
 });
 

@@ -14,8 +14,6 @@ import words from '../../ui/theme/words.module.css';
 import { RunMenu } from './RunMenu';
 import css from './RunsPage.module.css';
 
-const HOUR_NS = 3600e9;
-
 /** The run as comparisons name it. */
 export const keyOfRun = ({ session, job_id }: Pick<RunItem, 'session' | 'job_id'>) => `${session}/${job_id}`;
 
@@ -30,11 +28,6 @@ export const toJob = (run: Pick<RunItem, 'session' | 'job_id'>, lang?: string): 
   item: run.job_id,
   lang,
 });
-
-const hours = (ns: number) => {
-  const value = ns / HOUR_NS;
-  return value !== 0 && value < 0.001 ? '<0.001' : String(Number(value.toPrecision(3)));
-};
 
 export const runColumns = (
   t: TFunction,
@@ -153,8 +146,8 @@ export const runColumns = (
         </span>
       ),
     },
-    figure('cpu', 'cpu_ns', hours),
-    figure('gpu', 'gpu_ns', hours),
+    figure('cpu', 'cpu_ns', duration),
+    figure('gpu', 'gpu_ns', duration),
     figure('memory', 'peak_memory', bytes),
     {
       id: 'cluster',
