@@ -701,8 +701,15 @@ class Api(LogsApi):
             pick=lambda answer: bool(answer["deleted"]),
         )
 
-    def _report(self, session: str | None, view: str | None, a: str | None, b: str | None) -> Call[None]:
-        query = params(session=self._of(session) if b is None else None, view=view, a=a, b=b)
+    def _report(
+        self,
+        session: str | None,
+        view: str | None,
+        a: str | None,
+        b: str | None,
+        margin: float | None,
+    ) -> Call[None]:
+        query = params(session=self._of(session) if b is None else None, view=view, a=a, b=b, margin=margin)
         return Call("GET", "/api/v1/report", query, timeout_s=EXPORT_S)
 
     def _export(self, form: str, session: str | None, filters: Mapping[str, Any]) -> Call[None]:

@@ -223,12 +223,14 @@ class Client(_Http, SyncCaller):
         view: str | None = None,
         a: str | None = None,
         b: str | None = None,
+        margin: float | None = None,
     ) -> Path:
         """Write a session, or a comparison of the runs ``a`` and ``b``, to ``path`` as one HTML file.
 
-        ``view``: the page of the session that opens first, by default ``overview``.
+        ``view``: the page of the session that opens first, by default ``overview``. ``margin``: as in
+        :meth:`compare`.
         """
-        return self._download(self._report(session, view, a, b), Path(path))
+        return self._download(self._report(session, view, a, b, margin), Path(path))
 
     def _download(self, call: Call[None], path: Path) -> Path:
         with self.stream(call) as response, replacing(path) as file:
@@ -319,12 +321,14 @@ class AsyncClient(_Http, AsyncCaller):
         view: str | None = None,
         a: str | None = None,
         b: str | None = None,
+        margin: float | None = None,
     ) -> Path:
         """Write a session, or a comparison of the runs ``a`` and ``b``, to ``path`` as one HTML file.
 
-        ``view``: the page of the session that opens first, by default ``overview``.
+        ``view``: the page of the session that opens first, by default ``overview``. ``margin``: as in
+        :meth:`compare`.
         """
-        return await self._download(self._report(session, view, a, b), Path(path))
+        return await self._download(self._report(session, view, a, b, margin), Path(path))
 
     async def _download(self, call: Call[None], path: Path) -> Path:
         async with self.stream(call) as response:

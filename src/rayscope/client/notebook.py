@@ -19,8 +19,10 @@ class Shown:
         return f"<rayscope report, {len(self._page) / 1e6:.1f} MB>"
 
     def _repr_html_(self) -> str:
-        frame = f'style="border: 1px solid #8884; width: 100%; height: {self._height}px"'
-        return f'<iframe title="Rayscope" {frame} srcdoc="{html.escape(self._page)}"></iframe>'
+        # A report may come from somebody else: its script must not reach the notebook.
+        frame = 'title="Rayscope" sandbox="allow-scripts allow-downloads"'
+        style = f"border: 1px solid #8884; width: 100%; height: {self._height}px"
+        return f'<iframe {frame} style="{style}" srcdoc="{html.escape(self._page)}"></iframe>'
 
 
 def show(

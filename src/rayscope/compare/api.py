@@ -99,10 +99,16 @@ def compare_findings_of(
         session = records.resolve(name)
         find = insights_finder(records, metrics, replays, session, job or None)
         answers.append(records.read_cached(session, f"insights of {job}", find))
-    sides: tuple[Literal["a", "b"], ...] = ("a", "b")
-    too_large = [side for side, found in zip(sides, answers, strict=True) if found["attempts"] > MAX_READ]
+    sides: list[tuple[Literal["a", "b"], InsightsAnswer]] = [("a", answers[0]), ("b", answers[1])]
+    too_large = [side for side, found in sides if found["attempts"] > MAX_READ]
     first, second = (found["findings"] for found in answers)
-    return answer({"items": [] if too_large else compare_findings(first, second), "too_large": too_large})
+    return answer(
+        {
+            "items": [] if too_large else compare_findings(first, second),
+            "too_large": too_large,
+            "not_replayed": [side for side, found in sides if found["withheld"] is not None],
+        }
+    )
 
 
 def _keys(runs: Sequence[Run]) -> set[tuple[str, str]]:

@@ -36,6 +36,7 @@ def _compared(shown: FindingItem, a: FindingItem | None, b: FindingItem | None) 
         "severity": shown["severity"],
         "function": shown["function"],
         "actor_class": shown["actor_class"],
+        "caller": shown["caller"],
         "a_share": None if a is None else a["share"],
         "b_share": None if b is None else b["share"],
     }

@@ -146,17 +146,19 @@ class ComparedFinding(TypedDict):
     severity: FindingSeverity
     function: str | None
     actor_class: str | None
+    caller: str | None
     a_share: float | None
     b_share: float | None
 
 
 class ComparedFindings(TypedDict):
     """The findings of two runs. ``too_large``: the runs that have too many attempts for findings.
-    Then there are no items.
+    Then there are no items. ``not_replayed``: the runs of which all shares are maximum costs.
     """
 
     items: list[ComparedFinding]
     too_large: list[Literal["a", "b"]]
+    not_replayed: list[Literal["a", "b"]]
 
 
 class CompareAnswer(TypedDict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -47,20 +48,23 @@ async def report(
         str | None, Query(max_length=4000, description="Report a comparison: as in /api/v1/compare.")
     ] = None,
     a: Annotated[str | None, Query(max_length=4000, description="As in /api/v1/compare.")] = None,
+    margin: Annotated[
+        float | None, Query(gt=0, le=1, description="As in /api/v1/compare (default: 0.05).")
+    ] = None,
 ) -> Response:
     """Write a session, or a comparison of runs, as one HTML file that needs no server and no network."""
     if (session is not None and b is not None) or (a is not None and b is None):
         raise BadQuery("A report is of a session, or of a comparison.", "Use `session`, or `b` with `a`.")
-    recorder = Recorder(_ask_ourselves(request), room(), _MAX_S)
-    if b is None:
-        chosen = records.resolve(session)
-        name = catalog.about(chosen).file_name
-        collect = partial(_collect_session, recorder, chosen, view)
-    else:
-        name = "comparison"
-        collect = partial(_collect_comparison, recorder, await recorder.need("/compare", a=a, b=b), a, b)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_SLOTS.take())
+        recorder = Recorder(_ask_ourselves(request), await asyncio.to_thread(room), _MAX_S)
+        if b is None:
+            chosen = records.resolve(session)
+            name = catalog.about(chosen).file_name
+            collect = partial(_collect_session, recorder, chosen, view)
+        else:
+            name, sides = "comparison", {"a": a, "b": b, "margin": margin}
+            collect = partial(_collect_comparison, recorder, await recorder.need("/compare", **sides), sides)
         # Sent in two pieces, so that a browser shows the download while the answers are collected.
         pieces = _pieces(f"{name} · Rayscope", collect)
         headers = attachment(f"{name}.html", "report.html")
@@ -70,7 +74,7 @@ async def report(
 
 async def _pieces(title: str, collect: Callable[[], Awaitable[Contents]]) -> AsyncIterator[bytes]:
     yield beginning(title)
-    yield ending(await collect())
+    yield await asyncio.to_thread(ending, await collect())
 
 
 async def _collect_session(recorder: Recorder, session: str, view: str) -> Contents:
@@ -78,13 +82,18 @@ async def _collect_session(recorder: Recorder, session: str, view: str) -> Conte
     return _contents(recorder, f"/s/{quote(session)}/{view}", views, moments)
 
 
-async def _collect_comparison(recorder: Recorder, answer: Any, a: str | None, b: str) -> Contents:
-    await recorder.add("/compare", a=a, b=b)
-    shown = {side: f"{run['session']}/{run['job_id']}" for side in "ab" for run in [answer[side]["shown"]]}
-    await recorder.add("/compare/findings", **shown)
+async def _collect_comparison(recorder: Recorder, answer: Any, sides: Mapping[str, Any]) -> Contents:
+    await recorder.put("/compare", answer, **sides)
+    await recorder.add("/compare/findings", a=_address(answer["a"]), b=_address(answer["b"]))
     await add_sessions(recorder, {run["session"] for side in "ab" for run in answer[side]["runs"]})
-    sides = {name: value for name, value in (("a", a), ("b", b)) if value is not None}
-    return _contents(recorder, f"/compare?{urlencode(sides)}")
+    given = {name: value for name, value in sides.items() if value is not None}
+    return _contents(recorder, f"/compare?{urlencode(given)}")
+
+
+def _address(side: Any) -> str:
+    """The run of a side that is shown, as web/src/pages/compare/tasksOf.ts names it."""
+    run = side["shown"]
+    return f"{run['session']}/{run['job_id']}" if run["job_id"] else str(run["session"])
 
 
 def _contents(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -69,13 +68,13 @@ class Contents(msgspec.Struct):
     answers: Sequence[Any]
 
 
-async def add_sessions(recorder: Recorder, sessions: Iterable[str]) -> None:
-    """Add the list of sessions, with these alone."""
+async def add_sessions(recorder: Recorder, sessions: Iterable[str]) -> list[Any]:
+    """Add the list of sessions with these alone, and return them."""
     answer = await recorder.need("/sessions", limit=_MAX_CHOICES)
     wanted = set(sessions)
-    answer["items"] = [item for item in answer["items"] if item["session"] in wanted]
-    answer["total"] = len(answer["items"])
-    recorder.keep("/sessions", {"limit": str(_MAX_CHOICES)}, msgspec.json.encode(answer))
+    items = [item for item in answer["items"] if item["session"] in wanted]
+    await recorder.put("/sessions", {**answer, "items": items, "total": len(items)}, limit=_MAX_CHOICES)
+    return items
 
 
 async def add_session(recorder: Recorder, session: str) -> tuple[Sequence[str], Sequence[str]]:
@@ -84,7 +83,7 @@ async def add_session(recorder: Recorder, session: str) -> tuple[Sequence[str], 
     Returns the views and the moments that the report contains.
     """
     of: dict[str, Any] = {"session": session}
-    await add_sessions(recorder, [session])
+    items = await add_sessions(recorder, [session])
     await recorder.add("/summary", **of)
     for topic in _TOPICS:
         await recorder.add("/realtime", topic=topic, **of)
@@ -104,9 +103,10 @@ async def add_session(recorder: Recorder, session: str) -> tuple[Sequence[str], 
     await _add_lists(recorder, of)
     await _add_charts(recorder, of, activity)
     moments = await _add_moments(recorder, of, activity)
-    for job in islice((jobs or {"items": []})["items"], _MAX_JOBS):
-        await _add_job(recorder, of, job)
-    await _add_tasks(recorder, of, path, failures)
+    shown = [await _add_job(recorder, of, job) for job in _rows(jobs)[:_MAX_JOBS]]
+    recorder.count("job_details", sum(shown), len(_rows(jobs)))
+    shown = [await _add_task(recorder, of, *task) for task in _chosen_tasks(path, failures)[:_MAX_TASKS]]
+    recorder.count("task_details", sum(shown), sum(item["tasks"] for item in items))
     return get_args(View), moments
 
 
@@ -119,7 +119,7 @@ async def _add_flow(recorder: Recorder, of: dict[str, Any], functions: Any) -> N
         answer = await recorder.add("/flow/gantt", by=by, lanes_from=0, lanes=lanes, width=width, **of)
         if by == "worker" and answer is not None:
             recorder.count("lanes", len(answer["lanes"]), answer["lanes_total"])
-    for row in islice((functions or {"items": []})["items"], _MAX_CALLERS):
+    for row in _rows(functions)[:_MAX_CALLERS]:
         named = {"only": "mine", "weight": "critical_path", "of": row["func_name"]}
         await recorder.add("/flow/flame", **named, **of)
 
@@ -142,20 +142,23 @@ async def _add_lists(recorder: Recorder, of: dict[str, Any]) -> None:
     await recorder.add("/jobs", state="RUNNING,PENDING", sort="-start_ns", limit=8, **of)
     await recorder.add("/nodes", state="DEAD", limit=_MAX_ROWS, **of)
     for kind in ("actor", "worker", "node"):
-        rows = (found[f"{kind}s"] or {"items": []})["items"]
-        for row in sorted(rows, key=lambda row: row["state"] != "DEAD")[:_MAX_ENTITIES]:
-            await _add_entity(recorder, of, kind, row[f"{kind}_id"])
+        rows = sorted(_rows(found[f"{kind}s"]), key=lambda row: row["state"] != "DEAD")
+        shown = [await _add_entity(recorder, of, kind, row[f"{kind}_id"]) for row in rows[:_MAX_ENTITIES]]
+        total = (found[f"{kind}s"] or {"total": None})["total"]
+        recorder.count(f"{kind}_details", sum(shown), len(rows) if total is None else total)
 
 
-async def _add_entity(recorder: Recorder, of: dict[str, Any], kind: str, id_: str) -> None:
-    await recorder.add("/deaths", kind=kind, id=id_, **of)
+async def _add_entity(recorder: Recorder, of: dict[str, Any], kind: str, id_: str) -> bool:
+    """Add the details of an actor, a worker, or a node, and return whether they are in the report."""
+    found = await recorder.add("/deaths", kind=kind, id=id_, **of)
     if kind == "node":
-        await recorder.add(f"/nodes/{id_}", **of)
-        return
+        found = await recorder.add(f"/nodes/{id_}", **of)
+        return found is not None
     await _add_log(recorder, of, **{f"{kind}_id": id_})
     if kind == "actor":
-        await recorder.add(f"/actors/{id_}", **of)
+        found = await recorder.add(f"/actors/{id_}", **of)
         await recorder.add(f"/actors/{id_}/progress", **of)
+    return found is not None
 
 
 async def _add_log(recorder: Recorder, of: dict[str, Any], **owner: Any) -> None:
@@ -199,20 +202,26 @@ async def _add_moments(recorder: Recorder, of: dict[str, Any], activity: Any) ->
     begin, bucket = activity["begin_ns"], activity["bucket_ns"]
     running = activity["running"]
     busiest = max(range(len(running)), key=running.__getitem__)
-    step = max(1, len(running) // (_MAX_MOMENTS - 1))
+    step = -(-len(running) // (_MAX_MOMENTS - 1))
     chosen = sorted({busiest, *range(0, len(running), step)})
     moments = [str(begin + bucket * at + bucket // 2) for at in chosen]
+    kept = []
     for at in sorted(moments, key=lambda at: abs(int(at) - int(moments[chosen.index(busiest)]))):
-        await recorder.add("/flow/stack", at_ns=at, **of)
-        await recorder.add("/flow/physical", at_ns=at, **of)
-        await recorder.add("/flow/transfers", until_ns=at, **of)
-    recorder.count("moments", len(moments), len(running))
-    return moments
+        answers = [
+            await recorder.add("/flow/stack", at_ns=at, **of),
+            await recorder.add("/flow/physical", at_ns=at, **of),
+            await recorder.add("/flow/transfers", until_ns=at, **of),
+        ]
+        if None not in answers:
+            kept.append(at)
+    recorder.count("moments", len(kept), len(running))
+    return sorted(kept, key=int)
 
 
-async def _add_job(recorder: Recorder, of: dict[str, Any], job: Any) -> None:
+async def _add_job(recorder: Recorder, of: dict[str, Any], job: Any) -> bool:
+    """Add the page of a job, and return whether it is in the report."""
     job_id = job["job_id"]
-    await recorder.add(f"/jobs/{job_id}", **of)
+    found = await recorder.add(f"/jobs/{job_id}", **of)
     await recorder.add(f"/jobs/{job_id}/progress", **of)
     await recorder.add("/realtime", topic="job", job_id=job_id, **of)
     await recorder.add("/deaths", kind="job", id=job_id, **of)
@@ -225,16 +234,32 @@ async def _add_job(recorder: Recorder, of: dict[str, Any], job: Any) -> None:
         # The page rounds to ms.
         since, until = (round(job[name] / 1e6) * 10**6 for name in ("start_ns", "end_ns"))
         await recorder.add("/events", kind="platform", limit=20, since_ns=since, until_ns=until, **of)
+    return found is not None
 
 
-async def _add_tasks(recorder: Recorder, of: dict[str, Any], path: Any, failures: Any) -> None:
-    """Add details of the tasks that failed or took long on the critical path."""
-    ids = [task["task_id"] for group in (failures or {"items": []})["items"] for task in group["latest"]]
+def _chosen_tasks(path: Any, failures: Any) -> list[tuple[str, list[int]]]:
+    """The tasks that failed, with the attempts that did, and those that took long on the critical path."""
+    chosen: dict[str, list[int]] = {}
+    for failed in (attempt for group in _rows(failures) for attempt in group["latest"]):
+        chosen.setdefault(failed["task_id"], []).append(failed["attempt"])
     links = sorted((path or {"links": []})["links"], key=lambda link: link["begin_ns"] - link["end_ns"])
-    ids += [link["task_id"] for link in links if not link["task_id"].startswith("f" * 32)]
-    tasks = list(dict.fromkeys(ids))
-    for task_id in tasks[:_MAX_TASKS]:
-        task = await recorder.add(f"/tasks/{task_id}", **of)
-        if task is not None:
-            await _add_log(recorder, of, task_id=task_id, attempt=len(task["attempts"]) - 1)
-    recorder.count("task_details", min(len(tasks), _MAX_TASKS), len(tasks))
+    for link in links:
+        if not link["task_id"].startswith("f" * 32):  # a driver
+            chosen.setdefault(link["task_id"], [])
+    return list(chosen.items())
+
+
+async def _add_task(recorder: Recorder, of: dict[str, Any], task_id: str, attempts: list[int]) -> bool:
+    """Add the details of a task, and return whether they are in the report."""
+    task = await recorder.add(f"/tasks/{task_id}", **of)
+    if task is None:
+        return False
+    last = [task["attempts"][-1]["attempt"]] if task["attempts"] else []
+    for attempt in {*attempts, *last}:
+        await _add_log(recorder, of, task_id=task_id, attempt=attempt)
+    return True
+
+
+def _rows(answer: Any) -> list[Any]:
+    """The rows of a list, none if it is not in the report."""
+    return [] if answer is None else list(answer["items"])

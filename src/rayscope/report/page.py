@@ -78,7 +78,7 @@ def _parts() -> tuple[str, str]:
 
 
 def _packed(content: bytes) -> str:
-    return base64.b64encode(gzip.compress(content, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(content, 6, mtime=0)).decode()
 
 
 def room() -> int:

@@ -12,11 +12,12 @@ import msgspec
 
 from rayscope.errors import RayscopeError
 
-#: Returns the status and the body of the answer to a GET request. Parameters that are None are left out.
+#: Returns the status and the body of the answer to a GET request.
 Ask = Callable[[str, Mapping[str, str]], Awaitable[tuple[int, bytes]]]
-#: A request that the server is too busy for is repeated so often, with this pause in seconds.
+#: A request that the server is too busy for is sent so often, with this pause in seconds.
 _ATTEMPTS = 5
 _PAUSE_S = 1.0
+_BUSY = 503
 
 
 class Extent(msgspec.Struct):
@@ -28,7 +29,7 @@ class Extent(msgspec.Struct):
 
 
 class Recorder:
-    """Keeps answers of up to ``max_bytes`` after compression, and asks for at most ``max_s`` seconds."""
+    """Keeps answers of up to ``max_bytes`` after compression, and sends requests for ``max_s`` seconds."""
 
     def __init__(self, ask: Ask, max_bytes: int, max_s: float) -> None:
         self._ask = ask
@@ -53,31 +54,41 @@ class Recorder:
         return answer
 
     async def add(self, path: str, **params: Any) -> Any:
-        """Return the answer to a request and keep it, unless there is no room or time left.
+        """Return the answer to a request and keep it.
 
-        Returns None if the server refuses the request. Its error is kept then.
+        Returns None if there is no time or room left, or if the server refuses. Its reason is kept, unless it
+        is busy.
         """
         query = _query(params)
         self._asked += 1
         if time.monotonic() > self._until_s:
             return None
         status, body = await self._answer(path, query)
-        self.keep(path, query, body, status)
-        return msgspec.json.decode(body) if status == 200 else None
+        if status == _BUSY or not await self._keep(path, query, status, body) or status != 200:
+            return None
+        return msgspec.json.decode(body)
 
-    def keep(self, path: str, query: Mapping[str, str], body: bytes, status: int = 200) -> None:
-        """Keep an answer if there is room left."""
-        size = len(zlib.compress(body, 1))
-        if size <= self._left_bytes:
-            self._left_bytes -= size
-            self.answers.append((path, sorted(query.items()), status, msgspec.Raw(body)))
+    async def put(self, path: str, answer: Any, **params: Any) -> None:
+        """Keep a changed answer to a request."""
+        self._asked += 1
+        await self._keep(path, _query(params), 200, msgspec.json.encode(answer))
+
+    async def _keep(self, path: str, query: Mapping[str, str], status: int, body: bytes) -> bool:
+        """Keep an answer, and return whether there was room for it."""
+        size = len(await asyncio.to_thread(zlib.compress, body, 1))
+        if size > self._left_bytes:
+            return False
+        self._left_bytes -= size
+        self.answers.append((path, sorted(query.items()), status, msgspec.Raw(body)))
+        return True
 
     async def _answer(self, path: str, query: Mapping[str, str]) -> tuple[int, bytes]:
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                await asyncio.sleep(_PAUSE_S)
             status, body = await self._ask(path, query)
-            if status != 503:
+            if status != _BUSY or time.monotonic() > self._until_s:
                 break
-            await asyncio.sleep(_PAUSE_S)
         return status, body
 
     def count(self, what: str, shown: int, total: int) -> None:
@@ -88,7 +99,7 @@ class Recorder:
     @property
     def parts(self) -> list[Extent]:
         """The lists and views of which the report contains only a part."""
-        self.count("answers", len(self.answers), max(self._asked, len(self.answers)))
+        self.count("answers", len(self.answers), self._asked)
         return list(self._parts.values())
 
 

@@ -45,7 +45,7 @@ def test_findings_are_matched_by_their_kind_and_code() -> None:
     ]
 
 
-def test_findings_of_two_jobs(fresh: Running) -> None:
+def loops() -> Story:
     """The first job waits for each call before the next one. The second one makes all calls first."""
     story = Story()
     for job, since, step in ((JOB, 0, 110), (OTHER, 5_000, 0)):
@@ -56,13 +56,19 @@ def test_findings_of_two_jobs(fresh: Running) -> None:
             if step:
                 story.get(driver, task, began + 1, began + 102)
         story.entity("job", job, since, since + 2_300)
-    fresh.record(story)
+    return story
+
+
+def test_findings_of_two_jobs(fresh: Running) -> None:
+    fresh.record(loops())
     ask = {"a": f"{SESSION}/{JOB}", "b": f"{SESSION}/{OTHER}"}
     answer = fresh.get("/api/v1/compare/findings", **ask)
     assert answer["too_large"] == []
     change = {one["kind"]: one["change"] for one in answer["items"]}
     for job, side, gone in ((JOB, "a", "went"), (OTHER, "b", "came")):
-        for one in fresh.get("/api/v1/insights", session=SESSION, job_id=job)["findings"]:
+        insights = fresh.get("/api/v1/insights", session=SESSION, job_id=job)
+        assert (side in answer["not_replayed"]) == (insights["withheld"] is not None)
+        for one in insights["findings"]:
             assert change[one["kind"]] in (gone, "stayed")
             shares = [item[f"{side}_share"] for item in answer["items"] if item["kind"] == one["kind"]]
             assert one["share"] in shares

@@ -12,7 +12,7 @@ const ASIDE_INTERVAL = 30_000;
  * The server replays at most two jobs at a time and rejects further requests as busy. These are retried until
  * they succeed or are cancelled.
  */
-const RETRY_WHILE_BUSY = { retry: (_: number, error: Error) => isBusy(error), retryDelay: 2_000 };
+export const RETRY_WHILE_BUSY = { retry: (_: number, error: Error) => isBusy(error), retryDelay: 2_000 };
 /** Interval between requests for the progress of a long replay, ms. */
 const PROGRESS_INTERVAL = 1_000;
 

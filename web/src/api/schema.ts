@@ -704,16 +704,18 @@ export interface ComparedFinding {
   severity: 'critical' | 'warning' | 'info';
   function: string | null;
   actor_class: string | null;
+  caller: string | null;
   a_share: number | null;
   b_share: number | null;
 }
 /**
  * The findings of two runs. ``too_large``: the runs that have too many attempts for findings.
- * Then there are no items.
+ * Then there are no items. ``not_replayed``: the runs of which all shares are maximum costs.
  */
 export interface ComparedFindings {
   items: ComparedFinding[];
   too_large: ('a' | 'b')[];
+  not_replayed: ('a' | 'b')[];
 }
 /** The largest node has ``count`` more CPUs. */
 export interface CpusChange {

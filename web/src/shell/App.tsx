@@ -52,9 +52,11 @@ function Shell() {
   if (needsLogin) return <LoginPage />;
   return (
     <div className={shared.shell}>
-      <a className={css.skip} href="#main">
-        {t('app.skip')}
-      </a>
+      {REPORT === null && ( // its address is after the #
+        <a className={css.skip} href="#main">
+          {t('app.skip')}
+        </a>
+      )}
       <Header />
       {REPORT === null ? <ServerNotice /> : <ReportNote report={REPORT} />}
       {url.page === 'sessions' && <Sessions />}

@@ -751,6 +751,10 @@ export const shared = {
     parts: {
       tasks: 'Attempts in the list of tasks',
       task_details: 'Tasks with details',
+      actor_details: 'Actors with details',
+      worker_details: 'Workers with details',
+      node_details: 'Nodes with details',
+      job_details: 'Jobs with details',
       actors: 'Actors',
       workers: 'Workers',
       jobs: 'Jobs',

@@ -722,6 +722,10 @@ const shared: Translated<typeof english> = {
     parts: {
       tasks: '任务列表中的尝试',
       task_details: '含详情的任务',
+      actor_details: '含详情的 Actor',
+      worker_details: '含详情的 Worker',
+      node_details: '含详情的节点',
+      job_details: '含详情的作业',
       actors: 'Actor',
       workers: 'Worker',
       jobs: '作业',

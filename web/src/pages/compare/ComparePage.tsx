@@ -42,7 +42,7 @@ export default function ComparePage() {
         {REPORT === null && url.b && (
           <Button
             component="a"
-            href={apiPath('/report', { a: url.a, b: url.b })}
+            href={apiPath('/report', { a: url.a, b: url.b, margin: url.margin })}
             download
             variant="default"
             size="compact-sm"

@@ -1,6 +1,7 @@
 import { Badge } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { RETRY_WHILE_BUSY } from '../../api/insights';
 import { answerTo } from '../../api/queries';
 import type { CompareAnswer } from '../../api/schema';
 import { percent } from '../../base/format';
@@ -21,8 +22,10 @@ export function Findings({ answer }: { answer: CompareAnswer }) {
   const { data, error, refetch } = useQuery({
     ...answerTo('/compare/findings', { a, b }),
     refetchInterval: false,
+    ...RETRY_WHILE_BUSY,
   });
-  const share = (value: number | null) => (value === null ? '–' : `${percent(value)}%`);
+  const share = (side: 'a' | 'b', value: number | null) =>
+    value === null ? '–' : `${data?.not_replayed.includes(side) ? '≤ ' : ''}${percent(value)}%`;
   return (
     <section className={css.panel} data-testid="compare-findings">
       <h2>
@@ -49,7 +52,7 @@ export function Findings({ answer }: { answer: CompareAnswer }) {
           <tbody>
             {data.items.map((one) => (
               <tr
-                key={`${one.kind} ${one.function} ${one.actor_class} ${one.change}`}
+                key={`${one.kind} ${one.function} ${one.actor_class} ${one.caller}`}
                 data-testid="compared-finding"
               >
                 <td>
@@ -58,9 +61,14 @@ export function Findings({ answer }: { answer: CompareAnswer }) {
                   </Badge>
                 </td>
                 <td>{texts.title(one.kind, one.title)}</td>
-                <td className={words.mono}>{one.function ?? one.actor_class ?? ''}</td>
-                <td data-number>{share(one.a_share)}</td>
-                <td data-number>{share(one.b_share)}</td>
+                <td className={words.mono}>
+                  {one.function ?? one.actor_class ?? ''}
+                  {one.caller && (
+                    <span className={words.dim}> {t('compare.findings.in', { name: one.caller })}</span>
+                  )}
+                </td>
+                <td data-number>{share('a', one.a_share)}</td>
+                <td data-number>{share('b', one.b_share)}</td>
               </tr>
             ))}
           </tbody>

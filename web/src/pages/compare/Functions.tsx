@@ -5,6 +5,7 @@ import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CompareAnswer, FunctionChange, FunctionSide } from '../../api/schema';
 import { bytes, count, duration, short } from '../../base/format';
+import { REPORT } from '../../base/report';
 import { sizes } from '../../base/tokens';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
@@ -66,7 +67,7 @@ export function Functions({ answer, lang }: { answer: CompareAnswer; lang?: stri
           keyOf={keyOf}
           sort={sort}
           onSort={setSort}
-          onOpen={open}
+          onOpen={REPORT === null ? open : undefined}
           empty={<EmptyState icon={<IconFunction size={26} />} title={t('compare.noFunctions')} />}
         />
       </div>

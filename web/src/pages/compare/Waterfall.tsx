@@ -3,6 +3,7 @@ import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CompareAnswer, WaterfallPart } from '../../api/schema';
 import { duration } from '../../base/format';
+import { REPORT } from '../../base/report';
 import type { SessionUrl } from '../../base/url';
 import { usePathPhase } from '../../ui/criticalPath';
 import { Duration } from '../../ui/Duration';
@@ -53,7 +54,7 @@ export function Waterfall({ answer, lang }: { answer: CompareAnswer; lang?: stri
       <ol className={css.rows} data-cut={low > 0 || undefined}>
         {total('a', a)}
         {steps.map(({ part, from, to }) => {
-          const target = placeOf(part);
+          const target = REPORT === null ? placeOf(part) : undefined; // it has no sessions
           return (
             <li
               key={`${part.phase} ${part.is_driver} ${part.function}`}

@@ -114,6 +114,7 @@ export const en = {
       came: 'New',
       went: 'Gone',
       stayed: 'Stayed',
+      in: 'in {{name}}',
     },
     differs: 'What else differs',
     what: 'What',

@@ -104,7 +104,7 @@ export const zh: Translated<typeof en> = {
     inputHint: '一次尝试的参数大小：A → B',
     findings: {
       title: '发现',
-      hint: '针对下图所用的运行；数值为占其耗时的比例',
+      hint: '针对所示的运行；数值为占其耗时的比例',
       loading: '正在查找',
       none: '两次运行都没有发现问题。',
       tooLarge: '有一次运行的尝试过多，未作查找。',
@@ -114,6 +114,7 @@ export const zh: Translated<typeof en> = {
       came: '新出现',
       went: '已消失',
       stayed: '仍存在',
+      in: '位于 {{name}}',
     },
     differs: '其他差异',
     what: '项目',
