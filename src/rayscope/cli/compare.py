@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +21,16 @@ from rayscope.cli.session_files import client_of_runs, is_session_file
 from rayscope.units import duration
 
 if TYPE_CHECKING:
-    from rayscope.client.types import CompareAnswer, DurationChange, FunctionChange, Warned, WaterfallPart
+    from rayscope.client.types import (
+        CompareAnswer,
+        ComparedFinding,
+        ComparedFindings,
+        DurationChange,
+        FunctionChange,
+        Side,
+        Warned,
+        WaterfallPart,
+    )
 
 #: Number of parts of the difference, of functions, and of other differences that are printed.
 _PARTS = 8
@@ -48,6 +57,7 @@ _WARNINGS = {
     "state": "A run is still running",
     "tracer": "The tracer was not on in every driver",
 }
+_FINDINGS = {"came": "New", "went": "Gone", "stayed": "Stayed"}
 #: Returns a name or value as it is printed.
 Quote = Callable[[str], str]
 #: A smaller change of most functions is not mentioned.
@@ -87,6 +97,9 @@ def compare(
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Exit with 0 if the runs do not decide it.")
     ] = False,
+    findings: Annotated[
+        bool, typer.Option("--findings", help="Also print which findings are new, gone, or on both sides.")
+    ] = False,
     form: Annotated[Form, typer.Option("--format", help="Print text, JSON, or Markdown.")] = Form.text,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -102,19 +115,26 @@ def compare(
         raise typer.BadParameter("there are two sides. Separate the runs of a side by commas.")
     with _client(runs or ["/"], server, data_dir, token) as (client, (*a, b)):
         answer = client.compare(a[0] if a else None, b, margin=margin)
+        found = client.compare_findings(_address(answer["a"]), _address(answer["b"])) if findings else None
     if form is Form.json:
-        print_json(answer, indent=2)
+        print_json(answer if found is None else {**answer, "findings": found["items"]}, indent=2)
     elif form is Form.md:
-        typer.echo("\n".join(_markdown(answer)))
+        typer.echo("\n".join(_markdown(answer, found)))
     else:
         console = stdout()
-        for line in _lines(answer):
+        for line in _lines(answer, found):
             console.print(line)
     if margin is None:
         return
     status = exit_status(answer["duration"])
     if status and not (status == _UNKNOWN and allow_unknown):
         raise typer.Exit(status)
+
+
+def _address(side: Side) -> str:
+    """The run of a side that is shown."""
+    session, job = side["shown"]["session"], side["shown"]["job_id"]
+    return f"{session}/{job}" if job else session
 
 
 @contextlib.contextmanager
@@ -218,7 +238,7 @@ def _function(item: FunctionChange, quote: Quote) -> str:
 def _functions(answer: CompareAnswer, quote: Quote) -> list[str]:
     """The functions that changed, as sentences."""
     changed = [one for one in answer["functions"] if one["verdict"] not in ("no_change", "cannot_tell")]
-    found = [_function(one, quote) for one in changed[:_FUNCTIONS]]
+    found = [_function(one, quote) for one in changed[:_FUNCTIONS]] + _more(len(changed) - _FUNCTIONS)
     if abs(answer["common"] - 1) >= _MIN_COMMON:
         found.insert(
             0,
@@ -243,7 +263,33 @@ def _differences(answer: CompareAnswer, quote: Quote) -> list[str]:
     return [
         f"{quote(one['what'])}: {_value(one['a'], quote)} → {_value(one['b'], quote)}"
         for one in answer["differences"][:_DIFFERENCES]
-    ]
+    ] + _more(len(answer["differences"]) - _DIFFERENCES)
+
+
+def _findings(answer: ComparedFindings | None, quote: Quote) -> list[str]:
+    """The findings that came, went, or stayed, as sentences."""
+    if answer is None:
+        return []
+    if answer["too_large"]:
+        return ["A run has too many attempts to look for findings"]
+    items, limited = answer["items"], answer["not_replayed"]
+    lines = [_finding(item, limited, quote) for item in items[:_FUNCTIONS]]
+    return lines + _more(len(items) - _FUNCTIONS)
+
+
+def _finding(item: ComparedFinding, limited: Sequence[str], quote: Quote) -> str:
+    where = item["function"] or item["actor_class"]
+    place = f" ({quote(where)})" if where else ""
+    a, b = (
+        "-" if share is None else f"{'at most ' if side in limited else ''}{share:.0%}"
+        for side, share in (("a", item["a_share"]), ("b", item["b_share"]))
+    )
+    return f"{_FINDINGS[item['change']]}: {item['title']}{place}, {a} → {b}"
+
+
+def _more(count: int) -> list[str]:
+    """A line that says how many lines are missing."""
+    return [f"{count:,} more: use --format json"] if count > 0 else []
 
 
 def _difference_title(answer: CompareAnswer) -> str:
@@ -254,7 +300,7 @@ def _difference_title(answer: CompareAnswer) -> str:
     return f"{title}, in the median runs: {_signed(change_ns)}"
 
 
-def _lines(answer: CompareAnswer) -> Iterator[Text]:
+def _lines(answer: CompareAnswer, findings: ComparedFindings | None = None) -> Iterator[Text]:
     yield Text(head(answer), style="bold")
     for warned in answer["warnings"]:
         yield Text(f"  {_warning(warned, shown)}", style="yellow")
@@ -262,6 +308,7 @@ def _lines(answer: CompareAnswer) -> Iterator[Text]:
     for change, cause, before, after in _rows(answer, shown):
         yield Text(f"  {change:>10}  {cause:40} {before:>9} → {after}")
     for title, lines in (
+        ("Findings", _findings(findings, shown)),
         ("What changed", _functions(answer, shown)),
         ("What else differs", _differences(answer, shown)),
     ):
@@ -270,7 +317,7 @@ def _lines(answer: CompareAnswer) -> Iterator[Text]:
             yield from (Text(f"  {line}") for line in lines)
 
 
-def _markdown(answer: CompareAnswer) -> Iterator[str]:
+def _markdown(answer: CompareAnswer, findings: ComparedFindings | None = None) -> Iterator[str]:
     yield from (f"**{head(answer)}**", "")
     for warned in answer["warnings"]:
         yield f"> {_warning(warned, _code)}"
@@ -278,7 +325,7 @@ def _markdown(answer: CompareAnswer) -> Iterator[str]:
     yield from ("| Change | Where | Before | After |", "|---:|---|---:|---:|")
     for change, cause, before, after in _rows(answer, _code):
         yield f"| {change} | {cause} | {before} | {after} |"
-    for lines in (_functions(answer, _code), _differences(answer, _code)):
+    for lines in (_findings(findings, _code), _functions(answer, _code), _differences(answer, _code)):
         if lines:
             yield ""
             yield from (f"- {line}" for line in lines)

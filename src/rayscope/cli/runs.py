@@ -13,7 +13,6 @@ from rayscope.cli.options import DataDir, Form, Limit, ServerUrl, Since, Token, 
 from rayscope.cli.printing import Column, Format, Row, identity, print_list, state, text, when
 from rayscope.units import duration, size
 
-_HOUR_NS = 3600 * 10**9
 _STYLES = {"slower": "red", "faster": "green"}
 _REASONS = {
     "few_runs": "too few earlier runs",
@@ -33,11 +32,9 @@ def _verdict(row: Row) -> Text:
     return Text(f"{abs(row['ratio'] - 1):.0%} {verdict}", style=_STYLES[verdict])
 
 
-def _hours(name: str, title: str) -> Column:
-    """A column of hours, with ``-`` where they are unknown."""
-    return Column(
-        title, lambda row: "-" if row.get(name) is None else f"{row[name] / _HOUR_NS:.3g}", right=True
-    )
+def _time(name: str, title: str) -> Column:
+    """A column of durations, with ``-`` where they are unknown."""
+    return Column(title, lambda row: "-" if row.get(name) is None else duration(row[name]), right=True)
 
 
 _RUNS = (
@@ -49,8 +46,8 @@ _RUNS = (
     Column("tags", lambda row: shown(", ".join(row["tags"]))),
     text("tasks", right=True),
     text("failed", right=True),
-    _hours("cpu_ns", "CPU h"),
-    _hours("gpu_ns", "GPU h"),
+    _time("cpu_ns", "CPU time"),
+    _time("gpu_ns", "GPU time"),
     Column("peak memory", lambda row: size(row["peak_memory"]), right=True),
     text("cluster"),
     Column("commit", lambda row: shown((row["git_commit"] or "")[:8])),

@@ -9,6 +9,7 @@ import pytest
 from tests.running import Running
 from tests.story import JOB, Story
 from tests.unit.compare.test_api import job
+from tests.unit.compare.test_findings import OTHER, loops
 from typer.testing import CliRunner, Result
 
 from rayscope.cli.main import app
@@ -59,6 +60,25 @@ def test_markdown_has_the_same(here: Running) -> None:
 def test_json_is_the_answer_of_the_server(here: Running) -> None:
     answer: Any = json.loads(compare(here, runs(0), runs(4), "--format", "json").output)
     assert answer == here.get("/api/v1/compare", a=runs(0), b=runs(4))
+
+
+def test_findings_and_what_is_not_printed(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh.record(loops())
+
+    def printed(*options: str) -> str:
+        return compare(fresh, f"/{JOB}", f"/{OTHER}", "--findings", *options).output
+
+    shown: Any = json.loads(printed("--format", "json"))
+    sides = {side: f"{shown[side]['shown']['session']}/{shown[side]['shown']['job_id']}" for side in "ab"}
+    found = fresh.get("/api/v1/compare/findings", **sides)["items"]
+    assert shown["findings"] == found != []
+    lines = printed().splitlines()
+    at = lines.index("Findings")
+    assert found[0]["title"] in lines[at + 1]
+    assert lines[at + 1].strip().split(":")[0] in ("New", "Gone", "Stayed")
+    assert f"- {lines[at + 1].strip().split(' (')[0]}" in printed("--format", "md")
+    monkeypatch.setattr("rayscope.cli.compare._FUNCTIONS", 0)
+    assert f"  {len(found)} more: use --format json" in printed()
 
 
 @pytest.mark.parametrize(
