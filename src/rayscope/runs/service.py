@@ -135,8 +135,11 @@ class Runs:
             except Abandoned:
                 return
             except (RayscopeError, OSError) as error:  # such as when retention has just deleted the session
-                log.info("no summary of the runs of %s: %s", session, error)
                 self._retry_s[session] = time.monotonic() + _RETRY_S
+                log.info("no summary of the runs of %s: %s", session, error)
+            except Exception:  # an error of one session must not affect the others
+                self._retry_s[session] = time.monotonic() + _RETRY_S
+                log.exception("no summary of the runs of %s", session)
         self._drop_oldest()
 
     def _summarize(self, session: str) -> None:

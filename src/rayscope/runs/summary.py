@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
+from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.model.program import script_name
 from rayscope.runs import sql
 from rayscope.storage.about import About
@@ -190,8 +190,8 @@ def _function(name: str, figures: sql.FunctionFigures) -> FunctionSummary:
 def _texts(text: str | None) -> dict[str, str]:
     """The first entries of a JSON object as short texts, empty if there is none."""
     try:
-        found: Any = json.loads(text or "{}")
-    except ValueError:
-        found = {}
-    entries = found.items() if isinstance(found, dict) else ()
-    return {str(name)[:_MAX_CHARS]: str(value)[:_MAX_CHARS] for name, value in list(entries)[:_MAX_METADATA]}
+        found = msgspec.json.decode(text or "{}")
+        entries = list(found.items())[:_MAX_METADATA] if isinstance(found, dict) else []
+        return {str(name)[:_MAX_CHARS]: str(value)[:_MAX_CHARS] for name, value in entries}
+    except DECODE_ERRORS:
+        return {}

@@ -89,6 +89,36 @@ def test_a_summary_says_what_the_record_says(fresh: Running) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "metadata", ['{"a": "\\ud800"}', '{"a": "\\udc00"}', "[" * 100_000, '{"a": ' * 10_000]
+)
+def test_malformed_metadata_is_left_out(fresh: Running, metadata: str) -> None:
+    story = Story()
+    job(story, JOB, 100, 400, metadata=metadata)
+    fresh.record(story)
+    (run,) = runs_of(fresh, 1)
+    assert run["metadata"] == {}
+
+
+def test_an_error_of_one_session_does_not_affect_the_others(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    assert fresh.server.services is not None
+    runs = fresh.server.services.runs
+    with monkeypatch.context() as patched:
+        patched.setattr(service, "_read_jobs", fail)
+        record(fresh, [100])
+        wait_until(lambda: SESSION in runs._retry_s, "an error")
+    later = Story()
+    later.batch.session = "session_later"
+    job(later, JOB, 0, 100)
+    fresh.record(later)
+    assert runs_of(fresh, 1)[0]["session"] == "session_later"
+
+
 def test_a_run_is_judged_against_the_earlier_runs_of_its_script(fresh: Running) -> None:
     record(fresh, [100, 101, 99, 100, 102, 100, 130, 70])
     runs = runs_of(fresh, 8)
