@@ -280,13 +280,16 @@ def mark(
     catalog: CurrentCatalog, service: CurrentRuns, session: str, job_id: str, marks: schemas.RunMarks
 ) -> Json[schemas.RunItem]:
     """Tag a run, make it the baseline of its group, or leave it out of what is usual."""
-    before = service.store.get(session, job_id).marks
-    after = Marks(
-        before.tags if marks.tags is None else clean_tags(marks.tags),
-        before.is_baseline if marks.baseline is None else marks.baseline,
-        before.is_left_out if marks.left_out is None else marks.left_out,
-    )
-    service.store.mark(session, job_id, after)
+    tags = None if marks.tags is None else clean_tags(marks.tags)
+
+    def change(before: Marks) -> Marks:
+        return Marks(
+            before.tags if tags is None else tags,
+            before.is_baseline if marks.baseline is None else marks.baseline,
+            before.is_left_out if marks.left_out is None else marks.left_out,
+        )
+
+    service.store.mark(session, job_id, change)
     return answer(_get_item(catalog, service, session, job_id))
 
 

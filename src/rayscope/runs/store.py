@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -39,6 +39,10 @@ def _broken(error: Exception) -> StoreError:
         what="runs",
         reason=str(error),
     )
+
+
+def _without_baseline(run: Run) -> Run:
+    return run._replace(marks=msgspec.structs.replace(run.marks, is_baseline=False))
 
 
 class RunStore:
@@ -108,7 +112,11 @@ class RunStore:
 
     def get(self, session: str, job_id: str) -> Run:
         """A run. Raises NotFound."""
-        run = self.find(session, job_id)
+        with self._lock:
+            return self._get(session, job_id)
+
+    def _get(self, session: str, job_id: str) -> Run:
+        run = self._runs.get((session, job_id))
         if run is None:
             raise NotFound(
                 f"Nothing is known about a run {session[:80]}/{job_id[:80]}.",
@@ -146,36 +154,48 @@ class RunStore:
             self._runs[key] = Run(summary, NO_MARKS if before is None else before.marks)
 
     def set_tags(self, session: str, tags: tuple[str, ...]) -> None:
-        """Store the current tags of a session with its runs. Raises StoreError."""
+        """Store the current tags of a session with its runs. Raises StoreError.
+
+        If that moves a baseline into a group that has one, the newer one stays.
+        """
         with self._lock:
-            changed = [
-                run._replace(summary=msgspec.structs.replace(run.summary, tags=tags))
+            changed = {
+                key: run._replace(summary=msgspec.structs.replace(run.summary, tags=tags))
                 for key, run in self._runs.items()
                 if key[0] == session and run.summary.tags != tags
-            ]
-            self._write(
-                "UPDATE runs SET summary = ? WHERE session = ? AND job_id = ?",
-                [(msgspec.json.encode(run.summary), *run.key) for run in changed],
-            )
-            self._runs.update((run.key, run) for run in changed)
+            }
+            newest: dict[tuple[str, str], Run] = {}
+            for run in sorted({**self._runs, **changed}.values(), key=lambda run: run.begin_ns):
+                if run.marks.is_baseline:
+                    if (older := newest.get(run.group)) is not None:
+                        changed[older.key] = _without_baseline(older)
+                    newest[run.group] = run
+            self._replace(changed.values())
 
-    def mark(self, session: str, job_id: str, marks: Marks) -> Run:
-        """Set the marks of a run. A new baseline replaces that of its group. Raises NotFound, StoreError."""
-        run = self.get(session, job_id)._replace(marks=marks)
+    def mark(self, session: str, job_id: str, change: Callable[[Marks], Marks]) -> None:
+        """Change the marks of a run. A new baseline replaces that of its group.
+
+        Raises NotFound and StoreError.
+        """
         with self._lock:
+            before = self._get(session, job_id)
+            run = before._replace(marks=change(before.marks))
             changed = [run]
-            if marks.is_baseline:
+            if run.marks.is_baseline:
                 changed += [
-                    other._replace(marks=msgspec.structs.replace(other.marks, is_baseline=False))
+                    _without_baseline(other)
                     for other in self._runs.values()
                     if other.marks.is_baseline and other.group == run.group and other.key != run.key
                 ]
-            self._write(
-                "UPDATE runs SET marks = ? WHERE session = ? AND job_id = ?",
-                [(msgspec.json.encode(each.marks), *each.key) for each in changed],
-            )
-            self._runs.update((each.key, each) for each in changed)
-        return run
+            self._replace(changed)
+
+    def _replace(self, runs: Collection[Run]) -> None:
+        """Store runs in place of their earlier versions. The caller holds the lock."""
+        self._write(
+            "UPDATE runs SET summary = ?, marks = ? WHERE session = ? AND job_id = ?",
+            [(msgspec.json.encode(run.summary), msgspec.json.encode(run.marks), *run.key) for run in runs],
+        )
+        self._runs.update((run.key, run) for run in runs)
 
     def set_complete(self, session: str, *, is_complete: bool) -> None:
         """Remember whether further summaries of a session are due. Raises StoreError."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -52,7 +54,7 @@ def path(tmp_path: Path) -> Path:
 def test_runs_and_marks_are_kept(path: Path) -> None:
     store = RunStore(path)
     store.add(summary("a"), [LOAD])
-    store.mark("a", "01000000", Marks(("mine",), is_baseline=True))
+    store.mark("a", "01000000", lambda _: Marks(("mine",), is_baseline=True))
     store.add(summary("a", begin_ns=2), [])  # a later summary of the run keeps its marks
     store.set_complete("a", is_complete=True)
     store.close()
@@ -85,7 +87,41 @@ def test_only_a_known_run_can_be_marked_and_a_removed_one_is_gone(path: Path) ->
     store = RunStore(path)
     store.add(summary("a"), [LOAD])
     with pytest.raises(NotFound):
-        store.mark("a", "02000000", Marks(is_left_out=True))
+        store.mark("a", "02000000", lambda _: Marks(is_left_out=True))
     store.remove([("a", "01000000")])
     assert store.runs() == []
+    store.close()
+
+
+def test_concurrent_changes_of_marks_are_all_kept(path: Path) -> None:
+    store = RunStore(path)
+    store.add(summary("a"), [LOAD])
+
+    def tag(number: int) -> None:
+        def change(before: Marks) -> Marks:
+            time.sleep(0.001)  # so that another thread could read the marks meanwhile
+            return Marks((*(before.tags or ()), str(number)))
+
+        store.mark("a", "01000000", change)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(tag, range(20)))
+    (run,) = store.runs()
+    assert {*run.tags} == {str(number) for number in range(20)}
+    store.close()
+
+
+def test_the_newest_baseline_stays_when_tags_join_two_groups(path: Path) -> None:
+    store = RunStore(path)
+    for begin_ns, session in enumerate(("old", "new"), start=1):
+        store.add(summary(session, begin_ns=begin_ns), [LOAD])
+    store.set_tags("old", ("data=large",))
+    for session in ("old", "new"):
+        store.mark(session, "01000000", lambda _: Marks(is_baseline=True))
+    assert len({run.group for run in store.runs() if run.marks.is_baseline}) == 2
+    store.set_tags("new", ("data=large",))
+    store.close()
+    store = RunStore(path)
+    assert [run.summary.session for run in store.runs() if run.marks.is_baseline] == ["new"]
+    assert [run.tags for run in store.runs()] == [("data=large",)] * 2
     store.close()
