@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -56,6 +57,8 @@ class Runs:
         self._max_runs = max_runs
         self._read_only = read_only
         self._work = Work()
+        #: Held to add or forget runs, so that a deleted session gets no more of them.
+        self._adding = threading.Lock()
         self._task = PeriodicTask("rayscope-runs", _LOOK_S, self._look_again, at_once=True)
         #: Session -> when it is tried again after an error (monotonic, s).
         self._retry_s: dict[str, float] = {}
@@ -99,8 +102,9 @@ class Runs:
 
     def forget(self, session: str) -> bool:
         """Remove the runs of a session. Returns whether there were any. Raises StoreError."""
-        keys = [run.key for run in self.store.runs() if run.summary.session == session]
-        self.store.remove(keys)
+        with self._adding:
+            keys = [run.key for run in self.store.runs() if run.summary.session == session]
+            self.store.remove(keys)
         self.store.set_complete(session, is_complete=False)
         return bool(keys)
 
@@ -149,21 +153,21 @@ class Runs:
         now_ns = time.time_ns()
         jobs = self._records.read(session, _read_jobs, flush=False)
         is_complete = not is_live
-        for job_id, end_ns in jobs:
+        oldest_ns = self._oldest_ns()
+        for job_id, begin_ns, end_ns in jobs:
             if end_ns is None and is_live:
                 continue
             ended_ns = self._records.last_ns(session) if end_ns is None else end_ns
             is_complete &= now_ns >= ended_ns + _SETTLED_NS
-            if self._is_due(session, job_id, ended_ns, now_ns, is_live=is_live):
+            run = self.store.find(session, job_id)
+            if run is not None:
+                is_due = run.summary.made_ns < ended_ns + _SETTLED_NS <= now_ns
+            else:
+                is_due = begin_ns > oldest_ns and (not is_live or now_ns >= ended_ns + _FIRST_NS)
+            if is_due:
                 self._add(session, job_id, now_ns)
         if is_complete:
             self.store.set_complete(session, is_complete=True)
-
-    def _is_due(self, session: str, job_id: str, ended_ns: int, now_ns: int, *, is_live: bool) -> bool:
-        run = self.store.find(session, job_id)
-        if run is None:
-            return not is_live or now_ns >= ended_ns + _FIRST_NS
-        return run.summary.made_ns < ended_ns + _SETTLED_NS <= now_ns
 
     def _add(self, session: str, job_id: str, now_ns: int) -> None:
         about, last_ns = self._catalog.about(session), self._records.last_ns(session)
@@ -171,7 +175,9 @@ class Runs:
         found = self._records.read(
             session, lambda file: summarize(file, about, job_id, last_ns, now_ns, kind), flush=False
         )
-        self.store.add(*found)
+        with self._adding:
+            self._catalog.about(session)  # raises NotFound if the session was deleted meanwhile
+            self.store.add(*found)
 
     def _follow_tags(self) -> None:
         """Store the tags that were set since the summaries were written."""
@@ -184,13 +190,22 @@ class Runs:
         """Remove the oldest runs beyond the limit, and notes about sessions that are gone. Baselines stay."""
         for gone in self.store.complete - set(self._catalog.names()):
             self.store.set_complete(gone, is_complete=False)
-        runs = self.store.runs()
-        if len(runs) > self._max_runs:
-            runs.sort(key=lambda run: (run.marks.is_baseline, run.begin_ns), reverse=True)
-            self.store.remove([run.key for run in runs[self._max_runs :]])
+        self.store.remove([run.key for run in self._newest_first()[self._max_runs :]])
+
+    def _newest_first(self) -> list[Run]:
+        """All runs in the order in which they are kept: the baselines first."""
+        return sorted(self.store.runs(), key=lambda run: (run.marks.is_baseline, run.begin_ns), reverse=True)
+
+    def _oldest_ns(self) -> float:
+        """The begin of the oldest run that is kept. Earlier runs would be dropped at once."""
+        runs = self._newest_first()
+        if len(runs) < self._max_runs:
+            return float("-inf")
+        oldest = runs[self._max_runs - 1]
+        return float("inf") if oldest.marks.is_baseline else oldest.begin_ns
 
 
-def _read_jobs(file: SessionFile) -> list[tuple[str, int | None]]:
+def _read_jobs(file: SessionFile) -> list[tuple[str, int, int | None]]:
     with file.reader() as reader:
         return sql.read_jobs(reader)
 

@@ -112,10 +112,13 @@ def read_commands(reader: duckdb.DuckDBPyConnection, before_ns: int) -> list[tup
     ).fetchall()
 
 
-def read_jobs(reader: duckdb.DuckDBPyConnection) -> list[tuple[str, int | None]]:
-    """The ID and end of each job. The end is None if it is not recorded."""
+def read_jobs(reader: duckdb.DuckDBPyConnection) -> list[tuple[str, int, int | None]]:
+    """The ID, begin and end of each job. A begin that is not recorded is 0, such an end is None."""
     return reader.execute(
-        f"SELECT id, CASE WHEN end_ns > 0 THEN end_ns END FROM job_rows WHERE {SHOWN_JOB} ORDER BY id"
+        f"""
+        SELECT id, coalesce(start_ns, 0), CASE WHEN end_ns > 0 THEN end_ns END FROM job_rows
+        WHERE {SHOWN_JOB} ORDER BY id
+        """
     ).fetchall()
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from tests.running import Running, start
 from tests.story import JOB, MS, ORIGIN_NS, SESSION, Story
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
 from rayscope.model import Entity
 from rayscope.runs import service
+from rayscope.runs.summary import RunSummary
 from rayscope.server.lifecycle import create_services
 from rayscope.settings import Settings
 from rayscope.storage.about import Label
@@ -309,6 +311,55 @@ def test_the_oldest_runs_go(fresh: Running) -> None:
     fresh.server.services.runs._max_runs = 2
     wait_until(lambda: fresh.get("/api/v1/runs")["total"] == 2, "two runs")
     assert [run["begin_ns"] for run in runs_of(fresh, 2)] == [ORIGIN_NS, ORIGIN_NS + 30_000 * MS]
+
+
+def test_runs_that_were_dropped_are_not_summarized_again(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(fresh, [100] * 4)
+    runs_of(fresh, 4)
+    assert fresh.server.services is not None
+    runs = fresh.server.services.runs
+    runs._max_runs = 2
+    wait_until(lambda: len(runs.store.runs()) == 2, "two runs")
+    looks: list[Any] = []
+
+    def look(file: Any) -> Any:
+        looks.append(file)
+        return read_jobs(file)
+
+    def fail(*_: Any) -> Any:
+        raise AssertionError("a dropped run is summarized")
+
+    read_jobs = service._read_jobs
+    monkeypatch.setattr(service, "_read_jobs", look)
+    monkeypatch.setattr(service, "summarize", fail)
+    runs.store.set_complete(SESSION, is_complete=False)
+    wait_until(lambda: len(looks) > 1 or runs.store.complete or runs._retry_s, "a look")
+    assert runs._retry_s == {}
+
+
+def test_a_session_that_is_deleted_while_it_is_summarized_leaves_no_runs(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert fresh.server.services is not None
+    services = fresh.server.services
+    read, has_read, is_deleted = services.records.read, Event(), Event()
+
+    def read_before_deletion(*args: Any, **options: Any) -> Any:
+        found = read(*args, **options)
+        if isinstance(found, tuple) and isinstance(found[0], RunSummary):
+            has_read.set()
+            assert is_deleted.wait(TIMEOUT_S)
+        return found
+
+    monkeypatch.setattr(services.records, "read", read_before_deletion)
+    record(fresh, [100])
+    assert has_read.wait(TIMEOUT_S)
+    services.deletion.delete(SESSION, force=True)
+    is_deleted.set()
+    wait_until(lambda: SESSION in services.runs._retry_s or services.runs.store.runs(), "the summary")
+    assert services.runs.store.runs() == []
 
 
 @pytest.fixture(autouse=True)
