@@ -22,7 +22,7 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.sql.pages import decode_cursor, direction_of, encode_cursor
 
 if TYPE_CHECKING:
-    from rayscope.runs.judge import Judgment
+    from rayscope.runs.judge import Change, Judgment
     from rayscope.runs.usual import Usual
 
 #: Field -> the values by which the list is sorted. Unknown values come first in ascending order.
@@ -37,6 +37,8 @@ _SORTS: Mapping[str, Callable[[Run], Any]] = {
     "script": lambda run: run.summary.script,
     "outcome": lambda run: run.summary.outcome,
 }
+#: Filters for runs without a variant. No variant has this name, because all have an equals sign.
+_NO_VARIANT = "none"
 _MAX_GROUPS = 200
 #: Maximum number of runs in a trend.
 _MAX_POINTS = 500
@@ -59,7 +61,9 @@ def runs(
     catalog: CurrentCatalog,
     service: CurrentRuns,
     script: Text = None,
-    variant: Annotated[str | None, Query(max_length=1000, description="As in the answer.")] = None,
+    variant: Annotated[
+        str | None, Query(max_length=1000, description="As in the answer. `none`: without a variant.")
+    ] = None,
     tag: Tag = None,
     cluster: Text = None,
     outcome: Text = None,
@@ -87,7 +91,7 @@ def runs(
         run
         for run in everything
         if script in (None, "", run.summary.script)
-        and (variant is None or run.group[1] == variant)
+        and (variant is None or run.group[1] == ("" if variant == _NO_VARIANT else variant))
         and tags <= set(run.tags)
         and cluster in (None, "", run.summary.cluster)
         and (not outcomes or run.summary.outcome in outcomes)
@@ -197,6 +201,7 @@ def _usual(usual: Usual | None) -> schemas.UsualRange | None:
 
 @router.get("/api/v1/runs/trend")
 def trend(
+    catalog: CurrentCatalog,
     service: CurrentRuns,
     script: Annotated[str, Query(min_length=1, max_length=500, description="The script of the group.")],
     variant: Variant = "",
@@ -232,25 +237,48 @@ def trend(
             "variant": variant,
             "function": function,
             "points": [
-                _point(run, values[run.key], judged[run.key], counts=counts)
+                _point(catalog, run, values[run.key], judged[run.key], counts=counts)
                 for run, counts in zip(shown, is_counted, strict=True)
             ],
             "runs_left_out": len(group) - len(shown),
             "usual": _usual(series.usual),
-            "changes": series.changes,
+            "changes": [_change(catalog, one) for one in series.changes],
             "baseline_ns": baseline,
             "functions": [
-                {"name": name, "total_ns": total_ns, "values_ns": one.values, "changes": one.changes}
+                {
+                    "name": name,
+                    "total_ns": total_ns,
+                    "values_ns": one.values,
+                    "changes": [_change(catalog, change) for change in one.changes],
+                }
                 for name, total_ns, one in functions
             ],
         }
     )
 
 
-def _point(run: Run, value_ns: int | None, judgment: Judgment, *, counts: bool) -> schemas.TrendPoint:
+def _change(catalog: Catalog, change: Change) -> schemas.TrendChange:
+    one, step = change.run.summary, change.step
+    return {
+        "session": one.session,
+        "job_id": one.job_id,
+        "has_record": _has_record(catalog, one.session),
+        "begin_ns": one.begin_ns,
+        "git_commit": one.git_commit,
+        "before_ns": round(step.before),
+        "after_ns": round(step.after),
+        "ratio": step.after / step.before,
+        "p": step.p,
+    }
+
+
+def _point(
+    catalog: Catalog, run: Run, value_ns: int | None, judgment: Judgment, *, counts: bool
+) -> schemas.TrendPoint:
     return {
         "session": run.summary.session,
         "job_id": run.summary.job_id,
+        "has_record": _has_record(catalog, run.summary.session),
         "name": program_name(run.summary.entrypoint),
         "begin_ns": run.summary.begin_ns,
         "value_ns": value_ns,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rayscope.runs import schemas
-from rayscope.runs.changes import ALPHA, find_steps
+from rayscope.runs.changes import ALPHA, Step, find_steps
 from rayscope.runs.summary import FunctionSummary, Run
 from rayscope.runs.usual import Usual, usual_of
 
@@ -74,6 +74,13 @@ def _judge(run: Run, earlier: Sequence[int]) -> Judgment:
     return Judgment(verdict, None, duration_ns / max(1, usual.mid_ns), usual, comparable)
 
 
+class Change(NamedTuple):
+    """A step in a series, and the first run after it."""
+
+    run: Run
+    step: Step
+
+
 class Series(NamedTuple):
     """A value of each run of a group in ns, the oldest first. None: the run has no such value.
 
@@ -81,38 +88,22 @@ class Series(NamedTuple):
     """
 
     values: list[int | None]
-    changes: list[schemas.TrendChange]
+    changes: list[Change]
     usual: Usual | None
 
 
 def series_of(
     runs: Sequence[Run], values: Sequence[int | None], counted: Sequence[bool], alpha: float = ALPHA
 ) -> Series:
-    """Find the steps of a series, and what is usual after the last one."""
+    """Find the steps of a series, and what is usual for the next run: the range by which it is judged."""
     places = [
         number
         for number, (value, counts) in enumerate(zip(values, counted, strict=True))
         if counts and value is not None
     ]
     known = [values[place] or 0 for place in places]
-    changes: list[schemas.TrendChange] = []
-    first = 0
-    for step in find_steps(known, alpha):
-        run = runs[places[step.at]].summary
-        first = step.at
-        changes.append(
-            {
-                "session": run.session,
-                "job_id": run.job_id,
-                "begin_ns": run.begin_ns,
-                "git_commit": run.git_commit,
-                "before_ns": round(step.before),
-                "after_ns": round(step.after),
-                "ratio": step.after / step.before,
-                "p": step.p,
-            }
-        )
-    return Series(list(values), changes, usual_of(known[first:]))
+    changes = [Change(runs[places[step.at]], step) for step in find_steps(known, alpha)]
+    return Series(list(values), changes, usual_of(known))
 
 
 def counted(runs: Sequence[Run]) -> list[bool]:

@@ -117,11 +117,12 @@ class RunAnswer(TypedDict):
 
 class TrendPoint(TypedDict):
     """A run in a trend. ``value_ns``: its duration, or the mean time of the function. ``counts``: whether it
-    decides what is usual.
+    decides what is usual. ``has_record``: whether the record of the session still exists.
     """
 
     session: str
     job_id: str
+    has_record: bool
     name: str
     begin_ns: int | None
     value_ns: int | None
@@ -136,11 +137,12 @@ class TrendPoint(TypedDict):
 
 class TrendChange(TypedDict):
     """A change of level: the first run after it, and the geometric means before and after. ``p``: the
-    probability of such a step between equal runs.
+    probability of such a step between equal runs. ``has_record``: as in the points.
     """
 
     session: str
     job_id: str
+    has_record: bool
     begin_ns: int | None
     git_commit: str | None
     before_ns: int
@@ -159,7 +161,8 @@ class FunctionTrend(TypedDict):
 
 
 class TrendAnswer(TypedDict):
-    """The trend of a group, the oldest run first. ``usual``: what is usual for the next run.
+    """The trend of a group, the oldest run first. ``usual``: the range by which the next run
+    is judged.
 
     ``baseline_ns``: the value of the baseline, null if there is none. ``functions``: those that changed
     first, then those with the most time. ``runs_left_out``: older runs that are not part of the answer.

@@ -167,6 +167,7 @@ def test_tags_with_an_equals_sign_make_a_group_of_their_own(fresh: Running) -> N
     )
     assert len(runs_of(fresh, 1, tag="data=large,nightly")) == 1
     assert fresh.get("/api/v1/runs", tag="data")["total"] == 0
+    assert len(runs_of(fresh, 5, variant="none")) == 5
     groups = fresh.get("/api/v1/runs")["groups"]
     assert [(one["script"], one["variant"], one["runs"]) for one in groups] == [
         ("train.py", "", 5),
@@ -230,7 +231,7 @@ def test_a_trend_shows_where_the_level_changed(fresh: Running) -> None:
     assert [point["job_id"] for point in trend["points"]] == [run["job_id"] for run in runs]
     (change,) = trend["changes"]
     assert (change["job_id"], change["ratio"]) == (runs[4]["job_id"], pytest.approx(1.2, abs=0.01))
-    assert trend["usual"] is None  # four runs on the new level do not say what is usual
+    assert trend["usual"]["runs"] == 8  # four runs on the new level do not yet say what is usual
     (step,) = trend["functions"]
     assert (step["name"], step["values_ns"][0]) == ("step", 50 * MS)
     assert step["changes"][0]["ratio"] == pytest.approx(1.2, abs=0.01)
@@ -250,6 +251,8 @@ def test_summaries_outlive_their_record_and_go_with_a_deletion(fresh: Running) -
     assert services.writer.remove_session(SESSION)  # as retention does
     (kept,) = runs_of(fresh, 1)
     assert kept == {**run, "has_record": False}
+    (point,) = fresh.get("/api/v1/runs/trend", script="train.py")["points"]
+    assert point["has_record"] is False
     record(fresh, [100])
     wait_until(lambda: runs_of(fresh, 1)[0]["has_record"], "a record")
     services.deletion.delete(SESSION, force=True)

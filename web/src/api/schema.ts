@@ -1494,11 +1494,12 @@ export interface FunctionTrend {
 }
 /**
  * A change of level: the first run after it, and the geometric means before and after. ``p``: the
- * probability of such a step between equal runs.
+ * probability of such a step between equal runs. ``has_record``: as in the points.
  */
 export interface TrendChange {
   session: string;
   job_id: string;
+  has_record: boolean;
   begin_ns: number | null;
   git_commit: string | null;
   before_ns: number;
@@ -4021,7 +4022,10 @@ export interface TransfersAnswer {
   bytes: number;
   sampled: number;
 }
-/** The trend of a group, the oldest run first. ``usual``: what is usual for the next run. */
+/**
+ * The trend of a group, the oldest run first. ``usual``: the range by which the next run
+ * is judged.
+ */
 export interface TrendAnswer {
   script: string;
   variant: string;
@@ -4035,11 +4039,12 @@ export interface TrendAnswer {
 }
 /**
  * A run in a trend. ``value_ns``: its duration, or the mean time of the function. ``counts``: whether it
- * decides what is usual.
+ * decides what is usual. ``has_record``: whether the record of the session still exists.
  */
 export interface TrendPoint {
   session: string;
   job_id: string;
+  has_record: boolean;
   name: string;
   begin_ns: number | null;
   value_ns: number | null;

@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/react';
+import { screen, waitFor, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { keepOperatorToken } from '../../api/client';
 import type { RunItem, TrendAnswer } from '../../api/schema';
@@ -49,12 +49,18 @@ const LATER: RunItem = {
   ratio: null,
   usual: null,
 };
-const point = ({ session, job_id, name, begin_ns, duration_ns, verdict }: RunItem) => ({
-  ...{ session, job_id, name, begin_ns, verdict, value_ns: duration_ns, outcome: 'SUCCEEDED' },
+const point = ({ session, job_id, has_record, name, begin_ns, duration_ns, verdict }: RunItem) => ({
+  ...{ session, job_id, has_record, name, begin_ns, verdict, value_ns: duration_ns, outcome: 'SUCCEEDED' },
   ...{ counts: true, tags: [], git_commit: null, baseline: false, ratio: null },
 });
 const CHANGE = {
-  ...{ session: 'session_1', job_id: '02000000', begin_ns: LATER.begin_ns, git_commit: 'c0ffee12ab34' },
+  ...{
+    session: 'session_1',
+    job_id: '02000000',
+    has_record: true,
+    begin_ns: LATER.begin_ns,
+    git_commit: 'c0ffee12ab34',
+  },
   ...{ before_ns: 94 * S, after_ns: 100 * S, ratio: 1.06, p: 0.001 },
 };
 const TREND: TrendAnswer = {
@@ -91,10 +97,12 @@ it('lists runs with their verdicts, and says why one is unknown', async () => {
 });
 
 it('shows the trend of the chosen script, with what changed since when', async () => {
-  await render(<RunsPage />, { at: AT, answers: page(LATER, RUN) });
+  const { requests } = await render(<RunsPage />, { at: AT, answers: page(LATER, RUN) });
   await click((await screen.findAllByTestId('run-script'))[0] as HTMLElement);
   expect(window.location.search).toBe('?script=train.py&lang=en');
   expect(await screen.findAllByTestId('trend-point')).toHaveLength(2);
+  const lists = requests.filter(({ path }) => path === '/runs');
+  expect(lists.at(-1)?.params).toMatchObject({ script: 'train.py', variant: 'none' });
   const change = screen.getByTestId('trend-change');
   expect(change.textContent).toMatch(/^6% slower since /);
   expect(change.textContent).toContain('commit c0ffee12');
@@ -119,6 +127,38 @@ it('does not open a run whose record is deleted', async () => {
   const row = await screen.findByTestId('run-row');
   expect(within(row).queryByTestId('run-open')).toBeNull();
   expect(within(row).queryByTestId('run-tick')).toBeNull();
+});
+
+it('links to no deleted record from a trend', async () => {
+  const gone = { has_record: false };
+  const points = TREND.points.map((one) => ({ ...one, ...gone }));
+  const trend = { ...TREND, points, changes: [{ ...CHANGE, ...gone }] };
+  const answers = { ...page(RUN), '/runs/trend': trend };
+  await render(<RunsPage />, { at: '/runs?script=train.py&lang=en', answers });
+  expect((await screen.findAllByTestId('trend-point')).map(({ tagName }) => tagName)).toEqual([
+    'SPAN',
+    'SPAN',
+  ]);
+  expect(within(screen.getByTestId('trend-change')).queryByRole('link')).toBeNull();
+});
+
+it.each([
+  [null, ['slower', 'unknown']],
+  ['load', [undefined, undefined]],
+])('colors the points by the verdict on the run, but not those of a function', async (name, colors) => {
+  const answers = { ...page(RUN), '/runs/trend': { ...TREND, function: name } };
+  await render(<RunsPage />, { at: '/runs?script=train.py&lang=en', answers });
+  const points = await screen.findAllByTestId('trend-point');
+  expect(points.map(({ parentElement }) => parentElement?.dataset.verdict)).toEqual(colors);
+});
+
+it('says that a script has no run without a variant', async () => {
+  const missing = { error: { code: 'not_found', message: 'No run', remedy: 'List them.' } };
+  const answers = { ...page(), '/runs/trend': () => Response.json(missing, { status: 404 }) };
+  await render(<RunsPage />, { at: '/runs?script=train.py&lang=en', answers });
+  expect(await screen.findByText('No run matches.')).toBeTruthy();
+  await waitFor(() => expect(document.querySelector('.mantine-Loader-root')).toBeNull());
+  expect(screen.queryByTestId('error-panel')).toBeNull();
 });
 
 it('edits the tags of a run and sets it as the baseline', async () => {

@@ -19,8 +19,9 @@ import words from '../../ui/theme/words.module.css';
 import { useItemStateName } from '../../ui/useStateName';
 import { useTypedText } from '../../ui/useTypedFilter';
 import { go, useUrl } from '../../ui/useUrl';
+import { toJob } from './RunLink';
 import css from './RunsPage.module.css';
-import { groupName, keyOfRun, runColumns, toJob } from './runColumns';
+import { groupName, keyOfRun, runColumns } from './runColumns';
 import { TrendPanel } from './TrendPanel';
 
 /** Maximum number of runs in the table. Filters find older ones. */
@@ -44,8 +45,10 @@ function Runs({ url }: { url: RunsUrl }) {
   const { t } = useTranslation();
   const { filters, sort } = url;
   const [ticked, setTicked] = useState<readonly RunItem[]>([]);
+  // A script without a variant is a group of its own. The server calls that "none".
+  const variant = filters.variant ?? (filters.script && 'none');
   const query = useQuery({
-    ...answerTo('/runs', { ...filters, sort, limit: LIMIT }),
+    ...answerTo('/runs', { ...filters, variant, sort, limit: LIMIT }),
     refetchInterval: refreshEnded,
     placeholderData: keepPreviousData,
   });

@@ -1,12 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import type { TrendAnswer, TrendPoint } from '../../api/schema';
 import { duration, percent, time } from '../../base/format';
-import { Link } from '../../ui/Link';
 import words from '../../ui/theme/words.module.css';
 import { changeText } from './changeText';
+import { RunLink } from './RunLink';
 import css from './RunsPage.module.css';
-import { toJob } from './runColumns';
-import { placeOf, placeOfRun, rangeOf } from './trend';
+import { firstUsual, placeOf, placeOfRun, rangeOf } from './trend';
 
 /**
  * A point for each run, the usual range as a band, the baseline as a line, and a vertical line before the
@@ -21,8 +20,6 @@ export function TrendChart({ trend, lang }: { trend: TrendAnswer; lang?: string 
     change,
     at: points.findIndex(({ session, job_id }) => session === change.session && job_id === change.job_id),
   }));
-  // The usual range comes from the runs after the last change.
-  const first = starts.at(-1)?.at ?? 0;
   return (
     <div className={css.chart}>
       <span className={`${css.scale} ${words.num} ${words.dim}`} aria-hidden>
@@ -34,7 +31,7 @@ export function TrendChart({ trend, lang }: { trend: TrendAnswer; lang?: string 
           <div
             className={css.band}
             style={{
-              left: `${(100 * first) / Math.max(1, points.length)}%`,
+              left: `${(100 * firstUsual(trend)) / Math.max(1, points.length)}%`,
               bottom: place(usual.low_ns),
               height: `${placeOf(usual.high_ns, range) - placeOf(usual.low_ns, range)}%`,
             }}
@@ -69,19 +66,18 @@ export function TrendChart({ trend, lang }: { trend: TrendAnswer; lang?: string 
             <span
               key={`${point.session}/${point.job_id}`}
               className={css.spot}
-              data-verdict={point.verdict}
+              data-verdict={trend.function === null ? point.verdict : undefined}
               data-counts={point.counts}
               style={{ left: `${placeOfRun(at, points.length)}%`, bottom: place(point.value_ns) }}
             >
-              <Link
-                to={toJob(point, lang)}
+              <RunLink
+                run={point}
+                lang={lang}
                 className={css.dot}
                 title={pointText(point)}
                 label={pointText(point)}
                 testId="trend-point"
-              >
-                {null}
-              </Link>
+              />
             </span>
           ),
         )}

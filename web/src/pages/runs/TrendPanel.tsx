@@ -2,6 +2,7 @@ import { Button, Loader } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { isMissing } from '../../api/client';
 import { refreshEnded } from '../../api/connection';
 import { answerTo } from '../../api/queries';
 import type { FunctionTrend, TrendAnswer } from '../../api/schema';
@@ -11,8 +12,9 @@ import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Link } from '../../ui/Link';
 import words from '../../ui/theme/words.module.css';
 import { changeText } from './changeText';
+import { RunLink } from './RunLink';
 import css from './RunsPage.module.css';
-import { groupName, toJob } from './runColumns';
+import { groupName } from './runColumns';
 import { TrendChart } from './TrendChart';
 import { linesThrough } from './trend';
 
@@ -32,6 +34,8 @@ export function TrendPanel({ url, script }: { url: RunsUrl; script: string }) {
     placeholderData: keepPreviousData,
   });
   const trend = query.data;
+  // The list below says that there is no such run.
+  if (isMissing(query.error)) return null;
   if (trend === undefined)
     return query.error === null ? <Loader size="sm" m="md" /> : <ErrorPanel error={query.error} />;
   const name = groupName({ script, variant: variant ?? '' });
@@ -77,9 +81,9 @@ function Changes({ trend, url }: { trend: TrendAnswer; url: RunsUrl }) {
               after: duration(change.after_ns),
             })}
           </span>
-          <Link to={toJob(change, url.lang)} title={change.session}>
+          <RunLink run={change} lang={url.lang} title={change.session}>
             {t('runs.changedRun', { run: shortId(change.job_id) })}
-          </Link>
+          </RunLink>
           {change.git_commit !== null && (
             <span className={words.mono} title={change.git_commit}>
               {t('runs.changedCommit', { commit: change.git_commit.slice(0, COMMIT) })}

@@ -2,7 +2,7 @@ import { Badge, Checkbox } from '@mantine/core';
 import type { TFunction } from 'i18next';
 import type { RunItem } from '../../api/schema';
 import { bytes, count, duration, percent } from '../../base/format';
-import type { RunsUrl, SessionUrl } from '../../base/url';
+import type { RunsUrl } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { ItemState } from '../../ui/ItemState';
@@ -11,6 +11,7 @@ import { toTrend } from '../../ui/runs/SlowerMark';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
+import { RunLink } from './RunLink';
 import { RunMenu } from './RunMenu';
 import css from './RunsPage.module.css';
 
@@ -19,15 +20,6 @@ export const keyOfRun = ({ session, job_id }: Pick<RunItem, 'session' | 'job_id'
 
 export const groupName = ({ script, variant }: Pick<RunItem, 'script' | 'variant'>) =>
   [script, variant].filter(Boolean).join(' · ');
-
-export const toJob = (run: Pick<RunItem, 'session' | 'job_id'>, lang?: string): SessionUrl => ({
-  page: 'session',
-  session: run.session,
-  view: 'jobs',
-  filters: {},
-  item: run.job_id,
-  lang,
-});
 
 export const runColumns = (
   t: TFunction,
@@ -71,16 +63,11 @@ export const runColumns = (
       header: t('runs.started'),
       width: 118,
       sort: 'begin_ns',
-      cell: (run) =>
-        run.has_record ? (
-          <Link to={toJob(run, url.lang)} testId="run-open">
-            <Time ns={run.begin_ns} />
-          </Link>
-        ) : (
-          <span title={t('runs.sessionGone')}>
-            <Time ns={run.begin_ns} />
-          </span>
-        ),
+      cell: (run) => (
+        <RunLink run={run} lang={url.lang} testId={run.has_record ? 'run-open' : undefined}>
+          <Time ns={run.begin_ns} />
+        </RunLink>
+      ),
     },
     {
       id: 'script',

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
-import { linesThrough, placeOf, placeOfRun, rangeOf } from './trend';
+import { firstUsual, linesThrough, placeOf, placeOfRun, rangeOf } from './trend';
 
 const point = (value_ns: number | null) => ({
   session: 's',
   job_id: '1',
+  has_record: true,
   name: '',
   begin_ns: 1,
   value_ns,
@@ -40,4 +41,10 @@ it('interrupts a line where a value is unknown', () => {
   expect(linesThrough([1, 3, null, 2], 30, 10)).toEqual(['0.0,10.0 10.0,0.0', '30.0,5.0']);
   expect(linesThrough([7, 7], 30, 10)).toEqual(['0.0,5.0 30.0,5.0']);
   expect(linesThrough([null], 30, 10)).toEqual([]);
+});
+
+it('finds the oldest run that decides what is usual', () => {
+  const usual = { runs: 2, mid_ns: 100, low_ns: 90, high_ns: 110 };
+  const points = [point(1), point(2), { ...point(3), counts: false }, point(4), point(null)];
+  expect(firstUsual({ points, usual })).toBe(1);
 });

@@ -17,6 +17,12 @@ export function rangeOf({ points, usual, baseline_ns: baseline }: Values): { low
   return { low: Math.max(0, low - space), high: high + space };
 }
 
+/** The position of the oldest run that decides what is usual. */
+export function firstUsual({ points, usual }: Pick<Values, 'points' | 'usual'>): number {
+  const counted = points.flatMap(({ counts, value_ns }, at) => (counts && value_ns !== null ? [at] : []));
+  return counted.at(-(usual?.runs ?? 0)) ?? 0;
+}
+
 /** The place of a value from the bottom of the chart, in percent. */
 export const placeOf = (value: number, { low, high }: { low: number; high: number }) =>
   high === low ? 50 : Math.min(100, Math.max(0, (100 * (value - low)) / (high - low)));
