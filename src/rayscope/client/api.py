@@ -528,8 +528,9 @@ class Api(LogsApi):
     ) -> Listing[t.RunItem]:
         """Return the jobs that have ended, of all sessions, with a verdict on their durations, newest first.
 
-        ``tag``: whole tags, of which a run has all. ``in_session``: Ray's name of a session. ``verdict``:
-        ``slower``, ``as_usual``, ``faster`` or ``unknown``.
+        ``variant``: the tags with an equals sign, ``none`` for runs without any. ``tag``: whole tags, of
+        which a run has all. ``in_session``: Ray's name of a session. ``verdict``: ``slower``, ``as_usual``,
+        ``faster`` or ``unknown``.
         """
         query = params(
             script=script,
