@@ -6,7 +6,9 @@ exported with the same key, and nobody without the key can check a guess.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
+import itertools
 import re
 import tempfile
 from collections import Counter
@@ -34,6 +36,8 @@ _DIGITS = 12
 _ID = re.compile(r"(?=\w*\d)[0-9a-fA-F]{8,}|\d+|_ray_internal_\w*")
 _IP = r"\d{1,3}(?:\.\d{1,3}){3}"
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
+_DOTTED = re.compile(r"[\w.]*")
+_FIRST_AND_METHOD = re.compile(r"^\w+(?=\W)|(?<=\.)\w+$")
 _METRIC_SUFFIX = re.compile(r"_(bucket|sum|count|total)$")
 #: Keys that Ray's and Rayscope's JSON have beside the names of columns.
 _KEYS = """
@@ -59,7 +63,15 @@ _VALUES = """
     train.report tune.result ray.put ray.cancel
 """
 #: Words of Ray's and Rayscope's own that are parts of names.
-_WORDS = "ray rayscope python py lambda locals __init__ agent gcs pid node __internal_head__ on off dask"
+_WORDS = """
+    ray rayscope python py lambda locals __init__ agent gcs pid node __internal_head__ on off dask
+    IDLE JobSupervisor DashboardAgent RuntimeEnvAgent
+"""
+#: Labels of metrics whose values are Ray's own words, if the metric is Ray's own.
+_LABELS = "Component GpuDeviceName IsHeadNode Location Reason SessionName Source State Type"
+_NUMBER = re.compile(r"[+-]?(?:Inf|NaN|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)")
+#: Values of the label Name that are no user's names.
+_RESOURCES = frozenset(("CPU", "GPU", "TPU", "memory", "object_store_memory"))
 
 
 class Anonymiser:
@@ -76,8 +88,10 @@ class Anonymiser:
         self._values = frozenset((*_VALUES.split(), *BLOCKING_SPANS))
         self._kept = frozenset(re.findall(r"\w+", " ".join((_WORDS, *_rays_names(tables)))))
         self._keys = frozenset(_KEYS.split()) | _column_names()
+        self._own_labels = frozenset(_LABELS.split())
         self._metrics = frozenset(re.findall(r"\b(?:ray|rayscope)_\w+", str(charts.PAGES)))
         self._token = _token(_hosts(tables))
+        self._label_names, self._label_values = self._rays_labels(tables)
         self._rules: Mapping[Rule, Callable[[str], str]] = {
             Rule.name: self._name,
             Rule.text: self._text,
@@ -85,6 +99,7 @@ class Anonymiser:
             Rule.json: self._json,
             Rule.constant: lambda text: text if _CONSTANT.fullmatch(text) else self._text(text),
             Rule.metric: self._metric,
+            Rule.labels: self._labels,
         }
 
     def table(self, table: Table) -> Table | None:
@@ -115,7 +130,8 @@ class Anonymiser:
     def about(self, about: About) -> About:
         """Replace the names in the facts about a session."""
         label = about.label
-        tags = tuple(map(self._text, label.tags))
+        # The two sides of "data=large" apart, so that sessions can still be compared by the tag's name.
+        tags = tuple("=".join(map(self._text, tag.split("=", 1))) for tag in label.tags)
         self.counts.update(
             {
                 "about.script": int(bool(about.script)),
@@ -174,8 +190,39 @@ class Anonymiser:
         return known
 
     def _metric(self, text: str) -> str:
-        is_ours = text.startswith("rayscope_") or text in self._metrics
-        return text if is_ours or _METRIC_SUFFIX.sub("", text) in self._metrics else self._name(text)
+        return text if self._is_rays_metric(text) else self._name(text)
+
+    def _is_rays_metric(self, name: str) -> bool:
+        known = self._metrics
+        return name.startswith("rayscope_") or name in known or _METRIC_SUFFIX.sub("", name) in known
+
+    def _rays_labels(self, tables: Mapping[str, Path]) -> tuple[set[str], set[tuple[str, str]]]:
+        """Return the names of the labels of Ray's own metrics, and the pairs whose values stay."""
+        pairs: set[tuple[str, str]] = set()
+        for row in _values(tables, "metric_series", ("name", "labels")):
+            if self._is_rays_metric(row["name"] or ""):
+                with contextlib.suppress(*DECODE_ERRORS):
+                    pairs.update(_decode_labels(row["labels"] or ""))
+        # A worker's component is named after the function or class that it runs.
+        kept = {pair for pair in pairs if pair[0] in self._own_labels and not pair[1].startswith("ray::")}
+        return {name for name, _ in pairs}, kept
+
+    def _labels(self, text: str) -> str:
+        """Replace the labels of a series: a list of pairs, in the order of their names."""
+        try:
+            pairs = _decode_labels(text)
+        except DECODE_ERRORS:
+            return self._text(text)
+        return msgspec.json.encode(sorted(itertools.starmap(self._label, pairs))).decode()
+
+    def _label(self, name: str, value: str) -> tuple[str, str]:
+        is_public = (name, value) in self._label_values or _NUMBER.fullmatch(value)
+        if name == "Name":
+            is_public = value in _RESOURCES or _RESOURCE.fullmatch(value)
+        return (
+            name if name in self._label_names else self._key(name),
+            value if is_public else self._name(value),
+        )
 
     def _json(self, text: str) -> str:
         try:
@@ -206,9 +253,9 @@ class Anonymiser:
         rules, kept = REPLACED_COLUMNS[table], KEPT_COLUMNS.get(table, ())
         return {
             name: value
-            if name in kept or not isinstance(value, str)
+            if name in kept
             else self._replace(value, rules[name])
-            if name in rules
+            if name in rules and isinstance(value, str)
             else self._value(value)
             for name, value in account.items()
         }
@@ -227,11 +274,22 @@ def _values(tables: Mapping[str, Path], name: str, columns: Iterable[str]) -> li
     return list(rows.group_by(list(columns)).aggregate([]).to_pylist())
 
 
+_decode_labels = msgspec.json.Decoder(list[tuple[str, str]]).decode
+
+
 def _rays_names(tables: Mapping[str, Path]) -> list[str]:
-    """Return the modules and functions of Ray's own that tasks called. They are public."""
-    rows = _values(tables, "attempts", ("module_name", "func_name"))
-    rays = [row for row in rows if (row["module_name"] or "").split(".")[0] == "ray"]
-    return [text for row in rays for text in row.values() if text]
+    """Return the modules and functions of Ray's own that tasks called. They are public.
+
+    Ray names some of its classes after the user's: ``ServeReplica:shop:FraudModel.handle_request``,
+    ``MapWorker(MapBatches(FraudModel)).submit``. Only the first word and the method of these are Ray's.
+    """
+    found = []
+    for row in _values(tables, "attempts", ("module_name", "func_name")):
+        module, function = row["module_name"] or "", row["func_name"] or ""
+        if module.split(".")[0] == "ray":
+            is_plain = _DOTTED.fullmatch(function)
+            found += [module, *([function] if is_plain else _FIRST_AND_METHOD.findall(function))]
+    return found
 
 
 def _hosts(tables: Mapping[str, Path]) -> list[str]:

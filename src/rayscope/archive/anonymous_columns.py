@@ -24,6 +24,8 @@ class Rule(Enum):
     constant = "constant"
     #: The name of a metric that is not on any of our charts.
     metric = "metric"
+    #: The labels of a series, as a list of pairs.
+    labels = "labels"
     #: An entity's JSON, whose fields follow the rules of the table's columns.
     doc = "doc"
 
@@ -172,7 +174,7 @@ REPLACED_COLUMNS: Mapping[str, Mapping[str, Rule]] = {
     | {"message": Rule.text, "object_name": Rule.name, "namespace": Rule.name, "component": Rule.name},
     "process_end_rows": _ENTITY | {"name": Rule.name, "kernel_record": Rule.text},
     "gpu_sample_rows": _ENTITY,
-    "metric_series": {"name": Rule.metric, "labels": Rule.json},
+    "metric_series": {"name": Rule.metric, "labels": Rule.labels},
     "metric_families": {"name": Rule.metric, "help": Rule.text},
 }
 
