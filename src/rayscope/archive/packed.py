@@ -6,6 +6,7 @@ last. Parquet is compressed already, and without compression an entry cannot be 
 
 from __future__ import annotations
 
+import time
 import zipfile
 import zlib
 from collections.abc import Generator, Iterable
@@ -147,6 +148,8 @@ class PackedSession:
             raise damaged("its entries are not those of its manifest")
         if not _is_plausible(msgspec.to_builtins(manifest.about)):
             raise damaged("a number or text about the session is too large")
+        if max(manifest.about.last_ns, manifest.about.ended_ns or 0) > time.time_ns():
+            raise damaged("its session ends in the future, so this machine's clock or the sender's is wrong")
         for one in manifest.objects:
             known = SMALL_FILES if one.part == "files" else TABLES_OF_PARTS.get(one.part, ())
             if one.name not in known:

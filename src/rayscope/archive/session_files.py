@@ -11,9 +11,12 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import IO
 
+import msgspec
+
 from rayscope.archive import manifest as manifests
 from rayscope.archive import packed
 from rayscope.archive.anonymise import write_anonymous
+from rayscope.archive.manifest import Manifest
 from rayscope.archive.tables import PARTS
 from rayscope.archive.unpack import unpack
 from rayscope.storage.about import About
@@ -86,7 +89,7 @@ class SessionFiles:
             with tempfile.TemporaryDirectory(dir=self.make_work(), prefix="open-") as temp:
                 folder = Path(temp) / "session"
                 manifest = unpack(path, folder, self.min_free_bytes)
-                if self._is_same(manifest.session, manifest.stamp):
+                if self._is_same(manifest):
                     return manifest.session
                 self._catalog.adopt(manifest.session, folder)
         except OSError as error:
@@ -100,5 +103,12 @@ class SessionFiles:
         log.info("opened the session %s from a file", manifest.session)
         return manifest.session
 
-    def _is_same(self, session: str, stamp: str) -> bool:
-        return session in self._catalog.names() and stamp == manifests.stamp_of(self._catalog.about(session))
+    def _is_same(self, manifest: Manifest) -> bool:
+        if manifest.session not in self._catalog.names():
+            return False
+        return _ended_stamp(manifest.about) == _ended_stamp(self._catalog.about(manifest.session))
+
+
+def _ended_stamp(about: About) -> str:
+    """Return the stamp that a session has once it is opened, because it has ended then."""
+    return manifests.stamp_of(msgspec.structs.replace(about, ended_ns=about.ended_ns or about.last_ns))

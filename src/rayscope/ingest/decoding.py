@@ -87,7 +87,9 @@ class Decoder:
         named = [session for session in batch.sessions if session]
         if not named:
             node_id = events_batch.node_id(batch.body, batch.format)
-            known = (name for name in self._catalog.names() if node_id in self._catalog.about(name).agents)
+            abouts = map(self._catalog.about, self._catalog.names())
+            # The nodes of a session from a file are those that its sender claims.
+            known = (one.session for one in abouts if node_id in one.agents and not one.opened_ns)
             named = [next(known, "")]
         return replace(batch, sessions=named)
 

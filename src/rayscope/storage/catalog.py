@@ -27,7 +27,7 @@ import msgspec
 from rayscope.files import replace_file, set_aside
 from rayscope.model import AgentReport
 from rayscope.model.decoding import DECODE_ERRORS
-from rayscope.storage.about import About, Label, count_records, decode_about, seal, unseal
+from rayscope.storage.about import About, Label, count_records, decode_about, seal, unseal, write_about
 from rayscope.storage.errors import NotFound, SpoolFull, StoreError
 from rayscope.storage.session_file import MEMORY_LIMIT, SessionFile
 from rayscope.storage.slots import Slots
@@ -227,6 +227,8 @@ class Catalog:
     def adopt(self, session: str, folder: Path) -> None:
         """Add a session with the files in ``folder``, which becomes its folder.
 
+        The files may come from anyone, so the session has ended, and nothing connects to its address.
+
         Raises StoreError if there is such a session, and OSError if the folder cannot be moved.
         """
         self._check_writable()
@@ -239,10 +241,22 @@ class Catalog:
                     status=409,
                     id=session,
                 )
+            about = self._load_about(folder)
+            opened = msgspec.structs.replace(
+                about,
+                ended_ns=about.ended_ns or about.last_ns,
+                opened_ns=time.time_ns(),
+                gcs_address=None,
+                agents={},
+                readable_stamp=(0, 0),
+                heard_ns=0,
+                has_unpublished=False,
+                published_ns=0,
+                followed_ns=0,
+            )
+            write_about(folder, opened)
             folder.rename(self.folder / session)
             self.load(session)
-            self.about(session).opened_ns = time.time_ns()
-        self.save_about(session)
 
     def save_about(self, session: str) -> None:
         """Write a session's ``about.json``."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests import session_files
 
 from rayscope.archive.session_files import SessionFiles
 from rayscope.storage.catalog import Catalog, Retention
@@ -108,6 +109,31 @@ def test_the_same_file_opens_twice_and_another_state_is_refused(
         files.open(exported)
     assert (caught.value.code, caught.value.status) == ("session_exists", 409)
     assert list((tmp_path / "there" / "session-files").iterdir()) == []
+
+
+def test_an_opened_session_has_ended_and_no_address(whole: Path, tmp_path: Path) -> None:
+    here = files_of(whole.parent.parent)
+    about = here._catalog.about(whole.name)
+    about.ended_ns, about.last_ns, about.gcs_address = None, time.time_ns() - 60 * 10**9, "10.0.0.1:6379"
+    about.heard_ns, about.followed_ns, about.has_unpublished = 1, 1, True
+    path = tmp_path / "a.rayscope"
+    path.write_bytes(b"".join(here.export(whole.name)))
+    files = files_of(tmp_path / "there")
+    for _ in range(2):  # the same file again changes nothing
+        assert files.open(path) == whole.name
+    for catalog in (files._catalog, Catalog(tmp_path / "there")):
+        opened = catalog.about(whole.name)
+        assert (opened.gcs_address, opened.ended_ns) == (None, about.last_ns)
+        assert (opened.heard_ns, opened.followed_ns, opened.has_unpublished) == (0, 0, False)
+    assert here.open(path) == whole.name  # where it was recorded, too
+
+
+def test_a_session_that_ends_in_the_future_is_refused(whole: Path, exported: Path, tmp_path: Path) -> None:
+    entries = session_files.edit_manifest(
+        session_files.read(exported), lambda manifest: manifest["about"].update(last_ns=2**62)
+    )
+    with pytest.raises(StoreError, match="in the future"):
+        files_of(tmp_path / "there").open(session_files.write(tmp_path / "bad", entries))
 
 
 def test_retention_keeps_an_old_session_that_was_just_opened(
