@@ -18,10 +18,10 @@ from rayscope.archive import packed
 from rayscope.archive.anonymise import write_anonymous
 from rayscope.archive.manifest import Manifest
 from rayscope.archive.tables import PARTS
-from rayscope.archive.unpack import unpack
+from rayscope.archive.unpack import cannot_unpack, unpack
 from rayscope.storage.about import About
 from rayscope.storage.catalog import Catalog
-from rayscope.storage.errors import NotFound, StoreError
+from rayscope.storage.errors import NotFound
 
 log = logging.getLogger("rayscope.server")
 
@@ -93,13 +93,7 @@ class SessionFiles:
                     return manifest.session
                 self._catalog.adopt(manifest.session, folder)
         except OSError as error:
-            raise StoreError(
-                f"The session file cannot be unpacked: {error.strerror or error}.",
-                "Free some space, and try again.",
-                "full",
-                what="session_file",
-                reason=error.strerror or str(error),
-            ) from error
+            raise cannot_unpack(error) from error
         log.info("opened the session %s from a file", manifest.session)
         return manifest.session
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import resource
 import shutil
@@ -58,6 +59,20 @@ class _Refusal(msgspec.Struct):
 
 
 _decode_refusal = msgspec.json.Decoder(_Refusal).decode
+
+
+def _refusal(error: StoreError) -> _Refusal:
+    return _Refusal(error.message, error.remedy, error.code, error.status, dict(error.params))
+
+
+def cannot_unpack(error: OSError) -> StoreError:
+    """The error if this machine cannot store what is in a session file."""
+    reason = error.strerror or str(error)
+    message = f"The session file cannot be unpacked: {reason}."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        remedy = "Free some space, and try again."
+        return StoreError(message, remedy, "full", what="session_file", reason=reason)
+    return StoreError(message, "Check the data directory, and try again.", what="session_file", reason=reason)
 
 
 def unpack(path: Path, folder: Path, min_free_bytes: int = 0) -> Manifest:
@@ -173,16 +188,9 @@ def main() -> int:
         print(manifest.session, manifests.encode(manifest).decode(), sep="\n")
         return 0
     except StoreError as error:
-        refusal = _Refusal(error.message, error.remedy, error.code, error.status, dict(error.params))
+        refusal = _refusal(error)
     except OSError as error:
-        reason = error.strerror or str(error)
-        refusal = _Refusal(
-            f"The session file cannot be unpacked: {reason}.",
-            "Free some space, and try again.",
-            "full",
-            503,
-            {"what": "session_file", "reason": reason},
-        )
+        refusal = _refusal(cannot_unpack(error))
     print(msgspec.json.encode(refusal).decode())
     return _REFUSED
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from tests import session_files
 
 from rayscope.archive.session_files import SessionFiles
+from rayscope.archive.unpack import cannot_unpack
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import StoreError
 from rayscope.storage.log_archive import LogStore
@@ -134,6 +136,17 @@ def test_a_session_that_ends_in_the_future_is_refused(whole: Path, exported: Pat
     )
     with pytest.raises(StoreError, match="in the future"):
         files_of(tmp_path / "there").open(session_files.write(tmp_path / "bad", entries))
+
+
+def test_only_a_full_disk_is_called_full(whole: Path, exported: Path, tmp_path: Path) -> None:
+    files = files_of(tmp_path / "there")
+    stray = tmp_path / "there" / "sessions" / whole.name / "stray"
+    stray.mkdir(parents=True)  # a folder that the list of sessions lacks
+    with pytest.raises(StoreError, match="not empty") as caught:
+        files.open(exported)
+    assert caught.value.code == "store_error"
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        assert cannot_unpack(OSError(number, "")).code == "full"
 
 
 def test_retention_keeps_an_old_session_that_was_just_opened(

@@ -82,6 +82,10 @@ export const zhServerMessages = {
       message: '该会话文件由更新版本的 Rayscope 写入。',
       remedy: '请升级：pip install -U rayscope',
     },
+    store_error_session_file: {
+      message: '无法解压该会话文件：{{reason}}。',
+      remedy: '请检查数据目录，然后重试。',
+    },
     full_session_file: {
       message: '无法解压该会话文件：{{reason}}。',
       remedy: '请腾出一些空间，然后重试。',
