@@ -200,7 +200,7 @@ def check_space(folder: Path, needed: int, min_free_bytes: int) -> None:
     """Raise StoreError if ``needed`` bytes would leave less than ``min_free_bytes`` on a folder's disk."""
     if shutil.disk_usage(folder).free - needed < min_free_bytes:
         raise StoreError(
-            f"Not enough disk space to unpack the session ({needed >> 20} MiB).",
+            f"Not enough disk space: the session needs {needed >> 20} MiB.",
             "Free some space on the server's disk, and try again.",
             "full",
             what="fetch",

@@ -17,6 +17,7 @@ from rayscope.archive import manifest as manifests
 from rayscope.archive import packed
 from rayscope.archive.anonymise import write_anonymous
 from rayscope.archive.manifest import Manifest
+from rayscope.archive.seal import check_space
 from rayscope.archive.tables import PARTS
 from rayscope.archive.unpack import cannot_unpack, unpack
 from rayscope.storage.about import About
@@ -62,14 +63,17 @@ class SessionFiles:
 
         See :func:`rayscope.archive.anonymise.write_anonymous`. Raises NotFound, StoreError, or OSError.
         """
-        about = self._check(session)
+        about = self._check(session, copies=2)  # its tables, and the file
         with tempfile.TemporaryFile(dir=self.make_work()) as file:
             counts = write_anonymous(self._catalog.folder / session, about, self._work, key, file)
             file.seek(0)
             yield file, counts
 
-    def _check(self, session: str) -> About:
-        """Return the facts about a session whose file can be written, and fetch its own files."""
+    def _check(self, session: str, copies: int = 1) -> About:
+        """Return the facts about a session whose file can be written, and fetch its own files.
+
+        Also check that the disk has space for this number of copies of these files.
+        """
         about = self._catalog.about(session)
         packed.check_ended(about, time.time_ns())
         if self._is_live(session):
@@ -78,6 +82,7 @@ class SessionFiles:
             self._catalog.local_file(session, part.file)
         if not self._catalog.path(session).exists():
             raise NotFound(f"{session} has no record.", what="local_record", id=session)
+        check_space(self.make_work(), copies * self._catalog.disk_bytes(session), self.min_free_bytes)
         return about
 
     def open(self, path: Path) -> str:

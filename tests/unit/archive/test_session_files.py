@@ -149,6 +149,17 @@ def test_only_a_full_disk_is_called_full(whole: Path, exported: Path, tmp_path: 
         assert cannot_unpack(OSError(number, "")).code == "full"
 
 
+def test_an_export_leaves_room_on_the_disk(whole: Path, exported: Path) -> None:
+    files = files_of(whole.parent.parent)
+    files.min_free_bytes = 1 << 60
+    for export_it in (
+        lambda: files.export(whole.name),
+        lambda: files.export_anonymous(whole.name, "").__enter__(),
+    ):
+        with pytest.raises(StoreError, match="Not enough disk space"):
+            export_it()
+
+
 def test_retention_keeps_an_old_session_that_was_just_opened(
     whole: Path, exported: Path, tmp_path: Path
 ) -> None:

@@ -865,7 +865,7 @@ export const zhServerMessages = {
     busy_stopping: { message: '服务器正在停止。', remedy: '请在它重新启动后重试。' },
     busy_unwritten: { message: '该会话的记录尚未写入。', remedy: 'Rayscope 会自动重试。' },
     full_fetch: {
-      message: '磁盘空间不足，无法解压该会话（{{mib}} MiB）。',
+      message: '磁盘空间不足：该会话需要 {{mib}} MiB。',
       remedy: '请在服务器的磁盘上腾出一些空间，然后重试。',
     },
     full_metrics: {
