@@ -57,7 +57,8 @@ def export_file(
     """Export an ended session as one file, which another Rayscope can open."""
     chosen = records.resolve(session)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_EXPORTS.take())
+        slot = stack.enter_context(contextlib.ExitStack())
+        slot.enter_context(_EXPORTS.take())
         records.flush()
         headers = {}
         # A name may be in the file's name.
@@ -65,6 +66,7 @@ def export_file(
         if anonymise:
             key = secrets.operator_token
             file, counts = stack.enter_context(files.export_anonymous(chosen, key))
+            slot.close()  # the file is complete, and its receiver may be slow
             headers["X-Rayscope-Replaced"] = msgspec.json.encode(counts).decode()
             pieces = iter(partial(file.read, _PIECE_BYTES), b"")
         else:
