@@ -40,6 +40,8 @@ def files_server(
         try:
             names = [opener.open(path) for path in files]
         except RayscopeError as error:
+            if error.code == "session_exists":  # the catalog is new, so another of the files has it
+                fail(f"Two of the files have the session {error.params['id']}, with different content.")
             fail(error.message, error.remedy)
         finally:
             catalog.close()

@@ -158,6 +158,11 @@ def test_an_anonymised_file_lists_what_is_replaced(here: Running, path: Path, tm
     here.server.stop()
     again = run(*command, "--force", "--yes")
     assert replaced_in(again) == replaced_in(done)
+    changed = session_files.edit_manifest(
+        session_files.read(path), lambda manifest: manifest["about"].update(is_anonymous=True)
+    )
+    done = run("compare", path, session_files.write(tmp_path / "changed.rayscope", changed))
+    assert (done.exit_code, "Two of the files have the session" in done.output) == (2, True)
     assert run("compare", path, path).exit_code == 2  # a session cannot be on both sides under one name
     assert run("export", "--anonymise", "-o", tmp_path / "x").exit_code == 2
     attempts = [one for one in session_files.read(anonymous) if one.startswith("attempts/")]
