@@ -1,7 +1,7 @@
 import { Button, FileButton } from '@mantine/core';
 import { IconFolderOpen } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
-import { type DragEvent, useState } from 'react';
+import { type DragEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { OpenedSession } from '../../api/schema';
 import { bytes } from '../../base/format';
@@ -33,8 +33,14 @@ export function useOpenFile() {
 
 export function OpenFileButton({ onFile }: { onFile: (file: File | null) => void }) {
   const { t } = useTranslation();
+  const reset = useRef<() => void>(null);
+  // Without the reset, choosing the same file again, for example after a refusal, is no change.
+  const take = (file: File | null) => {
+    reset.current?.();
+    onFile(file);
+  };
   return (
-    <FileButton onChange={onFile} accept=".rayscope">
+    <FileButton onChange={take} resetRef={reset} accept=".rayscope">
       {(props) => (
         <Button
           {...props}
