@@ -176,6 +176,7 @@ it('opens a session file, and shows its session', async () => {
   const file = new File(['PK'], 'train.rayscope');
   const input = document.querySelector<HTMLInputElement>('input[type=file]');
   await userEvent.upload(input as HTMLInputElement, file);
+  expect(input?.files).toHaveLength(0); // so that the same file can be chosen again
   const dialog = await screen.findByRole('dialog');
   expect(dialog.textContent).toContain('Open train.rayscope?');
   await click(screen.getByTestId('act-confirm'));
