@@ -22,6 +22,7 @@ from tests.waiting import wait_until
 from rayscope.metrics.tsdb.file import MetricsFile
 from rayscope.records import response_cache
 from rayscope.records.response_cache import ResponseCache
+from rayscope.runs.service import Runs
 from rayscope.server import memory
 from rayscope.server.runner import Server
 from rayscope.storage import catalog
@@ -56,6 +57,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             super().__init__(path, **options)
 
     monkeypatch.setattr(catalog, "SessionFile", Noted)
+    # Summaries of runs open each record once, one after the other.
+    monkeypatch.setattr(Runs, "_look_again", lambda _: None)
     return names
 
 
