@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 #: Field -> the values by which the list is sorted. Unknown values come first in ascending order.
 _SORTS: Mapping[str, Callable[[Run], Any]] = {
     "begin_ns": lambda run: run.begin_ns,
-    "duration_ns": lambda run: _known(run.summary.duration_ns),
+    "duration_ns": lambda run: _sortable(run.summary.duration_ns),
     "tasks": lambda run: run.summary.tasks,
     "failed": lambda run: run.summary.failed,
-    "cpu_ns": lambda run: _known(run.summary.cpu_ns),
-    "gpu_ns": lambda run: _known(run.summary.gpu_ns),
-    "peak_memory": lambda run: _known(run.summary.peak_memory),
+    "cpu_ns": lambda run: _sortable(run.summary.cpu_ns),
+    "gpu_ns": lambda run: _sortable(run.summary.gpu_ns),
+    "peak_memory": lambda run: _sortable(run.summary.peak_memory),
     "script": lambda run: run.summary.script,
     "outcome": lambda run: run.summary.outcome,
 }
@@ -52,7 +52,7 @@ Variant = Annotated[
 router = Router()
 
 
-def _known(value: int | None) -> int:
+def _sortable(value: int | None) -> int:
     return -1 if value is None else value
 
 
