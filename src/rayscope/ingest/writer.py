@@ -39,6 +39,8 @@ FLUSH_S = 1.0
 UNREAD_FLUSH_S = 5.0
 #: How long a reader counts as present after its last request, in s. The UI sends one every few seconds.
 _ATTENTION_S = 20.0
+#: How long a deletion waits for the queries that read its session, in s. Nothing is written meanwhile.
+_READERS_S = 2.0
 #: How long the first request after a time without readers may wait for unwritten data, in seconds.
 _CATCH_UP_S = 1.0
 #: Maximum share of the writer's time spent on flushes. It makes flushes of a huge record less frequent.
@@ -400,7 +402,7 @@ class Writer:
         if removal.is_given_up:
             return
         try:
-            removal.is_gone = self.catalog.remove(removal.session, pinned_too=True)
+            removal.is_gone = self.catalog.remove(removal.session, pinned_too=True, wait_s=_READERS_S)
         except NotFound:  # the session was removed meanwhile
             removal.is_gone = True
         if removal.is_gone:

@@ -107,6 +107,8 @@ class Catalog:
             self.folder.mkdir(parents=True, exist_ok=True)
             self.folder.chmod(0o700)
         self._lock = threading.RLock()
+        #: Notified when a query on a record ends.
+        self._query_ended = threading.Condition(self._lock)
         self._open: OrderedDict[str, SessionFile] = OrderedDict()
         self._users: dict[str, int] = {}
         self._pinned: set[str] = set()
@@ -411,6 +413,7 @@ class Catalog:
         finally:
             with self._lock:
                 self._users[session] -= 1
+                self._query_ended.notify_all()
                 self._close_some()
 
     def unreadable(self, sessions: Iterable[str]) -> dict[str, StoreError]:
@@ -586,12 +589,14 @@ class Catalog:
                         (self.folder / session / f"{name}{suffix}").unlink()
         return True
 
-    def remove(self, session: str, *, pinned_too: bool = False) -> bool:
+    def remove(self, session: str, *, pinned_too: bool = False, wait_s: float = 0.0) -> bool:
         """Delete a session unless its record is in use. Returns whether all its files are gone.
 
         ``pinned_too``: delete it even if the record is open for writing. Only the writer may request this.
+        ``wait_s``: how long to wait for the queries that read it.
         """
-        with self._lock:
+        with self._query_ended:
+            self._query_ended.wait_for(lambda: not self._users.get(session), wait_s)
             if not self._close_unused(session, pinned_too=pinned_too):
                 return False
             self.about(session)

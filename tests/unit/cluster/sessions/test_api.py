@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ import httpx
 import pytest
 from tests.running import Running, start
 from tests.story import SESSION, Story, at
-from tests.waiting import wait_until
 from typer.testing import CliRunner
 
 from rayscope.api.write_access import HEADER
@@ -202,8 +202,19 @@ def test_a_session_is_deleted_with_its_files_once_it_is_over(fresh: Running) -> 
     assert fresh.error(act(fresh, "DELETE"), 404)
     record(fresh, "python one.py")  # later events begin a new record
     assert row(fresh)["attempts"] == 1
-    # The deletion waits for readers of the session.
-    wait_until(lambda: act(fresh, "DELETE", params={"force": True}).status_code == 200, "it to be deleted")
+    assert act(fresh, "DELETE", params={"force": True}).status_code == 200
+
+
+def test_a_deletion_waits_for_short_queries(fresh: Running) -> None:
+    record(fresh, "python one.py")
+    end(fresh)
+    assert fresh.server.services is not None
+    with ThreadPoolExecutor() as pool:
+        with fresh.server.services.catalog.reading(SESSION):
+            deletion = pool.submit(act, fresh, "DELETE")
+            time.sleep(0.5)
+            assert not deletion.done()
+        assert deletion.result().status_code == 200
 
 
 def test_a_session_that_is_read_is_not_deleted(fresh: Running) -> None:
