@@ -116,9 +116,9 @@ def main() -> int:
             opened = []
             for view, drawn in _VIEWS.items():
                 page = browser.new_page(viewport={"width": 1440, "height": 900})
-                page.goto(f"{server.url}/s/{SESSION}/functions")
+                page.goto(f"{server.url}/s/{SESSION}/stack")
                 page.wait_for_load_state("networkidle")
-                took = page.evaluate(_OPEN, [f'[data-testid="nav-{view}"]', drawn])
+                took = page.evaluate(_OPEN, [f'[data-testid="tab-{view}"]', drawn])
                 opened.append([view, f"{took:,.0f} ms"])
                 print(f"  {view}: {took:.0f} ms", file=sys.stderr, flush=True)
                 if view == "gantt":

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from rayscope.server.runner import Server
 from rayscope.settings import Settings
+from tests.e2e.places import open_view
 from tests.story import JOB, SESSION, Story
 
 pytestmark = [pytest.mark.e2e]
@@ -41,6 +42,5 @@ def test_the_output_of_a_notebook_is_the_page(page: Page, tmp_path: Path) -> Non
         page.goto(output.as_uri())
         frame = page.frame_locator("iframe")
         expect(frame.get_by_test_id(seen)).to_be_visible()
-        frame.get_by_test_id("nav-functions").click()
-        expect(frame.get_by_test_id("nav-functions")).to_have_attribute("aria-current", "page")
+        open_view(frame, "functions")
         expect(frame.locator("main")).to_contain_text(re.compile("load"))

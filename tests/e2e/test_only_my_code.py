@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.places import open_view
 from tests.recorded import Recorded
 from tests.waiting import wait_until
 
@@ -101,7 +102,7 @@ def test_one_switch_for_all_views(cluster: Recorded, job: str, page: Page) -> No
     expect(shown).to_have_attribute("data-total", str(sum(MINE.values())))
     expect(libraries).to_contain_text(hidden_or_collapsed)
 
-    page.get_by_test_id("nav-flame").click()
+    page.get_by_test_id("tab-flame").click()
     expect(page).to_have_url(only)
     page.goto(f"{url}/flame?job_id={job}&weight=count")
     expect(libraries).to_contain_text(hidden_or_collapsed)
@@ -124,7 +125,7 @@ def test_one_switch_for_all_views(cluster: Recorded, job: str, page: Page) -> No
     page.get_by_test_id("logical-library-ray.util").click()
     page.get_by_test_id("logical-node-l:ray.util").wait_for()
 
-    page.get_by_test_id("nav-functions").click()
+    open_view(page, "functions")
     expect(page).to_have_url(only)
     expect(libraries).to_contain_text("of ray.util hidden")
     page.goto(f"{url}/functions?only=mine&lang=zh")

@@ -9,6 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.places import open_view
 from tests.recorded import Recorded
 from tests.waiting import wait_until
 
@@ -56,8 +57,8 @@ def test_look_and_continue(debugged: Recorded, page: Page) -> None:
         row = page.get_by_test_id("paused-row")
         expect(row).to_contain_text("breakpoint")
         expect(row).to_contain_text("0.5 CPU")
-        expect(page.get_by_test_id("nav-debugger")).to_contain_text("1")
-        page.get_by_test_id("nav-stack").click()
+        expect(page.get_by_test_id("tab-debugger")).to_contain_text("1")
+        open_view(page, "stack")
         banner = page.get_by_test_id("banner-paused")
         expect(banner).to_contain_text("inner")
         banner.get_by_role("link").click()

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import TIMEOUT_MS, Recorded
+from tests.e2e.places import open_view
 from tests.report_file import data_of
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
@@ -50,26 +51,25 @@ def test_every_page_opens_from_the_file_alone(
     missing = offline.get_by_test_id("error-panel").filter(has_text="Not in this report")
     offline.goto(file.as_uri())
     for view in data["views"]:
-        offline.get_by_test_id(f"nav-{view}").click()
-        expect(offline.get_by_test_id(f"nav-{view}")).to_have_attribute("aria-current", "page")
+        open_view(offline, view)
         expect(offline.locator("main .mantine-Loader-root")).to_have_count(0)
         # The cluster is gone, which is an answer too.
         expect(missing).to_have_count(0)
 
     # Zoom, search, and another moment.
     summary = httpx.get(f"{recorded.url}/api/v1/summary", params={"session": recorded.session}).json()
-    offline.get_by_test_id("nav-gantt").click()
+    open_view(offline, "gantt")
     expect(offline.get_by_test_id("gantt-count")).to_have_attribute("data-total", str(summary["attempts"]))
     offline.locator("main canvas").last.focus()
     offline.keyboard.press("w")
     expect(offline).to_have_url(re.compile("from="))
-    offline.get_by_test_id("nav-stack").click()
+    open_view(offline, "stack")
     offline.get_by_test_id("stack-before").click()
     expect(offline).to_have_url(re.compile("at="))
     expect(missing).to_have_count(0)
 
     # A failure with its traceback, and what is left out.
-    offline.get_by_test_id("nav-failures").click()
+    open_view(offline, "failures")
     offline.get_by_text("broken").first.click()
     offline.get_by_text(re.compile("^Attempt 0")).first.click()
     expect(offline.get_by_test_id("task-drawer")).to_contain_text("raise ValueError")
@@ -79,6 +79,6 @@ def test_every_page_opens_from_the_file_alone(
         expect(offline.get_by_test_id("report-note")).to_contain_text(
             f"{part['shown']:,} of {part['total']:,}"
         )
-    offline.get_by_test_id("nav-nodes").click()
+    open_view(offline, "nodes")
     offline.go_back()
     expect(offline).to_have_url(re.compile("/failures"))

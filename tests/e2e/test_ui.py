@@ -56,7 +56,7 @@ def test_the_counts_of_the_page_equal_the_tasks_that_ran(recorded: Recorded, pag
 
 def test_why_is_my_job_slow_takes_two_clicks(recorded: Recorded, page: Page) -> None:
     page.goto(f"{recorded.url}/s/{recorded.session}")
-    page.get_by_test_id("nav-functions").click()
+    page.get_by_test_id("tab-functions").click()
     slowest = page.get_by_test_id("function-table").get_by_role("row").filter(has_text="slow_step")
     expect(slowest).to_contain_text("6")
     expect(page.get_by_test_id("functions-weight")).to_contain_text("critical path of")

@@ -56,7 +56,7 @@ def test_saved_files_open_in_other_tools(
     ran = {(one["task_id"], one["attempt"]) for one in asked["items"] if one["start_ns"] is not None}
     assert ran
     page.goto(f"{recorded.url}/s/{session}/gantt")
-    expect(page.get_by_test_id("nav-gantt")).to_be_visible()
+    expect(page.get_by_test_id("tab-gantt")).to_be_visible()
 
     traces: list[Trace] = [
         read_perfetto(save(page, "perfetto", tmp_path).read_bytes()),

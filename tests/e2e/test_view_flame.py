@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from rayscope.views.flame import sql
 from tests.e2e.conftest import Recorded
+from tests.e2e.places import open_view
 from tests.endless import Endless
 from tests.waiting import TIMEOUT_S
 
@@ -20,7 +21,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 def test_the_flame_graph_shows_who_called_whom(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     page.goto(f"{recorded.url}/s/{recorded.session}")
-    page.get_by_test_id("nav-flame").click()
+    open_view(page, "flame")
     graph = page.get_by_test_id("flame")
     graph.wait_for()
     page.get_by_test_id("flame-weight").get_by_text("Attempts").click()

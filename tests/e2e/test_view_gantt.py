@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Recorded
 from tests.e2e.dragging import drag
+from tests.e2e.places import open_view
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 
@@ -16,7 +17,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.e2e]
 def test_the_chart_shows_every_attempt_and_what_decided_the_duration(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     page.goto(f"{recorded.url}/s/{recorded.session}")
-    page.get_by_test_id("nav-gantt").click()
+    open_view(page, "gantt")
     # 10 branches with 3 leaves, 6 waves of 60 leaves, 6 adds, 6 steps, 6 failures, one actor.
     expect(page.get_by_test_id("gantt-count")).to_have_attribute("data-total", str(10 + 30 + 360 + 18 + 1))
     chart = page.get_by_test_id("gantt-chart")
@@ -115,7 +116,7 @@ def test_a_search_goes_along_to_the_other_views(recorded: Recorded, page: Page) 
     page.goto(f"{recorded.url}/s/{recorded.session}/gantt")
     page.get_by_test_id("gantt-find").fill("leaf")
     expect(page).to_have_url(re.compile("find=leaf"))
-    page.get_by_test_id("nav-flame").click()
+    page.get_by_test_id("tab-flame").click()
     expect(page.get_by_test_id("flame-find")).to_have_value("leaf")
-    page.get_by_test_id("nav-stack").click()
+    page.get_by_test_id("tab-stack").click()
     expect(page.get_by_test_id("stack-find")).to_have_value("leaf")

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Recorded
+from tests.e2e.places import open_view
 from tests.flow_tree import Tree
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
@@ -19,7 +20,7 @@ def test_the_logical_graph_shows_who_calls_whom(recorded: Recorded, page: Page) 
         recorded.finish()
     session = recorded.session
     page.goto(f"{recorded.url}/s/{session}")
-    page.get_by_test_id("nav-logical").click()
+    open_view(page, "logical")
     branch = page.get_by_test_id("logical-node-f:branch")
     expect(branch).to_contain_text("10×")
     expect(page.get_by_test_id("logical-node-f:broken")).to_contain_text("6 failed")

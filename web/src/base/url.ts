@@ -3,11 +3,10 @@
 import { ROOT } from './root';
 
 interface ViewTraits {
-  /**
-   * The group in the navigation. Execution views share their filters and selection. Libraries are listed only
-   * if used.
-   */
-  group: 'work' | 'execution' | 'libraries' | 'cluster';
+  /** The place in the navigation; the view's own if absent. The views of a place are its tabs. */
+  place?: 'tasks' | 'execution' | 'cluster';
+  /** The view of a library, which is listed only if used. */
+  isLibrary?: true;
   /** The view lists entities that Ray reports. */
   isEntity?: true;
   /**
@@ -23,45 +22,49 @@ interface ViewTraits {
 
 /** The views, in the order of the navigation. Everything else about a view is in the folder of its page. */
 const TRAITS = {
-  overview: { group: 'work' },
-  insights: { group: 'work', ignoresRange: true, origin: 'shown' },
-  tasks: { group: 'work' },
-  functions: { group: 'work', origin: 'shown' },
-  failures: { group: 'work' },
-  debugger: { group: 'work', ignoresRange: true },
-  logical: { group: 'execution', origin: 'collapsed' },
-  physical: { group: 'execution' },
-  gantt: { group: 'execution', origin: 'shown' },
-  flame: { group: 'execution', origin: 'collapsed' },
-  stack: { group: 'execution' },
-  actors: { group: 'cluster', isEntity: true },
-  workers: { group: 'cluster', isEntity: true },
-  nodes: { group: 'cluster', isEntity: true },
-  jobs: { group: 'cluster', isEntity: true },
-  'placement-groups': { group: 'cluster', isEntity: true, ignoresRange: true },
-  memory: { group: 'cluster', ignoresRange: true },
-  data: { group: 'libraries', ignoresRange: true },
-  serve: { group: 'libraries', ignoresRange: true },
-  train: { group: 'libraries', ignoresRange: true },
-  tune: { group: 'libraries', ignoresRange: true },
-  events: { group: 'cluster' },
-  logs: { group: 'cluster' },
-  metrics: { group: 'cluster' },
-  alerts: { group: 'cluster', ignoresRange: true },
-  sql: { group: 'cluster', ignoresRange: true },
+  data: { isLibrary: true, ignoresRange: true },
+  serve: { isLibrary: true, ignoresRange: true },
+  train: { isLibrary: true, ignoresRange: true },
+  tune: { isLibrary: true, ignoresRange: true },
+  overview: {},
+  insights: { ignoresRange: true, origin: 'shown' },
+  tasks: { place: 'tasks' },
+  functions: { place: 'tasks', origin: 'shown' },
+  failures: { place: 'tasks' },
+  debugger: { place: 'tasks', ignoresRange: true },
+  gantt: { place: 'execution', origin: 'shown' },
+  flame: { place: 'execution', origin: 'collapsed' },
+  stack: { place: 'execution' },
+  logical: { place: 'execution', origin: 'collapsed' },
+  physical: { place: 'execution' },
+  jobs: { isEntity: true },
+  nodes: { place: 'cluster', isEntity: true },
+  workers: { place: 'cluster', isEntity: true },
+  actors: { place: 'cluster', isEntity: true },
+  'placement-groups': { place: 'cluster', isEntity: true, ignoresRange: true },
+  memory: { ignoresRange: true },
+  logs: {},
+  events: {},
+  metrics: {},
+  alerts: { ignoresRange: true },
+  sql: { ignoresRange: true },
 } as const satisfies Record<string, ViewTraits>;
 export type View = keyof typeof TRAITS;
 export const VIEWS = Object.keys(TRAITS) as View[];
 
 type ViewWith<Trait> = { [V in View]: (typeof TRAITS)[V] extends Trait ? V : never }[View];
-export type FlowView = ViewWith<{ group: 'execution' }>;
-export type LibraryView = ViewWith<{ group: 'libraries' }>;
+/** The views of an execution share their filters, selection and search. */
+export type FlowView = ViewWith<{ place: 'execution' }>;
+export type LibraryView = ViewWith<{ isLibrary: true }>;
 export type EntityView = ViewWith<{ isEntity: true }>;
 
 const traits = (view: View): ViewTraits => TRAITS[view];
-export const groupOf = (view: View) => traits(view).group;
-export const isFlow = (view: View): view is FlowView => groupOf(view) === 'execution';
-export const isLibrary = (view: View): view is LibraryView => groupOf(view) === 'libraries';
+export type Place = View | NonNullable<ViewTraits['place']>;
+export const placeOf = (view: View): Place => traits(view).place ?? view;
+export const PLACES = [...new Set(VIEWS.map(placeOf))];
+export const viewsOf = (place: Place) => VIEWS.filter((view) => placeOf(view) === place);
+export const isFlow = (view: View): view is FlowView => traits(view).place === 'execution';
+export const isLibrary = (view: View): view is LibraryView => traits(view).isLibrary === true;
 export const FLOW_VIEWS = VIEWS.filter(isFlow);
 export const LIBRARY_VIEWS = VIEWS.filter(isLibrary);
 
@@ -326,11 +329,14 @@ export const onlyMineOf = ({ view, settings }: SessionUrl): 'mine' | undefined =
     ? 'mine'
     : undefined;
 
-/** Another view with the same session, language and range of time, but no other filters and nothing open. */
+/**
+ * Another view with the same session, language, range of time and code origin, but no other filters and
+ * nothing open.
+ */
 export function toView(url: SessionUrl, view: View, filters: Filters = {}): SessionUrl {
   const range = rangeIn(url.filters);
   const kept: Filters = range === null ? {} : { since_ns: range.from, until_ns: range.to };
-  const only = traits(view).origin ? url.settings?.only : undefined;
+  const { only } = url.settings ?? {};
   return {
     page: 'session',
     session: url.session,
@@ -356,6 +362,10 @@ export function toFlow(url: SessionUrl, view: View): SessionUrl {
     lang,
   };
 }
+
+/** Another view as the navigation and its tabs open it. */
+export const toTab = (url: SessionUrl, view: View): SessionUrl =>
+  isFlow(view) && isFlow(url.view) ? toFlow(url, view) : toView(url, view);
 
 /** Sets settings of a view, or removes those that are undefined. */
 export function withSettings(url: SessionUrl, changed: Settings): SessionUrl {

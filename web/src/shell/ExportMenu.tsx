@@ -1,64 +1,58 @@
-import { Menu, Tooltip } from '@mantine/core';
+import { ActionIcon, Menu } from '@mantine/core';
 import { IconFileExport } from '@tabler/icons-react';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useHasEnded } from '../api/queries';
-import words from '../ui/theme/words.module.css';
 import { useSessionUrl } from '../ui/useUrl';
 import css from './ExportMenu.module.css';
 import { exportPath, FORMATS, sessionFilePath } from './exportPath';
-import shared from './shell.module.css';
 
 /** Exports the session, or the part that the page's filters select, for use in another program. */
 export function ExportMenu() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
-  const [opened, setOpened] = useState(false);
   const hasEnded = useHasEnded(url.session);
   const filtered = exportPath(url, 'perfetto') !== exportPath({ ...url, filters: {} }, 'perfetto');
   return (
-    <div className={shared.navGroup}>
-      <Menu position="right-end" shadow="md" width={370} onChange={setOpened}>
-        <Menu.Target>
-          <button type="button" className={`${shared.navLink} ${shared.navButton}`} data-testid="export-menu">
-            <Tooltip label={t('exporting.title')} position="right" hiddenFrom="md" disabled={opened}>
-              <IconFileExport size={17} stroke={1.7} aria-hidden />
-            </Tooltip>
-            <span className={`${shared.navText} ${words.ellipsis} ${words.hiddenNarrow}`}>
-              {t('exporting.title')}
-            </span>
-          </button>
-        </Menu.Target>
-        <Menu.Dropdown data-testid="export-formats">
-          <Menu.Label>{t(filtered ? 'exporting.filtered' : 'exporting.whole')}</Menu.Label>
-          {FORMATS.map((format) => (
-            <Menu.Item
-              key={format}
-              component="a"
-              href={exportPath(url, format)}
-              download
-              data-testid={`export-${format}`}
-            >
-              <div>{t(`exporting.${format}`)}</div>
-              <div className={css.hint}>{t(`exporting.${format}Hint`)}</div>
-            </Menu.Item>
-          ))}
-          <Menu.Divider />
-          <Menu.Label>{t('exporting.forRayscope')}</Menu.Label>
+    <Menu position="bottom-end" shadow="md" width={370}>
+      <Menu.Target>
+        <ActionIcon
+          size={30}
+          aria-label={t('exporting.title')}
+          title={t('exporting.title')}
+          data-testid="export-menu"
+        >
+          <IconFileExport size={18} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown data-testid="export-formats">
+        <Menu.Label>{t(filtered ? 'exporting.filtered' : 'exporting.whole')}</Menu.Label>
+        {FORMATS.map((format) => (
           <Menu.Item
+            key={format}
             component="a"
-            href={hasEnded === true ? sessionFilePath(url) : undefined}
+            href={exportPath(url, format)}
             download
-            disabled={hasEnded !== true}
-            data-testid="export-session"
+            data-testid={`export-${format}`}
           >
-            <div>{t('exporting.session')}</div>
-            <div className={css.hint}>
-              {t(hasEnded === true ? 'exporting.sessionHint' : 'exporting.sessionLive')}
-            </div>
+            <div>{t(`exporting.${format}`)}</div>
+            <div className={css.hint}>{t(`exporting.${format}Hint`)}</div>
           </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-    </div>
+        ))}
+        <Menu.Divider />
+        <Menu.Label>{t('exporting.forRayscope')}</Menu.Label>
+        <Menu.Item
+          component="a"
+          href={hasEnded === true ? sessionFilePath(url) : undefined}
+          download
+          disabled={hasEnded !== true}
+          data-testid="export-session"
+        >
+          <div>{t('exporting.session')}</div>
+          <div className={css.hint}>
+            {t(hasEnded === true ? 'exporting.sessionHint' : 'exporting.sessionLive')}
+          </div>
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
   );
 }

@@ -27,6 +27,7 @@ import { Link } from '../ui/Link';
 import { useSession, useSessionTexts } from '../ui/session';
 import words from '../ui/theme/words.module.css';
 import { go, useUrl } from '../ui/useUrl';
+import { ExportMenu } from './ExportMenu';
 import css from './Header.module.css';
 import { setLanguage } from './i18n';
 import { KeyHelpButton } from './keys/KeyHelpButton';
@@ -78,7 +79,12 @@ export function Header() {
       )}
       <div className={css.right}>
         {!needsLogin && REPORT === null && <PaletteButton />}
-        {url.page === 'session' && REPORT === null && <ShareMenu />}
+        {url.page === 'session' && REPORT === null && (
+          <>
+            <ShareMenu />
+            <ExportMenu />
+          </>
+        )}
         {url.page === 'session' && <AlertBadge url={url} />}
         {REPORT === null && <ConnectionState />}
         <KeyHelpButton />

@@ -21,7 +21,8 @@ export type PageCode = Partial<
   >
 >;
 
-interface Topics {
+/** The pushed topics that numbers in the navigation come from. Undefined while loading. */
+export interface Topics {
   cluster: ClusterTopic | undefined;
   alerts: AlertsTopic | undefined;
   paused: PausedTasks | undefined;

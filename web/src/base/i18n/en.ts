@@ -163,14 +163,12 @@ export const shared = {
   },
   nav: {
     label: 'Session',
-    work: 'Work',
     execution: 'Execution',
     cluster: 'Cluster',
-    libraries: 'Libraries',
   },
   intro: {
+    label: 'About this page',
     more: 'Learn more',
-    close: 'Do not show again on this page',
     docs: 'Documentation of this page',
   },
   summary: {

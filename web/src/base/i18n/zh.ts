@@ -161,14 +161,12 @@ const shared: Translated<typeof english> = {
   },
   nav: {
     label: '会话',
-    work: '工作负载',
     execution: '执行过程',
     cluster: '集群',
-    libraries: '库',
   },
   intro: {
+    label: '关于本页',
     more: '了解更多',
-    close: '不再在本页显示',
     docs: '本页文档',
   },
   summary: {

@@ -87,9 +87,6 @@ export function EntityView({ view, extras }: { view: EntityKind; extras?: Extras
   return (
     <>
       <div className={layout.bar}>
-        <div className={layout.title} aria-hidden>
-          {t(`nav.${view}`)}
-        </div>
         <SearchField filter="q" placeholder={t('filter.nameOrId')} />
         <FilterChips fields={fields} />
         {extras?.toolbar}

@@ -102,9 +102,6 @@ export default function EventsPage() {
   return (
     <>
       <div className={layout.bar}>
-        <div className={layout.title} aria-hidden>
-          {t('nav.events')}
-        </div>
         {SEVERITIES.map((name) => (
           <button
             key={name}

@@ -64,9 +64,6 @@ export default function LogsPage() {
   return (
     <div className={layout.view}>
       <div className={layout.bar}>
-        <div className={layout.title} aria-hidden>
-          {t('nav.logs')}
-        </div>
         <TextInput
           size="xs"
           className={css.search}

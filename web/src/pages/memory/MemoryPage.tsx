@@ -48,20 +48,13 @@ export default function MemoryPage() {
   if (answer === undefined) return <Loader size="sm" m="md" aria-label={t('nav.memory')} />;
   if (answer.totals === null) {
     return (
-      <>
-        <div className={layout.bar}>
-          <div className={layout.title} aria-hidden>
-            {t('nav.memory')}
-          </div>
-        </div>
-        <div className={css.memory}>
-          <p className={css.note} role="status">
-            {t('memory.ended', { n: KEPT_NODES })}
-          </p>
-          <p className={css.note}>{t('memory.explain')}</p>
-          <MemoryCharts />
-        </div>
-      </>
+      <div className={css.memory}>
+        <p className={css.note} role="status">
+          {t('memory.ended', { n: KEPT_NODES })}
+        </p>
+        <p className={css.note}>{t('memory.explain')}</p>
+        <MemoryCharts />
+      </div>
     );
   }
   const totals = answer.totals;
@@ -69,9 +62,6 @@ export default function MemoryPage() {
   return (
     <>
       <div className={layout.bar}>
-        <div className={layout.title} aria-hidden>
-          {t('nav.memory')}
-        </div>
         <SegmentedControl
           size="xs"
           aria-label={t('memory.by')}

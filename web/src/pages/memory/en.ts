@@ -1,5 +1,5 @@
 export const en = {
-  nav: { memory: 'Objects and memory' },
+  nav: { memory: 'Memory' },
   intro: { memory: 'What holds objects in memory, and what may never be released.' },
   memory: {
     explain:

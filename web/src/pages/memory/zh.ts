@@ -2,7 +2,7 @@ import type { Translated } from '../../base/i18n/texts';
 import type { en } from './en';
 
 export const zh: Translated<typeof en> = {
-  nav: { memory: '对象与内存' },
+  nav: { memory: '内存' },
   intro: { memory: '谁占着内存中的对象，哪些可能永远不会释放。' },
   memory: {
     explain:

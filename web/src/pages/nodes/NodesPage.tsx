@@ -47,9 +47,6 @@ export default function NodesPage() {
   return (
     <>
       <div className={layout.bar}>
-        <div className={layout.title} aria-hidden>
-          {t('nav.nodes')}
-        </div>
         <SegmentedControl
           size="xs"
           aria-label={t('nodes.modes.label')}

@@ -59,9 +59,6 @@ export default function SqlPage() {
   return (
     <>
       <div className={layout.bar}>
-        <div className={layout.title} aria-hidden>
-          {t('nav.sql')}
-        </div>
         <span className={words.dim}>{t('sql.hint')}</span>
       </div>
       <div className={css.body} data-testid="sql-page">
