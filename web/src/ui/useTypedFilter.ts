@@ -9,7 +9,8 @@ const PAUSE = 250;
 export function useTypedFilter(name: FilterName): readonly [string, (value: string, now?: boolean) => void] {
   const [url, change] = useSessionUrl();
   return useTypedText(url.filters[name] ?? '', (wanted) =>
-    change((before) => withFilter(before, name, wanted || undefined), { replace: true }),
+    // Typing adds one entry to the history.
+    change((before) => withFilter(before, name, wanted || undefined), { replace: !!url.filters[name] }),
   );
 }
 

@@ -106,9 +106,7 @@ export default function AlertsPage() {
             aria-selected={name === chosen}
             className={`${layout.tab} ${css.tab}`}
             onClick={() =>
-              change((before) => withSettings(before, { tab: name === 'rules' ? undefined : name }), {
-                replace: true,
-              })
+              change((before) => withSettings(before, { tab: name === 'rules' ? undefined : name }))
             }
             data-testid={`alerts-tab-${name}`}
           >

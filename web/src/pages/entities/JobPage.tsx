@@ -17,12 +17,11 @@ import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { EventLines, usePlatformEvents } from '../../ui/EventLines';
 import { ItemState } from '../../ui/ItemState';
-import { InsightsPanel } from '../../ui/insights/InsightsPanel';
+import { AnswerPanel } from '../../ui/insights/AnswerPanel';
 import { Link } from '../../ui/Link';
 import { LogPanel } from '../../ui/logs/LogPanel';
 import { FailuresPanel } from '../../ui/panels/FailuresPanel';
 import { Panel, PanelBody } from '../../ui/panels/Panel';
-import { WhyPanel } from '../../ui/panels/WhyPanel';
 import { SlowerMark } from '../../ui/runs/SlowerMark';
 import { useSession } from '../../ui/session';
 import { Time } from '../../ui/Time';
@@ -82,8 +81,7 @@ function Job({ job }: { job: JobDetail }) {
       <div className={css.panels}>
         <JobDeath id={id} />
         <PlatformEvents job={job} />
-        {hasDriver && <InsightsPanel job={id} />}
-        {hasDriver && <WhyPanel job={id} />}
+        {hasDriver && <AnswerPanel job={id} />}
         {hasDriver && <FailuresPanel filters={filters} />}
         {hasDriver && <JobFunctions id={id} />}
         <Panel title={t('jobs.logs')} testId="job-logs" wide>

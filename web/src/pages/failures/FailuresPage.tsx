@@ -89,7 +89,7 @@ export default function FailuresPage({ summary }: PageProps) {
                 checked={stopped}
                 onChange={(event) => {
                   const value = event.currentTarget.checked ? 'show' : undefined;
-                  change((before) => withSettings(before, { internal: value }), { replace: true });
+                  change((before) => withSettings(before, { internal: value }));
                 }}
                 data-testid="failures-stopped"
               />

@@ -43,7 +43,7 @@ export const Board = memo(function Board({ page }: { page: CataloguePage }) {
             data={choices ?? []}
             value={chosen ?? null}
             allowDeselect={false}
-            onChange={(item) => item && change((before) => ({ ...before, item }), { replace: true })}
+            onChange={(item) => item && change((before) => ({ ...before, item }))}
             data-testid="board-variable"
           />
         </Group>

@@ -148,11 +148,8 @@ function Drawn(props: { cells: CellsAnswer; openKey: string | undefined; onOpen:
           allowDeselect={false}
           data={MEASURES.map((value) => ({ value, label: t(`nodes.${value}`) }))}
           onChange={(value) =>
-            change(
-              (before) => withSettings(before, { color: value === 'cpu' ? undefined : (value ?? undefined) }),
-              {
-                replace: true,
-              },
+            change((before) =>
+              withSettings(before, { color: value === 'cpu' ? undefined : (value ?? undefined) }),
             )
           }
           data-testid="machine-color"
@@ -165,9 +162,7 @@ function Drawn(props: { cells: CellsAnswer; openKey: string | undefined; onOpen:
           allowDeselect={false}
           data={(['name', 'used'] as const).map((value) => ({ value, label: t(`nodes.orderBy.${value}`) }))}
           onChange={(value) =>
-            change((before) => withSettings(before, { order: value === 'used' ? 'used' : undefined }), {
-              replace: true,
-            })
+            change((before) => withSettings(before, { order: value === 'used' ? 'used' : undefined }))
           }
           data-testid="machine-order"
         />

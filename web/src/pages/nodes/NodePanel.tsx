@@ -75,12 +75,8 @@ export function NodePanel({ id, onClose }: { id: string; onClose: () => void }) 
           <Tabs
             value={tab}
             onChange={(value) =>
-              change(
-                (before) =>
-                  withSettings(before, { tab: value === 'workers' ? undefined : (value ?? undefined) }),
-                {
-                  replace: true,
-                },
+              change((before) =>
+                withSettings(before, { tab: value === 'workers' ? undefined : (value ?? undefined) }),
               )
             }
             keepMounted={false}

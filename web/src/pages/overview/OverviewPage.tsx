@@ -9,10 +9,9 @@ import { failedOf } from '../../base/progress';
 import { NO_FILTERS, type SessionUrl, toView, type Url, withSettings } from '../../base/url';
 import { ChartGroup } from '../../ui/charts/ChartGroup';
 import { valueText } from '../../ui/charts/units';
-import { InsightsPanel } from '../../ui/insights/InsightsPanel';
+import { AnswerPanel } from '../../ui/insights/AnswerPanel';
 import { Link } from '../../ui/Link';
 import { FailuresPanel } from '../../ui/panels/FailuresPanel';
-import { WhyPanel } from '../../ui/panels/WhyPanel';
 import { durationText } from '../../ui/session';
 import layout from '../../ui/theme/layout.module.css';
 import { useReasonText } from '../../ui/useReasonText';
@@ -42,8 +41,7 @@ export default function OverviewPage({ summary }: { summary?: Summary }) {
       {session !== undefined && <HealthLine summary={summary} session={session} live={live} />}
       <RunTimeline />
       <div className={css.panels}>
-        <InsightsPanel />
-        <WhyPanel />
+        <AnswerPanel />
         <JobsPanel live={live} />
         <LibrariesPanel />
         <FailuresPanel />

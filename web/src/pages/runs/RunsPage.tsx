@@ -126,7 +126,7 @@ function Table(props: {
         rows={page.items}
         keyOf={keyOfRun}
         sort={url.sort ?? '-begin_ns'}
-        onSort={(sort) => go({ ...url, sort }, { replace: true })}
+        onSort={(sort) => go({ ...url, sort })}
         onOpen={open}
         outdated={props.outdated}
         empty={<EmptyState icon={<IconFilterX size={26} />} title={t('runs.noneFound')} />}
@@ -169,7 +169,7 @@ function FilterRow({ url, page }: { url: RunsUrl; page: RunPage }) {
   const stateName = useItemStateName('jobs');
   const { filters } = url;
   const set = (changed: RunFilters) =>
-    go({ ...url, filters: { ...filters, ...changed }, function: undefined }, { replace: true });
+    go({ ...url, filters: { ...filters, ...changed }, function: undefined });
   const groups = page.groups.map(({ script, variant, runs }) => ({
     value: JSON.stringify([script, variant]),
     label: t('runs.group', { script: groupName({ script, variant }), n: count(runs) }),
@@ -231,7 +231,10 @@ function FilterRow({ url, page }: { url: RunsUrl; page: RunPage }) {
 function TypedFilter(props: { name: 'q' | 'tag'; url: RunsUrl; label: string; icon: React.ReactNode }) {
   const { name, url } = props;
   const [typed, setTyped] = useTypedText(url.filters[name] ?? '', (wanted) =>
-    go({ ...url, filters: { ...url.filters, [name]: wanted || undefined } }, { replace: true }),
+    go(
+      { ...url, filters: { ...url.filters, [name]: wanted || undefined } },
+      { replace: !!url.filters[name] },
+    ),
   );
   return (
     <TextInput

@@ -176,7 +176,7 @@ function MetricChoice({ experiment }: { experiment: TuneExperimentAnswer }) {
   if (experiment.metrics.length === 0) return null;
   const names = [...new Set([...(shown_metric === null ? [] : [shown_metric]), ...experiment.metrics])];
   const set = (by: string | undefined, better: string | undefined) =>
-    change((before) => withSettings(before, { by, mode: better }), { replace: true });
+    change((before) => withSettings(before, { by, mode: better }));
   return (
     <span className={css.choice}>
       <NativeSelect

@@ -38,10 +38,7 @@ export function useTimeRange(session?: string): TimeRange {
   const bounds = sessions.data ?? UNKNOWN;
   const { live } = bounds;
   const choice = useMemo(() => choiceOf(url, live), [url, live]);
-  const set = useCallback(
-    (next: Choice) => change((before) => withChoice(before, next), { replace: true }),
-    [change],
-  );
-  const reset = useCallback(() => change((before) => withChoice(before, null), { replace: true }), [change]);
+  const set = useCallback((next: Choice) => change((before) => withChoice(before, next)), [change]);
+  const reset = useCallback(() => change((before) => withChoice(before, null)), [change]);
   return { choice, bounds, ready: sessions.data != null || sessions.error !== null, set, reset };
 }

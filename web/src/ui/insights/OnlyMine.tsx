@@ -17,7 +17,7 @@ export function OnlyMineSwitch() {
       onChange={(event) => {
         const only = event.currentTarget.checked ? 'mine' : 'all';
         // The same frame may not exist in the other flame graph.
-        change((before) => withSettings(before, { only, frame: undefined }), { replace: true });
+        change((before) => withSettings(before, { only, frame: undefined }));
       }}
       data-testid="only-mine"
     />

@@ -18,8 +18,10 @@ export function FindBox(props: {
   onEnter?: (back: boolean) => void;
 }) {
   const [url, change] = useSessionUrl();
+  const find = url.settings?.find ?? '';
+  // Typing adds one entry to the history.
   const set = (text: string) =>
-    change((before) => withSettings(before, { find: text || undefined }), { replace: true });
+    change((before) => withSettings(before, { find: text || undefined }), { replace: find !== '' });
   return (
     <TextInput
       size="xs"
@@ -29,7 +31,7 @@ export function FindBox(props: {
       leftSection={<IconSearch size={14} />}
       rightSection={props.found}
       rightSectionWidth={props.foundWidth}
-      value={url.settings?.find ?? ''}
+      value={find}
       onChange={(event) => set(event.currentTarget.value)}
       onKeyDown={(event) => {
         if (event.key === 'Enter') props.onEnter?.(event.shiftKey);
