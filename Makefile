@@ -80,14 +80,14 @@ test-py: ui system setup-warehouse ## Unit, property, integration and end-to-end
 
 .PHONY: test-unit
 test-unit: setup-warehouse ## The tests that need neither Ray nor a browser, on two cores
-	$(BIN)/python -m pytest -n 2 -m "not long" tests/unit tests/test_architecture.py
+	$(BIN)/python -m pytest $(IN_GROUPS) -m "not long" tests/unit tests/test_architecture.py
 
 .PHONY: test-long
 test-long: setup-warehouse ## The tests that `make test` leaves out, and property tests with twenty times the examples
 	$(BIN)/python -m pytest $(IN_GROUPS) -m "long and not quiet" tests/e2e tests/integration
 	$(BIN)/python -m pytest -m quiet tests/integration
 	RAYSCOPE_TEST_REQUESTS=2000 $(BIN)/python -m pytest tests/integration/test_libraries_serve.py tests/e2e/test_page_serve.py
-	$(BIN)/python -m pytest -n 2 --hypothesis-profile=thorough tests/unit
+	$(BIN)/python -m pytest $(IN_GROUPS) --hypothesis-profile=thorough tests/unit
 
 .PHONY: test-versions
 test-versions: $(SETUP) ## Ray 2.50 to 2.60, the newest, and what of it is unknown; PyTorch and RLlib (LIBRARIES=: not); lowest and newest packages (INSTALLS=: not)

@@ -20,6 +20,7 @@ def test_a_job_shows_the_progress_of_each_function(recorded: Recorded, page: Pag
     page.get_by_test_id("jobs-row").first.click()
     expect(page).to_have_url(re.compile("/jobs/01000000$"))
     expect(page.get_by_test_id("job-timeline")).to_be_visible()
+    expect(page.get_by_test_id("job-numbers")).to_contain_text(re.compile(r"Attempts\s*419\s*Failed\s*6"))
     expect(page.get_by_test_id("panel-failures")).to_contain_text("broken")
     rows = page.get_by_test_id("job-function")
     asked = httpx.get(f"{recorded.url}/api/v1/jobs/01000000/progress", params={"session": session}).json()

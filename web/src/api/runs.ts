@@ -15,3 +15,14 @@ export function useSlowerRuns(session?: string): readonly RunItem[] {
   const query = { ...answerTo('/runs', params), refetchInterval: refreshEnded, enabled: isKnown };
   return useQuery(query).data?.items ?? NONE;
 }
+
+/** The summary of a job; undefined until it has ended. */
+export function useRun(session: string, job: { job_id: string; end_ns: number | null }): RunItem | undefined {
+  const params = { session, job_id: job.job_id };
+  const query = answerTo('/runs/{session}/{job_id}', params);
+  return useQuery({
+    ...query,
+    refetchInterval: refreshEnded,
+    enabled: REPORT === null && job.end_ns !== null,
+  }).data?.run;
+}

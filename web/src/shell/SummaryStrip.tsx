@@ -1,16 +1,16 @@
 import { Skeleton } from '@mantine/core';
-import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useCriticalPath } from '../api/criticalPath';
 import type { Summary } from '../api/schema';
 import { count, duration } from '../base/format';
 import { failedOf } from '../base/progress';
 import { RUNNING_STATES, stateColor } from '../base/tokens';
-import { slowestOf, toggleState, toView, type Url, withFilter, withSettings } from '../base/url';
+import { slowestOf, toggleState, toView, withFilter, withSettings } from '../base/url';
 import { Dot } from '../ui/Dot';
 import { useJobName } from '../ui/JobName';
 import { Link } from '../ui/Link';
 import { orderedStates, StackedBar } from '../ui/StackedBar';
+import { Stat } from '../ui/Stat';
 import { durationText, useSession } from '../ui/session';
 import chips from '../ui/theme/chips.module.css';
 import words from '../ui/theme/words.module.css';
@@ -28,7 +28,7 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
       <div className={css.summary}>
         <div className={css.stats}>
           {[0, 1, 2, 3, 4, 5, 6].map((at) => (
-            <div key={at} className={css.stat} data-wide={at === 4 || undefined}>
+            <div key={at} data-wide={at === 4 || undefined}>
               <Skeleton height={10} width={60} mt={4} mb={8} />
               <Skeleton height={18} width={80} />
             </div>
@@ -116,36 +116,6 @@ function PathStats() {
 }
 
 const percent = (share: number) => `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)}%`;
-
-function Stat(props: {
-  name: string;
-  value: ReactNode;
-  note?: string;
-  bad?: boolean;
-  wide?: boolean;
-  to?: Url;
-  testId?: string;
-}) {
-  return (
-    <div className={css.stat} data-wide={props.wide || undefined} title={props.note}>
-      <div className={css.statName}>{props.name}</div>
-      <div className={`${css.statValue} ${words.num}`} data-bad={props.bad || undefined}>
-        {props.to === undefined ? (
-          props.value
-        ) : (
-          <Link
-            to={props.to}
-            className={css.statLink}
-            testId={props.testId}
-            label={`${props.name}: ${String(props.value)}`}
-          >
-            {props.value}
-          </Link>
-        )}
-      </div>
-    </div>
-  );
-}
 
 function StateChips({ states }: { states: Record<string, number> }) {
   const [url] = useSessionUrl();

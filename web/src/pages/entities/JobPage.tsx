@@ -4,10 +4,11 @@ import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
 import { useAnswer } from '../../api/queries';
-import { useSlowerRuns } from '../../api/runs';
+import { useRun } from '../../api/runs';
 import type { JobDetail } from '../../api/schema';
-import { programName } from '../../base/format';
-import { FLOW_VIEWS, toView } from '../../base/url';
+import { bytes, count, duration, programName } from '../../base/format';
+import { progressOf } from '../../base/progress';
+import { isFlow, toView } from '../../base/url';
 import { ActivityTrack } from '../../ui/activity/ActivityTrack';
 import { useActivity } from '../../ui/activity/useActivity';
 import { CopyId } from '../../ui/CopyId';
@@ -23,6 +24,7 @@ import { LogPanel } from '../../ui/logs/LogPanel';
 import { FailuresPanel } from '../../ui/panels/FailuresPanel';
 import { Panel, PanelBody } from '../../ui/panels/Panel';
 import { SlowerMark } from '../../ui/runs/SlowerMark';
+import { Stat } from '../../ui/Stat';
 import { useSession } from '../../ui/session';
 import { Time } from '../../ui/Time';
 import layout from '../../ui/theme/layout.module.css';
@@ -67,6 +69,7 @@ function Job({ job }: { job: JobDetail }) {
   return (
     <div className={layout.scrollPage} data-testid="job-page">
       <JobHead job={job} />
+      {hasDriver && <JobNumbers job={job} />}
       {hasDriver && <JobLinks job={job} />}
       {job.message ? (
         <Alert color={job.state === 'FAILED' ? 'red' : 'gray'} variant="light" mx={16} mb={12}>
@@ -146,7 +149,6 @@ function JobHead({ job }: { job: JobDetail }) {
         {' · '}
         <Duration ns={jobDuration(job)} />
       </span>
-      <Slower job={job.job_id} />
       <span className={css.acts}>
         <JobActions job={job} />
       </span>
@@ -154,27 +156,56 @@ function JobHead({ job }: { job: JobDetail }) {
   );
 }
 
-/** How much slower than usual the job was. */
-function Slower({ job }: { job: string }) {
-  const [{ session }] = useSessionUrl();
-  return <SlowerMark run={useSlowerRuns(session).find(({ job_id: id }) => id === job)} />;
+/** The attempts of a job, and what they used, which is known once it has ended. */
+function JobNumbers({ job }: { job: JobDetail }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const run = useRun(url.session, job);
+  const { all, failed } = progressOf(job.tasks, job.stopped_by_libraries);
+  return (
+    <div className={css.numbers} data-testid="job-numbers">
+      <Stat name={t('summary.attempts')} value={count(all)} />
+      <Stat
+        name={t('summary.failed')}
+        value={count(failed)}
+        bad={failed > 0}
+        to={failed > 0 ? toView(url, 'failures', { job_id: job.job_id }) : undefined}
+      />
+      {run?.cpu_ns != null && (
+        <Stat name={t('runs.cpu')} value={duration(run.cpu_ns)} note={t('runs.cpuHint')} />
+      )}
+      {run?.gpu_ns ? (
+        <Stat name={t('runs.gpu')} value={duration(run.gpu_ns)} note={t('runs.gpuHint')} />
+      ) : null}
+      {run?.peak_memory != null && (
+        <Stat name={t('runs.memory')} value={bytes(run.peak_memory)} note={t('runs.memoryHint')} />
+      )}
+      <SlowerMark run={run} />
+    </div>
+  );
 }
 
-/** Links to the five views and the lists of a job, and to its comparison with previous runs. */
+/** Links to the pages about a job, and to its comparison with previous runs. */
 function JobLinks({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const lists = ['tasks', 'failures', 'actors', 'placement-groups', 'events'] as const;
+  const views = ['insights', 'tasks', 'failures', 'gantt', 'actors', 'placement-groups', 'events'] as const;
   return (
-    <nav className={css.ways} aria-label={t('jobs.look')}>
-      {['insights' as const, ...FLOW_VIEWS, ...lists].map((view) => (
-        <Link key={view} to={toView(url, view, { job_id: job.job_id })} testId={`job-to-${view}`}>
-          {t(`nav.${view}`)}
+    <nav className={`${layout.tabs} ${css.ways}`} aria-label={t('jobs.look')}>
+      {views.map((view) => (
+        <Link
+          key={view}
+          to={toView(url, view, { job_id: job.job_id })}
+          className={layout.tab}
+          testId={`job-to-${view}`}
+        >
+          {t(`nav.${isFlow(view) ? 'execution' : view}`)}
         </Link>
       ))}
       {Object.keys(job.tasks).length > 0 && (
         <Link
           to={{ page: 'compare', a: '', b: `${url.session}/${job.job_id}`, lang: url.lang }}
+          className={layout.tab}
           testId="job-compare"
         >
           {t('jobs.compare')}
