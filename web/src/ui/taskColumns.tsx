@@ -54,8 +54,12 @@ const timeColumn = (t: TFunction, time: 'duration' | 'waiting' | 'total'): Colum
   cell: (task) => <Duration ns={task[`${time}_ns`]} />,
 });
 
-/** The columns of the task table. */
-export function taskColumns(t: TFunction, typeName: (type: string | null) => string): Column<TaskItem>[] {
+/** The columns of the task table. `jobs`: the number of jobs of the session. */
+export function taskColumns(
+  t: TFunction,
+  typeName: (type: string | null) => string,
+  jobs: number,
+): Column<TaskItem>[] {
   return [
     {
       id: 'state',
@@ -125,12 +129,19 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       optional: true,
       cell: (task) => <Time ns={task.end_ns} />,
     },
-    { id: 'type', header: t('column.type'), width: 112, cell: (task) => text(typeName(task.type)) },
+    {
+      id: 'type',
+      header: t('column.type'),
+      width: 112,
+      needed: (task) => task.type !== 'NORMAL_TASK',
+      cell: (task) => text(typeName(task.type)),
+    },
     {
       id: 'attempt',
       header: t('column.attempt'),
       width: 68,
       align: 'right',
+      needed: (task) => task.attempt > 0,
       cell: (task) => (
         <span className={task.attempt > 0 ? words.num : `${words.num} ${words.dim}`}>{task.attempt}</span>
       ),
@@ -163,7 +174,7 @@ export function taskColumns(t: TFunction, typeName: (type: string | null) => str
       id: 'job',
       header: t('column.job'),
       width: 140,
-      optional: true,
+      optional: jobs < 2,
       cell: (task) => <JobName id={task.job_id} />,
     },
     {

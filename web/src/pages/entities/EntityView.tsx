@@ -80,7 +80,7 @@ export function EntityView({ view, extras }: { view: EntityKind; extras?: Extras
       ...rest.map((field) => column(field, true)),
     ];
   }, [names, view, kind, fieldName, extras?.columns]);
-  const choice = useColumnChoice(view, columns);
+  const choice = useColumnChoice(view, columns, list.rows);
 
   const item = useOpenItem(keyOf);
   const shown = url.item === undefined ? undefined : list.rows.find((item) => keyOf(item) === url.item);

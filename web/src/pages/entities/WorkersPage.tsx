@@ -39,6 +39,7 @@ export default function WorkersPage() {
         header: t('field.running'),
         width: 280,
         grow: true,
+        needed: (worker) => worker.state !== 'DEAD',
         cell: (worker) => <Running worker={of(worker)} ended={worker.state === 'DEAD'} />,
       },
     }),

@@ -95,7 +95,7 @@ export default function EventsPage() {
     ],
     [t, eventName, eventText],
   );
-  const choice = useColumnChoice('events', columns);
+  const choice = useColumnChoice('events', columns, list.rows);
   const item = useOpenItem(keyOf);
   const shown = url.item === undefined ? undefined : list.rows.find((event) => keyOf(event) === url.item);
   const chosen = new Set((severity ?? '').split(','));

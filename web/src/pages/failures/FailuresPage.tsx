@@ -48,7 +48,7 @@ export default function FailuresPage({ summary }: PageProps) {
   const rows = useMemo(() => failureRows(found.items, unfolded), [found.items, unfolded]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
   const columns = useMemo(() => failureColumns(t, unfolded), [t, i18n.language, unfolded]);
-  const choice = useColumnChoice('failures', columns);
+  const choice = useColumnChoice('failures', columns, rows);
   const open = useCallback(
     (row: FailureRow, { follow }: { follow: boolean }) => {
       if (isMore(row)) {

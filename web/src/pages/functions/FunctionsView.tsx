@@ -198,7 +198,7 @@ export default function FunctionsView({ summary }: { summary: Summary | undefine
     ];
   }, [t, i18n.language, weight, most, all, findings]);
 
-  const choice = useColumnChoice('functions', columns);
+  const choice = useColumnChoice('functions', columns, functions);
   const sort = url.sort ?? `-${weight}`;
   const rows = useMemo(() => sorted(functions, sort), [functions, sort]);
   const open = useCallback(

@@ -32,7 +32,7 @@ export default function NodesPage() {
   const params = { session: url.session, state, q, node_id, since_ns, until_ns, sort };
   const list = useLiveList('/nodes', params, nodeKey, interval);
   const columns = useNodeColumns(list.rows.some((node) => (node.usage?.gpus ?? 0) > 0));
-  const choice = useColumnChoice('nodes', columns);
+  const choice = useColumnChoice('nodes', columns, list.rows);
   const open = useCallback(
     (id: string, how?: { follow: boolean }) =>
       change((before) => ({ ...before, item: id }), { replace: how?.follow === true }),

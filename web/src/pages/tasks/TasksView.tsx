@@ -7,6 +7,7 @@ import { useLiveList } from '../../api/useLiveList';
 import { taskFilters } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { FilterBar } from '../../ui/FilterBar';
+import { useSession } from '../../ui/session';
 import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import { LiveTable, useSort } from '../../ui/table/LiveTable';
 import { TableCount } from '../../ui/table/TableCount';
@@ -15,15 +16,16 @@ import { useSessionUrl } from '../../ui/useUrl';
 
 export default function TasksView({ summary }: { summary: Summary | undefined }) {
   const { t, i18n } = useTranslation();
+  const jobs = useSession(useSessionUrl()[0].session)?.jobs ?? 0;
   const typeName = useTypeName(t, i18n.exists);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
-  const columns = useMemo(() => taskColumns(t, typeName), [t, i18n.language]);
+  const columns = useMemo(() => taskColumns(t, typeName, jobs), [t, i18n.language, jobs]);
   const [url, change] = useSessionUrl();
   const interval = useSessionInterval(url.session);
   const [sort, onSort] = useSort('-created_ns');
   const params = { session: url.session, ...taskFilters(url.filters), sort };
   const list = useLiveList('/tasks', params, taskKey, interval);
-  const choice = useColumnChoice('tasks', columns);
+  const choice = useColumnChoice('tasks', columns, list.rows);
 
   const openKey = useMemo(() => {
     if (url.task === undefined) return undefined;

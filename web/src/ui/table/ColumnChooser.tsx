@@ -11,8 +11,11 @@ export interface ColumnChoice {
   set: (column: string, shown: boolean) => void;
 }
 
+const isShown = <T,>({ optional, needed }: Column<T>, rows: readonly T[]) =>
+  !optional && (needed === undefined || rows.length === 0 || rows.some(needed));
+
 /** The user's choice of columns for a table, kept in the browser. */
-export function useColumnChoice<T>(id: string, columns: Column<T>[]): ColumnChoice {
+export function useColumnChoice<T>(id: string, columns: Column<T>[], rows: readonly T[]): ColumnChoice {
   const [choice, setChoice] = useState<ColumnVisibilityState>(() => {
     try {
       const stored: unknown = JSON.parse(load(`columns.${id}`) ?? '{}');
@@ -22,8 +25,9 @@ export function useColumnChoice<T>(id: string, columns: Column<T>[]): ColumnChoi
     }
   });
   const visibility = useMemo<ColumnVisibilityState>(
-    () => Object.fromEntries(columns.map((column) => [column.id, choice[column.id] ?? !column.optional])),
-    [columns, choice],
+    () =>
+      Object.fromEntries(columns.map((column) => [column.id, choice[column.id] ?? isShown(column, rows)])),
+    [columns, choice, rows],
   );
   const set = useCallback(
     (column: string, shown: boolean) =>

@@ -109,7 +109,7 @@ it('keeps new rows behind a button while a row is open', async () => {
 
 it('remembers the chosen columns', async () => {
   function Chosen() {
-    const choice = useColumnChoice('tasks', COLUMNS);
+    const choice = useColumnChoice('tasks', COLUMNS, THREE);
     return (
       <>
         <ColumnChooser columns={COLUMNS} choice={choice} />
@@ -125,6 +125,22 @@ it('remembers the chosen columns', async () => {
   unmount();
   await render(<Chosen />);
   expect(screen.getByRole('columnheader', { name: 'Id' })).toBeTruthy();
+});
+
+it('hides a column until a row needs it', async () => {
+  const columns: Column<Task>[] = [
+    { id: 'name', header: 'Name', width: 200, needed: ({ name }) => name !== 'task 0', cell: () => '' },
+  ];
+  function Shown({ rows }: { rows: Task[] }) {
+    return table({ columns, rows, visibility: useColumnChoice('needed', columns, rows).visibility });
+  }
+  const headers = () => screen.queryAllByRole('columnheader').length;
+  const { rerender } = await render(<Shown rows={tasks(1)} />);
+  expect(headers()).toBe(0);
+  rerender(<Shown rows={tasks(2)} />);
+  expect(headers()).toBe(1);
+  rerender(<Shown rows={[]} />); // loading, or none
+  expect(headers()).toBe(1);
 });
 
 it('indicates at which edge there are more columns', async () => {

@@ -20,7 +20,7 @@ function List() {
       <TableCount list={list} loaded />
       <LiveTable
         list={list}
-        choice={useColumnChoice('things', COLUMNS)}
+        choice={useColumnChoice('things', COLUMNS, [])}
         testId="things"
         rowTestId="thing"
         label="Things"

@@ -15,5 +15,7 @@ export interface Column<T> {
   sort?: string;
   /** Hidden by default. */
   optional?: boolean;
+  /** Hidden by default until a row needs it, because the column would say the same in every row. */
+  needed?: (row: T) => boolean;
   cell: (row: T) => ReactNode;
 }
