@@ -19,7 +19,7 @@ def test_a_session_at_a_glance(recorded: Recorded, page: Page) -> None:
     states = httpx.get(f"{recorded.url}/api/v1/summary", params={"session": session}).json()["states"]
     tasks = httpx.get(f"{recorded.url}/api/v1/failures", params={"session": session}).json()["tasks"]
     page.goto(recorded.url)
-    page.get_by_test_id("session-row").filter(has_text=session).click()
+    page.locator(f"[data-testid=session-row][data-key='{session}']").click()
     # Covers the last minutes while the job is still reported as running, the whole job afterwards.
     failed = re.compile(f"6 of|{tasks['final']} tasks? failed")
     expect(page.get_by_test_id("health")).to_contain_text(failed)

@@ -5,11 +5,18 @@ import { answerTo } from './queries';
 import type { RunItem } from './schema';
 
 const NONE: readonly RunItem[] = [];
-/** Maximum number of runs that are marked. */
+/** Maximum number of runs that are asked for. */
 const LIMIT = 200;
 
-/** The newest runs that were slower than usual, of one session or of all. */
-export function useSlowerRuns(session?: string): readonly RunItem[] {
+/** The newest runs of all sessions. */
+export function useRecentRuns(): readonly RunItem[] {
+  return (
+    useQuery({ ...answerTo('/runs', { limit: LIMIT }), refetchInterval: refreshEnded }).data?.items ?? NONE
+  );
+}
+
+/** The newest runs of a session that were slower than usual. */
+export function useSlowerRuns(session: string): readonly RunItem[] {
   const params = { verdict: 'slower', in_session: session, limit: LIMIT };
   const isKnown = REPORT === null; // A report is about one session, and has no other runs.
   const query = { ...answerTo('/runs', params), refetchInterval: refreshEnded, enabled: isKnown };

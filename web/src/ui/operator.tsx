@@ -17,8 +17,8 @@ import { useServerMessage } from './useServerMessage';
 /** An action that changes the cluster or the server. It requires a confirmation and the operator role. */
 interface OperatorAction {
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Relative to /api/v1. */
-  path: string;
+  /** Relative to /api/v1. Several are requested one after the other. */
+  path: string | readonly string[];
   /** The request body, or a function that builds it after the confirmation. */
   body?: object | (() => Promise<object>);
   title: string;
@@ -75,6 +75,8 @@ function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (a
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState<Error | null>(null);
   const field = useRef<HTMLInputElement>(null);
+  /** Number of requests that succeeded. A repeated attempt continues after them. */
+  const done = useRef(0);
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
@@ -87,7 +89,11 @@ function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (a
         setNeedsToken(false);
       }
       const body = typeof action.body === 'function' ? await action.body() : action.body;
-      onClose((await send(action.method, action.path, body)) ?? null);
+      const paths = [action.path].flat();
+      let answer: unknown;
+      for (; done.current < paths.length; done.current += 1)
+        answer = await send(action.method, paths[done.current] ?? '', body);
+      onClose(answer ?? null);
       return;
     } catch (error) {
       if (error instanceof ApiError && error.code === 'needs_operator') {

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { SessionItem, SessionLabel } from '../../api/schema';
 import { useOperatorAction } from '../../ui/operator';
 import { useSessionTexts } from '../../ui/session';
-import css from './SessionsPage.module.css';
+import { isElsewhere, pathOf } from './entries';
 
 /** The operator's actions on a session. */
 export function SessionMenu({ session }: { session: SessionItem }) {
@@ -13,7 +13,7 @@ export function SessionMenu({ session }: { session: SessionItem }) {
   const { name, place } = useSessionTexts();
   const act = useOperatorAction();
   const client = useQueryClient();
-  const path = `/sessions/${encodeURIComponent(session.session)}`;
+  const path = pathOf(session);
   const done = () => void client.invalidateQueries();
 
   function edit() {
@@ -42,7 +42,7 @@ export function SessionMenu({ session }: { session: SessionItem }) {
           <Text size="xs" c="dimmed" mb="sm">
             {session.session}
           </Text>
-          {t('sessions.deleteText')} {session.location !== 'local' && t('sessions.deleteArchived')}
+          {t('sessions.deleteText')} {isElsewhere(session) && t('sessions.deleteArchived')}
         </>
       ),
       confirm: t('sessions.delete'),
@@ -54,14 +54,15 @@ export function SessionMenu({ session }: { session: SessionItem }) {
     <Menu position="bottom-end" shadow="md">
       <Menu.Target>
         <ActionIcon
-          className={css.menu}
+          size={22}
           aria-label={t('sessions.actions', { name: name(session) })}
+          onClick={(event) => event.stopPropagation()}
           data-testid="session-menu"
         >
           <IconDots size={16} />
         </ActionIcon>
       </Menu.Target>
-      <Menu.Dropdown>
+      <Menu.Dropdown onClick={(event) => event.stopPropagation()}>
         <Menu.Item leftSection={<IconPencil size={14} />} onClick={edit} data-testid="session-edit">
           {t('sessions.edit')}
         </Menu.Item>

@@ -41,7 +41,7 @@ it('lists sessions with their content, and opens one on a click anywhere in its 
   await render(<SessionsPage />, { ...AT, answers: page(SESSION) });
   const row = await screen.findByTestId('session-row');
   expect(within(row).getByText('12,345')).toBeTruthy();
-  expect(row.textContent).toContain('Ray 2.55.1');
+  expect(row.textContent).toContain('2.55.1');
   expect(within(row).queryByTestId('session-dropped')).toBeNull();
   await click(within(row).getByText('12,345'));
   expect(window.location.pathname).toBe(`/s/${SESSION.session}/overview`);
@@ -52,9 +52,63 @@ it('identifies a session by its script, start, duration and host, and mentions w
   const nameless: SessionItem = { ...SESSION, session: 'session_2', name: null, script: null, host: null };
   await render(<SessionsPage />, { ...AT, answers: page(SESSION, nameless) });
   const [row, other] = await screen.findAllByTestId('session-row');
-  expect(row?.textContent).toMatch(/^train\.py \+1 · (20\d\d-)?\d\d-\d\d \d\d:\d\d · 1m 00s · box/);
-  expect(within(row as HTMLElement).getByText(SESSION.session)).toBeTruthy();
-  expect(other?.textContent).toMatch(/^No job yet · /);
+  expect(row?.textContent).toMatch(/^Livetrain\.py \+1(20\d\d-)?\d\d-\d\d \d\d:\d\d:\d\d1m 00s.*box/);
+  expect(within(row as HTMLElement).getByTitle(SESSION.session)).toBeTruthy();
+  expect(other?.textContent).toMatch(/^LiveNo job yet/);
+});
+
+const RUN = {
+  session: SESSION.session,
+  job_id: '01000000',
+  outcome: 'FAILED',
+  verdict: 'slower',
+  ratio: 1.5,
+};
+const ENDED: SessionItem = { ...SESSION, state: 'ended' };
+
+it('shows the outcome of a session, and finds sessions by it', async () => {
+  const others = sessions(5).map((session) => ({ ...session, state: 'ended' as const }));
+  const runs = { items: [RUN, { ...RUN, session: 'session_1', outcome: 'SUCCEEDED', verdict: 'as_usual' }] };
+  await render(<SessionsPage />, { ...AT, answers: { ...page(ENDED, ...others), '/runs': runs } });
+  expect(await screen.findAllByTestId('session-row')).toHaveLength(6);
+  const [failed, unknown, succeeded] = screen.getAllByTestId('session-row');
+  expect((await screen.findByTestId('slower-mark')).getAttribute('aria-label')).toContain('50%');
+  expect(failed?.textContent).toMatch(/^Failed/);
+  expect(unknown?.textContent).toMatch(/^Ended/);
+  expect(succeeded?.textContent).toMatch(/^Succeeded/);
+  await click(screen.getByTestId('sessions-outcome'));
+  await click(await screen.findByRole('option', { name: 'Slower than usual' }));
+  expect(screen.getAllByTestId('session-row')).toHaveLength(1);
+});
+
+it('sorts sessions', async () => {
+  const long = { ...SESSION, session: 'long', name: 'long', last_ns: SESSION.first_ns + 1e12 };
+  await render(<SessionsPage />, { ...AT, answers: page(SESSION, long) });
+  await screen.findAllByTestId('session-row');
+  await click(screen.getByRole('button', { name: 'Duration' }));
+  expect(screen.getAllByTestId('session-row')[0]?.textContent).toContain('long');
+});
+
+it('deletes the ticked sessions, and goes on after the one that fails', async () => {
+  keepOperatorToken('known to this tab');
+  let refused = true;
+  const answers = {
+    ...page(...sessions(2)),
+    '/sessions/session_0': { session: 'session_0' },
+    '/sessions/session_1': () =>
+      refused ? failure(409, { code: 'session_live', message: 'Live.' }) : { session: 'session_1' },
+  };
+  const { requests } = await render(<SessionsPage />, { ...AT, answers });
+  for (const tick of await screen.findAllByTestId('session-tick')) await click(tick);
+  await click(screen.getByTestId('sessions-delete'));
+  expect((await screen.findByRole('dialog')).textContent).toContain('Delete 2 sessions?');
+  await click(screen.getByTestId('act-confirm'));
+  await screen.findByTestId('act-problem');
+  refused = false;
+  await click(screen.getByTestId('act-confirm'));
+  await vi.waitFor(() => expect(screen.queryByTestId('sessions-delete')).toBeNull());
+  const deleted = requests.filter(({ method }) => method === 'DELETE').map(({ path }) => path);
+  expect(deleted).toEqual(['/sessions/session_0', '/sessions/session_1', '/sessions/session_1']);
 });
 
 it('sends only the changed parts of a name and note', async () => {
@@ -95,11 +149,10 @@ it('marks the sessions in the archive', async () => {
   expect((await screen.findByTestId('session-location')).textContent).toBe('In the archive');
 });
 
-it('shows some of many sessions, and all of them on request', async () => {
-  await render(<SessionsPage />, { ...AT, answers: page(...sessions(120)) });
-  expect(await screen.findAllByTestId('session-row')).toHaveLength(100);
-  await click(screen.getByTestId('sessions-more'));
-  expect(screen.getAllByTestId('session-row')).toHaveLength(120);
+it('says how many sessions the list leaves out', async () => {
+  const answers = { '/sessions': { items: sessions(3), next: 'x', total: 1200 } };
+  await render(<SessionsPage />, { ...AT, answers });
+  await screen.findByText('The newest 3 of 1,200 sessions. Search to find others.');
 });
 
 it('searches sessions once the typing pauses', async () => {
@@ -124,8 +177,8 @@ it('compares the ticked sessions, the oldest with the others', async () => {
     ...AT,
     answers: page(later, SESSION, { ...SESSION, session: 'x', jobs: 0 }),
   });
-  const [first, second, ...none] = await screen.findAllByTestId('session-tick');
-  expect(none).toEqual([]); // a session without jobs cannot be compared
+  const [first, second, jobless] = await screen.findAllByTestId('session-tick');
+  await click(jobless as HTMLElement); // has nothing to compare
   await click(first as HTMLElement);
   expect((screen.getByTestId('sessions-compare') as HTMLButtonElement).disabled).toBe(true);
   await click(second as HTMLElement);

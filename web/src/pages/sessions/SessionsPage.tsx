@@ -1,42 +1,44 @@
-import { Badge, Button, Checkbox, Group, Skeleton, Text, TextInput, Title, Tooltip } from '@mantine/core';
+import { Button, Group, Select, Skeleton, Text, TextInput, Title } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import {
-  IconAlertTriangle,
-  IconFilterX,
-  IconGitCompare,
-  IconSearch,
-  IconTelescope,
-} from '@tabler/icons-react';
-import { useState } from 'react';
+import { IconFilterX, IconGitCompare, IconSearch, IconTelescope, IconTrash } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFoundSessions } from '../../api/queries';
-import { useSlowerRuns } from '../../api/runs';
-import type { RunItem, SessionItem } from '../../api/schema';
-import { bytes, count } from '../../base/format';
-import { formatUrl, MAX_COMPARED } from '../../base/url';
+import { useRecentRuns } from '../../api/runs';
+import type { SessionItem } from '../../api/schema';
+import { count } from '../../base/format';
+import { sizes } from '../../base/tokens';
+import { MAX_COMPARED } from '../../base/url';
 import { useTitle } from '../../shell/useTitle';
 import { Command } from '../../ui/Command';
-import { CopyId } from '../../ui/CopyId';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
-import { ItemState } from '../../ui/ItemState';
-import { Link } from '../../ui/Link';
-import { SlowerMark } from '../../ui/runs/SlowerMark';
-import { StackedBar } from '../../ui/StackedBar';
+import { useOperatorAction } from '../../ui/operator';
 import { useSessionTexts } from '../../ui/session';
+import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
+import { DataTable } from '../../ui/table/DataTable';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { go, useUrl } from '../../ui/useUrl';
+import {
+  isElsewhere,
+  keyOf,
+  OUTCOMES,
+  type Outcome,
+  outcomesOf,
+  pathOf,
+  type SessionEntry,
+  sorted,
+  toEntry,
+  toSession,
+} from './entries';
 import { OpenFileButton, useFileDrop, useOpenFile } from './OpenFile';
-import { SessionMenu } from './SessionMenu';
 import css from './SessionsPage.module.css';
+import { sessionColumns } from './sessionColumns';
 
-/**
- * Number of rows that are shown at first and added with each click. Rows are expensive: each has a menu and
- * several tooltips.
- */
-const ROWS = 100;
+const NONE: readonly SessionItem[] = [];
 /** Minimum number of sessions for which a filter is shown. */
 const MIN_FILTERABLE = 5;
 /** Delay between the last keystroke and the update of the filter, ms. */
@@ -46,13 +48,13 @@ export function SessionsPage() {
   const { t } = useTranslation();
   const [typed, setTyped] = useState('');
   const [q] = useDebouncedValue(typed.trim(), PAUSE);
-  const [rows, setRows] = useState(ROWS);
+  const [outcome, setOutcome] = useState<Outcome | null>(null);
   const [ticked, setTicked] = useState<readonly SessionItem[]>([]);
   const sessions = useFoundSessions(q);
   const items = sessions.data?.items;
+  const rows = useSessionRows(items ?? NONE, outcome);
   const openFile = useOpenFile();
   const { isOver, handlers } = useFileDrop(openFile);
-  const slower = useSlowerRuns();
   useTitle(t('sessions.title'));
   return (
     <main
@@ -67,7 +69,7 @@ export function SessionsPage() {
           {t('sessions.file.drop')}
         </div>
       )}
-      <div className={css.head} data-ticked={ticked.length > 0 || undefined}>
+      <div className={css.head}>
         <div>
           <Title order={1}>{t('sessions.title')}</Title>
           <Text size="sm" c="dimmed">
@@ -75,21 +77,36 @@ export function SessionsPage() {
           </Text>
         </div>
         <Group gap={12}>
-          {ticked.length > 0 && <CompareButton ticked={ticked} />}
+          {ticked.length > 0 && (
+            <>
+              <CompareButton ticked={ticked} />
+              <DeleteButton ticked={ticked} onDone={() => setTicked([])} />
+            </>
+          )}
           {(typed !== '' || (items?.length ?? 0) >= MIN_FILTERABLE) && (
-            <TextInput
-              className={css.search}
-              size="xs"
-              placeholder={t('sessions.search')}
-              aria-label={t('sessions.search')}
-              value={typed}
-              onChange={(event) => {
-                setTyped(event.currentTarget.value);
-                setRows(ROWS);
-              }}
-              leftSection={<IconSearch size={14} />}
-              data-testid="sessions-search"
-            />
+            <>
+              <TextInput
+                className={css.search}
+                size="xs"
+                placeholder={t('sessions.search')}
+                aria-label={t('sessions.search')}
+                value={typed}
+                onChange={(event) => setTyped(event.currentTarget.value)}
+                leftSection={<IconSearch size={14} />}
+                data-testid="sessions-search"
+              />
+              <Select
+                size="xs"
+                w={150}
+                clearable
+                aria-label={t('sessions.outcome')}
+                placeholder={t('sessions.anyOutcome')}
+                data={OUTCOMES.map((value) => ({ value, label: t(`sessions.outcomes.${value}`) }))}
+                value={outcome}
+                onChange={(value) => setOutcome(value as Outcome | null)}
+                data-testid="sessions-outcome"
+              />
+            </>
           )}
           <OpenFileButton onFile={openFile} />
         </Group>
@@ -97,25 +114,75 @@ export function SessionsPage() {
       {sessions.error !== null && items === undefined && (
         <ErrorPanel error={sessions.error} onRetry={() => void sessions.refetch()} />
       )}
-      {sessions.isPending && [0, 1, 2].map((at) => <Skeleton key={at} height={84} mb={8} radius="sm" />)}
-      {items?.length === 0 && (q === '' ? <NoSessions /> : <NoneFound />)}
-      <ul>
-        {items?.slice(0, rows).map((session) => (
-          <SessionRow
-            key={session.session}
-            session={session}
-            slower={slower.find((run) => run.session === session.session)}
-            isTicked={ticked.some(({ session: name }) => name === session.session)}
-            onTick={() => setTicked((before) => toggled(before, session))}
-          />
-        ))}
-      </ul>
-      {items !== undefined && items.length > rows && (
-        <Button variant="default" size="xs" onClick={() => setRows(rows + ROWS)} data-testid="sessions-more">
-          {t('sessions.more', { shown: count(rows), total: count(sessions.data?.total ?? items.length) })}
-        </Button>
+      {sessions.isPending && [0, 1, 2].map((at) => <Skeleton key={at} height={34} mb={8} radius="sm" />)}
+      {items?.length === 0 && q === '' && <NoSessions />}
+      {items !== undefined && (items.length > 0 || q !== '') && (
+        <SessionTable
+          rows={rows}
+          ticked={ticked}
+          onTick={(session) => setTicked((before) => toggled(before, session))}
+        />
+      )}
+      {items !== undefined && sessions.data !== undefined && sessions.data.total > items.length && (
+        <p className={words.dim}>
+          {t('sessions.more', { shown: count(items.length), total: count(sessions.data.total) })}
+        </p>
       )}
     </main>
+  );
+}
+
+/** The sessions with their runs, of one outcome if one is chosen. */
+function useSessionRows(items: readonly SessionItem[], outcome: Outcome | null): SessionEntry[] {
+  const runs = useRecentRuns();
+  return useMemo(
+    () =>
+      items
+        .map((session) => toEntry(session, runs))
+        .filter((entry) => outcome === null || outcomesOf(entry).includes(outcome)),
+    [items, runs, outcome],
+  );
+}
+
+function SessionTable(props: {
+  rows: SessionEntry[];
+  ticked: readonly SessionItem[];
+  onTick: (session: SessionItem) => void;
+}) {
+  const { t } = useTranslation();
+  const { lang } = useUrl();
+  const { name: nameOf } = useSessionTexts();
+  const problemOf = useSessionProblem();
+  const [sort, setSort] = useState<string>();
+  const ticked = new Set(props.ticked.map(({ session }) => session));
+  const columns = sessionColumns({ t, lang, nameOf, problemOf, ticked, onTick: props.onTick });
+  const choice = useColumnChoice('sessions', columns, props.rows);
+  const rows = useMemo(() => sorted(props.rows, sort), [props.rows, sort]);
+  return (
+    <div
+      className={css.table}
+      style={{ maxHeight: sizes.tableHeadHeight + sizes.rowHeight * Math.max(4, rows.length) + 14 }}
+    >
+      <div className={css.columns}>
+        <ColumnChooser columns={columns} choice={choice} />
+      </div>
+      <DataTable
+        testId="session-table"
+        rowTestId="session-row"
+        kindOf={({ session }) => session.state}
+        label={t('sessions.title')}
+        columns={columns}
+        visibility={choice.visibility}
+        rows={rows}
+        keyOf={keyOf}
+        sort={sort}
+        onSort={setSort}
+        onOpen={({ session }, { follow }) => {
+          if (!follow && session.state !== 'unreadable') go(toSession(session, lang));
+        }}
+        empty={<EmptyState icon={<IconFilterX size={26} />} title={t('sessions.noneFound')} />}
+      />
+    </div>
   );
 }
 
@@ -124,11 +191,12 @@ const toggled = (ticked: readonly SessionItem[], session: SessionItem) => {
   return others.length < ticked.length ? others : [...ticked, session];
 };
 
-/** Compares the oldest ticked session with the others. */
+/** Compares the oldest ticked session with the others. Sessions without jobs are left out. */
 function CompareButton({ ticked }: { ticked: readonly SessionItem[] }) {
   const { t } = useTranslation();
   const { lang } = useUrl();
-  const [a = '', ...b] = [...ticked]
+  const [a = '', ...b] = ticked
+    .filter(({ state, jobs }) => state !== 'unreadable' && jobs > 0)
     .sort((one, other) => Number(one.first_ns) - Number(other.first_ns))
     .map(({ session }) => session);
   const isTooMany = b.length > MAX_COMPARED;
@@ -149,135 +217,46 @@ function CompareButton({ ticked }: { ticked: readonly SessionItem[] }) {
   );
 }
 
-function SessionRow(props: {
-  session: SessionItem;
-  slower: RunItem | undefined;
-  isTicked: boolean;
-  onTick: () => void;
-}) {
-  const { session } = props;
-  const { t, i18n } = useTranslation();
-  const { lang } = useUrl();
-  const readable = session.state !== 'unreadable';
-  const to = { page: 'session', session: session.session, view: 'overview', filters: {}, lang } as const;
-  const recording = i18n.exists(`sessions.recording.${session.recording}`);
-  const texts = useSessionTexts();
-  return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the link inside handles the keys.
-    <li
-      className={css.session}
-      data-testid="session-row"
-      data-session={session.session}
-      data-state={session.state}
-      onClick={(event) => {
-        if (!readable || (event.target as HTMLElement).closest('a, button, label, input') !== null) return;
-        if (event.metaKey || event.ctrlKey) window.open(formatUrl(to), '_blank', 'noopener');
-        else go(to);
-      }}
-    >
-      <span>
-        {readable && (session.jobs ?? 0) > 0 && (
-          <Checkbox
-            size="xs"
-            checked={props.isTicked}
-            onChange={props.onTick}
-            aria-label={t('sessions.compareTick', { name: texts.name(session) })}
-            data-testid="session-tick"
-          />
-        )}
-      </span>
-      <div className={css.main}>
-        <div>
-          {readable ? (
-            <Link to={to} className={css.link}>
-              {texts.name(session)}
-            </Link>
-          ) : (
-            <span className={css.link}>{texts.name(session)}</span>
-          )}
-          <span className={`${words.dim} ${css.place}`}> · {texts.place(session)}</span>
-        </div>
-        {session.note && <p className={css.note}>{session.note}</p>}
-        <div className={css.tags}>
-          {session.tags.map((tag) => (
-            <Badge key={tag} size="sm" variant="default" tt="none">
-              {tag}
-            </Badge>
-          ))}
-          <span className={css.tag}>
-            <ItemState state={session.state} label={t(`sessions.${session.state}`)} />
-          </span>
-          {recording && (
-            <Tooltip label={t(`sessions.recordingHint.${session.recording}`)}>
-              <span className={css.tag}>{t(`sessions.recording.${session.recording}`)}</span>
-            </Tooltip>
-          )}
-          <SlowerMark run={props.slower} />
-          {session.location !== 'local' && (
-            <Tooltip label={t(`sessions.locationHint.${session.location}`)}>
-              <span className={css.tag} data-testid="session-location">
-                {t(`sessions.location.${session.location}`)}
-              </span>
-            </Tooltip>
-          )}
-          {session.ray_version && (
-            <span className={css.tag}>{t('sessions.ray', { version: session.ray_version })}</span>
-          )}
-          {(session.dropped_total ?? 0) > 0 && (
-            <Tooltip label={t('sessions.droppedHint')}>
-              <Badge
-                size="sm"
-                variant="light"
-                color="yellow"
-                tt="none"
-                leftSection={<IconAlertTriangle size={11} />}
-                data-testid="session-dropped"
-              >
-                {t('sessions.dropped', { n: count(session.dropped_total) })}
-              </Badge>
-            </Tooltip>
-          )}
-          <CopyId id={session.session} full />
-        </div>
-      </div>
-      {readable ? (
-        <>
-          <div className={css.bar}>
-            <StackedBar states={session.states ?? {}} />
-          </div>
-          <dl className={css.figures}>
-            <Figure name={t('sessions.tasks')} value={count(session.tasks)} />
-            <Figure name={t('sessions.actors')} value={count(session.actors)} />
-            <Figure name={t('sessions.nodes')} value={count(session.nodes)} />
-            <Figure name={t('sessions.jobs')} value={count(session.jobs)} />
-            <Figure name={t('sessions.disk')} value={bytes(session.disk_bytes)} />
-          </dl>
-        </>
-      ) : (
-        <div className={css.error} data-testid="session-error">
-          <IconAlertTriangle size={15} aria-hidden />
-          <span className={words.breaks}>
-            <SessionProblem session={session} />
-          </span>
-        </div>
-      )}
-      <SessionMenu session={session} />
-    </li>
-  );
-}
-
-function Figure({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd className={words.num}>{value}</dd>
-    </div>
-  );
-}
-
-function NoneFound() {
+/** Deletes the ticked sessions, one after the other. */
+function DeleteButton({ ticked, onDone }: { ticked: readonly SessionItem[]; onDone: () => void }) {
   const { t } = useTranslation();
-  return <EmptyState icon={<IconFilterX size={26} />} title={t('sessions.noneFound')} />;
+  const { name, place } = useSessionTexts();
+  const act = useOperatorAction();
+  const client = useQueryClient();
+  async function remove() {
+    const done = await act({
+      method: 'DELETE',
+      path: ticked.map(pathOf),
+      title: t('sessions.deleteMany', { n: ticked.length }),
+      text: (
+        <>
+          <ul className={css.listed}>
+            {ticked.map((session) => (
+              <li key={session.session} title={session.session}>
+                {name(session)} <span className={words.dim}>{place(session)}</span>
+              </li>
+            ))}
+          </ul>
+          {t('sessions.deleteText')} {ticked.some(isElsewhere) && t('sessions.deleteArchived')}
+        </>
+      ),
+      confirm: t('sessions.delete'),
+      danger: true,
+    });
+    if (done !== undefined) onDone();
+    await client.invalidateQueries();
+  }
+  return (
+    <Button
+      size="xs"
+      variant="default"
+      leftSection={<IconTrash size={15} />}
+      onClick={() => void remove()}
+      data-testid="sessions-delete"
+    >
+      {t('sessions.delete')}
+    </Button>
+  );
 }
 
 function NoSessions() {
@@ -303,10 +282,13 @@ function NoSessions() {
   );
 }
 
-function SessionProblem({ session }: { session: SessionItem }) {
+/** Why a session cannot be read, in the user's language. */
+function useSessionProblem(): (session: SessionItem) => string {
   const { t } = useTranslation();
   const translate = useServerMessage();
-  if (session.problem === null) return session.error ?? t('error.session');
-  const { message, remedy } = translate(session.problem);
-  return `${message} ${remedy ?? ''}`;
+  return (session) => {
+    if (session.problem === null) return session.error ?? t('error.session');
+    const { message, remedy } = translate(session.problem);
+    return `${message} ${remedy ?? ''}`;
+  };
 }

@@ -1,0 +1,79 @@
+import type { RunItem, SessionItem } from '../../api/schema';
+import { type Nanos, nanosBetween } from '../../base/format';
+import { failedOf } from '../../base/progress';
+import type { SessionUrl } from '../../base/url';
+
+/** A session with what its runs say. Runs are summarized once a job has ended. */
+export interface SessionEntry {
+  session: SessionItem;
+  /** Failed attempts. */
+  failed: number;
+  /** The outcome of its jobs; null if none of the recent runs belongs to it. */
+  outcome: string | null;
+  /** Its run that was slower than usual. */
+  slower: RunItem | undefined;
+}
+
+export const OUTCOMES = ['live', 'failed', 'slower', 'succeeded'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** Outcomes of jobs, the worst first. */
+const WORST = ['FAILED', 'CUT_OFF', 'STOPPED', 'UNKNOWN', 'FINISHED', 'SUCCEEDED'];
+
+export function toEntry(session: SessionItem, runs: readonly RunItem[]): SessionEntry {
+  const own = runs.filter((run) => run.session === session.session);
+  const outcomes = new Set(own.map(({ outcome }) => outcome));
+  return {
+    session,
+    failed: failedOf(session.states, session.stopped_by_libraries),
+    outcome: WORST.find((outcome) => outcomes.has(outcome)) ?? own[0]?.outcome ?? null,
+    slower: own.find(({ verdict }) => verdict === 'slower'),
+  };
+}
+
+export function outcomesOf({ session, outcome, slower }: SessionEntry): Outcome[] {
+  return [
+    ...(session.state === 'live' ? (['live'] as const) : []),
+    ...(outcome === 'FAILED' ? (['failed'] as const) : []),
+    ...(slower !== undefined ? (['slower'] as const) : []),
+    ...(outcome === 'SUCCEEDED' ? (['succeeded'] as const) : []),
+  ];
+}
+
+export const keyOf = ({ session }: SessionEntry) => session.session;
+export const pathOf = ({ session }: SessionItem) => `/sessions/${encodeURIComponent(session)}`;
+export const isElsewhere = ({ location }: SessionItem) => location !== 'local';
+
+export const toSession = ({ session }: SessionItem, lang?: string): SessionUrl => ({
+  page: 'session',
+  session,
+  view: 'overview',
+  filters: {},
+  lang,
+});
+
+const lasted = ({ first_ns, last_ns }: { first_ns: Nanos; last_ns: Nanos }) =>
+  Number(nanosBetween(first_ns, last_ns));
+
+/** The fields that the table can be sorted by. */
+const FIELDS: Record<string, (entry: SessionEntry) => number | string> = {
+  name: ({ session }) => session.name ?? '',
+  outcome: ({ session, outcome }) => (session.state === 'live' ? ' ' : (outcome ?? '~')),
+  started: ({ session }) => Number(session.first_ns),
+  lasted: ({ session }) => lasted(session),
+  tasks: ({ session }) => session.tasks,
+  failed: ({ failed }) => failed,
+  nodes: ({ session }) => session.nodes,
+  disk: ({ session }) => session.disk_bytes,
+};
+
+/** The entries by `FIELD`, or `-FIELD` for the largest first; as the server sent them if undefined. */
+export function sorted(entries: readonly SessionEntry[], sort: string | undefined): SessionEntry[] {
+  const field = FIELDS[sort?.replace('-', '') ?? ''];
+  if (field === undefined) return [...entries];
+  const sign = sort?.startsWith('-') ? -1 : 1;
+  return [...entries].sort((one, other) => {
+    const [a, b] = [field(one), field(other)];
+    return a < b ? -sign : a > b ? sign : 0;
+  });
+}

@@ -1,0 +1,231 @@
+import { Badge, Checkbox, Tooltip } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import type { TFunction } from 'i18next';
+import type { SessionItem } from '../../api/schema';
+import { bytes, count } from '../../base/format';
+import { CopyId } from '../../ui/CopyId';
+import { Dash } from '../../ui/Dash';
+import { ItemState } from '../../ui/ItemState';
+import { Link } from '../../ui/Link';
+import { SlowerMark } from '../../ui/runs/SlowerMark';
+import { durationText } from '../../ui/session';
+import { Time } from '../../ui/Time';
+import type { Column } from '../../ui/table/columns';
+import words from '../../ui/theme/words.module.css';
+import { isElsewhere, type SessionEntry, toSession } from './entries';
+import { SessionMenu } from './SessionMenu';
+import css from './SessionsPage.module.css';
+
+/** Texts and callbacks of the cells. */
+interface Context {
+  t: TFunction;
+  lang?: string;
+  nameOf: (session: SessionItem) => string;
+  problemOf: (session: SessionItem) => string;
+  ticked: ReadonlySet<string>;
+  onTick: (session: SessionItem) => void;
+}
+
+export function sessionColumns(texts: Context): Column<SessionEntry>[] {
+  const { t } = texts;
+  const number = (
+    id: 'tasks' | 'actors' | 'nodes' | 'jobs',
+    more: Partial<Column<SessionEntry>> = {},
+  ): Column<SessionEntry> => ({
+    id,
+    header: t(`sessions.${id}`),
+    width: 76,
+    align: 'right',
+    cell: ({ session }) => figure(session, count(session[id])),
+    ...more,
+  });
+  return [
+    {
+      id: 'tick',
+      header: '',
+      width: 30,
+      cell: ({ session }) => (
+        <Checkbox
+          size="xs"
+          checked={texts.ticked.has(session.session)}
+          onChange={() => texts.onTick(session)}
+          onClick={(event) => event.stopPropagation()}
+          aria-label={t('sessions.tick', { name: texts.nameOf(session) })}
+          data-testid="session-tick"
+        />
+      ),
+    },
+    {
+      id: 'outcome',
+      header: t('sessions.outcome'),
+      width: 132,
+      sort: 'outcome',
+      cell: ({ session, outcome }) =>
+        session.state === 'ended' && outcome !== null ? (
+          <ItemState state={outcome} view="jobs" />
+        ) : (
+          <ItemState state={session.state} label={t(`sessions.${session.state}`)} />
+        ),
+    },
+    {
+      id: 'name',
+      header: t('sessions.program'),
+      width: 220,
+      grow: true,
+      sort: 'name',
+      cell: (entry) => <Name entry={entry} texts={texts} />,
+    },
+    {
+      id: 'started',
+      header: t('sessions.started'),
+      width: 140,
+      sort: 'started',
+      cell: ({ session }) => <Time ns={session.first_ns} />,
+    },
+    {
+      id: 'lasted',
+      header: t('sessions.lasted'),
+      width: 116,
+      align: 'right',
+      sort: 'lasted',
+      cell: ({ session, slower }) => (
+        <span className={css.lasted}>
+          <SlowerMark run={slower} short />
+          {figure(session, durationText(session))}
+        </span>
+      ),
+    },
+    number('tasks', { sort: 'tasks' }),
+    {
+      id: 'failed',
+      header: t('sessions.failed'),
+      hint: t('sessions.failedHint'),
+      width: 76,
+      align: 'right',
+      sort: 'failed',
+      cell: ({ session, failed }) => (
+        <span className={failed > 0 ? css.bad : words.dim}>{figure(session, count(failed))}</span>
+      ),
+    },
+    number('nodes', { sort: 'nodes' }),
+    number('jobs', { optional: true }),
+    number('actors', { optional: true }),
+    {
+      id: 'host',
+      header: t('sessions.host'),
+      width: 120,
+      cell: ({ session }) => text(session.host),
+    },
+    {
+      id: 'ray',
+      header: 'Ray',
+      width: 76,
+      cell: ({ session }) => text(session.ray_version),
+    },
+    {
+      id: 'recording',
+      header: t('sessions.recordedBy'),
+      width: 110,
+      needed: ({ session }) => session.recording !== 'events',
+      cell: ({ session }) => (
+        <span className={words.ellipsis} title={t(`sessions.recordingHint.${session.recording}`)}>
+          {t(`sessions.recording.${session.recording}`)}
+        </span>
+      ),
+    },
+    {
+      id: 'location',
+      header: t('sessions.place'),
+      width: 130,
+      needed: ({ session }) => isElsewhere(session),
+      cell: ({ session: { location } }) =>
+        location === 'local' ? (
+          <Dash />
+        ) : (
+          <Tooltip label={t(`sessions.locationHint.${location}`)}>
+            <span className={words.ellipsis} data-testid="session-location">
+              {t(`sessions.location.${location}`)}
+            </span>
+          </Tooltip>
+        ),
+    },
+    {
+      id: 'disk',
+      header: t('sessions.disk'),
+      width: 92,
+      align: 'right',
+      sort: 'disk',
+      cell: ({ session }) => <span className={words.num}>{bytes(session.disk_bytes)}</span>,
+    },
+    {
+      id: 'session',
+      header: 'ID',
+      width: 104,
+      optional: true,
+      cell: ({ session }) => <CopyId id={session.session} />,
+    },
+    { id: 'menu', header: '', width: 40, cell: ({ session }) => <SessionMenu session={session} /> },
+  ];
+}
+
+const text = (value: string | null) =>
+  value === null ? (
+    <Dash />
+  ) : (
+    <span className={words.ellipsis} title={value}>
+      {value}
+    </span>
+  );
+
+/** A figure of the record; unknown if the record cannot be read. */
+const figure = (session: SessionItem, value: string) =>
+  session.state === 'unreadable' ? <Dash /> : <span className={words.num}>{value}</span>;
+
+function Name({ entry: { session }, texts }: { entry: SessionEntry; texts: Context }) {
+  const { t } = texts;
+  const name = texts.nameOf(session);
+  if (session.state === 'unreadable')
+    return (
+      <span className={words.ellipsis} title={`${session.session}\n${texts.problemOf(session)}`}>
+        {name}{' '}
+        <span className={css.bad} data-testid="session-error">
+          {texts.problemOf(session)}
+        </span>
+      </span>
+    );
+  return (
+    <span className={css.name}>
+      <Link
+        to={toSession(session, texts.lang)}
+        className={`${css.link} ${words.ellipsis}`}
+        title={session.session}
+      >
+        {name}
+      </Link>
+      {session.tags.map((tag) => (
+        <Badge key={tag} size="sm" variant="default" tt="none">
+          {tag}
+        </Badge>
+      ))}
+      {session.dropped_total > 0 && (
+        <Tooltip label={t('sessions.droppedHint')}>
+          <Badge
+            size="sm"
+            variant="light"
+            color="yellow"
+            tt="none"
+            leftSection={<IconAlertTriangle size={11} />}
+            data-testid="session-dropped"
+          >
+            {t('sessions.dropped', { n: count(session.dropped_total) })}
+          </Badge>
+        </Tooltip>
+      )}
+      {session.note && (
+        <span className={`${words.dim} ${words.ellipsis}`} title={session.note}>
+          {session.note}
+        </span>
+      )}
+    </span>
+  );
+}
