@@ -1,5 +1,5 @@
-import { Group, Skeleton } from '@mantine/core';
-import { IconBellCheck, IconPlayerPause } from '@tabler/icons-react';
+import { Button, Group, Skeleton } from '@mantine/core';
+import { IconBellCheck, IconBellPlus, IconPlayerPause } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { AlertInfo } from '../../api/schema';
 import { count } from '../../base/format';
@@ -22,6 +22,7 @@ import { RuleDrawer } from './RuleDrawer';
 import { RuleProblems } from './RuleProblems';
 import { RulesTab } from './RulesTab';
 import { SilencesTab } from './SilencesTab';
+import { useAlertActions } from './useAlertActions';
 import { useAlerts, useChannels, useHistory, useRules, useSilences } from './useAlerts';
 
 const TABS = ['rules', 'history', 'silences', 'channels'] as const;
@@ -65,6 +66,7 @@ export default function AlertsPage() {
         )}
         <Group gap={8} justify="flex-end" ml="auto">
           <SearchField filter="q" placeholder={t('alerts.search')} />
+          {channels.data !== undefined && <NotifyButton kinds={channels.data.kinds} />}
         </Group>
       </div>
       {rules.data && <RuleProblems rules={rules.data} />}
@@ -140,4 +142,20 @@ export default function AlertsPage() {
 
 function Wait({ error }: { error: Error | null }) {
   return error === null ? <Skeleton height={120} /> : <ErrorPanel error={error} />;
+}
+
+/** Adds a channel, to which alerts are sent. */
+function NotifyButton({ kinds }: { kinds: readonly string[] }) {
+  const { t } = useTranslation();
+  const actions = useAlertActions();
+  return (
+    <Button
+      size="xs"
+      leftSection={<IconBellPlus size={15} />}
+      onClick={() => void actions.addChannel(kinds)}
+      data-testid="alerts-notify"
+    >
+      {t('alerts.notify')}
+    </Button>
+  );
 }

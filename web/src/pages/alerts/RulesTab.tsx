@@ -6,6 +6,7 @@ import type { RuleInfo, RulesAnswer } from '../../api/schema';
 import { short, wholeAge } from '../../base/format';
 import { Severity } from '../../ui/alerts/Severity';
 import { alertTone, severityTone } from '../../ui/alerts/severity';
+import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { Dot } from '../../ui/Dot';
 import plain from '../../ui/theme/plainTable.module.css';
 import words from '../../ui/theme/words.module.css';
@@ -15,6 +16,7 @@ import shared from './alerts.module.css';
 import { EditButton } from './EditButton';
 import { ProblemText } from './ProblemText';
 import { RuleButtons } from './RuleButtons';
+import { withPlaceholders } from './template';
 import { useAlertActions } from './useAlertActions';
 import { useAlertSeries } from './useAlerts';
 
@@ -77,7 +79,7 @@ export function RulesTab({ rules, search }: { rules: RulesAnswer; search: string
                 </td>
                 <td className={shared.course}>{rule.enabled && <RuleSparkline rule={rule} />}</td>
                 <td>
-                  <code className={shared.expr}>{rule.expr}</code>
+                  <RuleText rule={rule} />
                   <div className={`${words.dim} ${shared.small}`}>
                     {[
                       rule.for_s > 0 && t('alerts.forLong', { time: wholeAge(rule.for_s * 1000) }),
@@ -113,6 +115,23 @@ export function RulesTab({ rules, search }: { rules: RulesAnswer; search: string
           <IconDownload size={13} aria-hidden /> {t('alerts.export')}
         </Anchor>
       </p>
+    </>
+  );
+}
+
+/** The description of a rule, with its expression behind a click, or else the expression. */
+function RuleText({ rule }: { rule: RuleInfo }) {
+  const { summary, description } = useAnnotations()(rule.annotations);
+  const expr = <code className={shared.expr}>{rule.expr}</code>;
+  const text = description || summary;
+  if (!text) return expr;
+  return (
+    <>
+      {withPlaceholders(text)}
+      <details className={shared.small}>
+        <summary>PromQL</summary>
+        {expr}
+      </details>
     </>
   );
 }

@@ -6,6 +6,7 @@ export const en = {
     titleEnded: 'Firing at the end: {{n}}',
     loading: 'Alerts',
     evaluated: 'Evaluated at',
+    notify: 'Notify me',
     search: 'Filter by rule, label, or node',
     none: 'No alerts firing',
     noneText: "No rule's condition is met. The rules below show what is monitored.",

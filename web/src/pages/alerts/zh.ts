@@ -9,6 +9,7 @@ export const zh: Translated<typeof en> = {
     titleEnded: '结束时仍在触发：{{n}} 条',
     loading: '告警',
     evaluated: '评估于',
+    notify: '通知我',
     search: '按规则、标签或节点筛选',
     none: '没有触发中的告警',
     noneText: '没有规则的条件成立。下方的规则列出了监控的内容。',
