@@ -50,7 +50,7 @@ function JobList() {
       duration: {
         id: 'duration',
         header: t('time.duration'),
-        width: 92,
+        width: 128,
         align: 'right',
         cell: (job) => (
           <>

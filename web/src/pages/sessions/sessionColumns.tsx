@@ -85,7 +85,7 @@ export function sessionColumns(texts: Context): Column<SessionEntry>[] {
     {
       id: 'lasted',
       header: t('sessions.lasted'),
-      width: 116,
+      width: 136,
       align: 'right',
       sort: 'lasted',
       cell: ({ session, slower }) => (

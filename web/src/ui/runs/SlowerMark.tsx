@@ -27,7 +27,8 @@ export function SlowerMark({ run, short }: { run: RunItem | undefined; short?: b
     n: run.usual?.runs ?? 0,
     script: run.script,
   });
-  const text = t('usual.slower', { change: `${percent(run.ratio - 1)}%` });
+  const change = `${percent(run.ratio - 1)}%`;
+  const text = t('usual.slower', { change });
   return (
     <Link
       to={toTrend(run, lang)}
@@ -37,7 +38,7 @@ export function SlowerMark({ run, short }: { run: RunItem | undefined; short?: b
       testId="slower-mark"
     >
       <IconTrendingUp size={13} aria-hidden />
-      {!short && text}
+      {short ? `+${change}` : text}
     </Link>
   );
 }
