@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from rayscope.model import RecordBatch
 from rayscope.server.runner import Server
@@ -74,6 +75,59 @@ def test_two_sessions_are_compared_from_their_list(server: Server, page: Page) -
     assert compared(page) == {"a": LATER, "b": SESSION}
     parts.first.get_by_role("link", name="load").click()
     expect(page.get_by_test_id("task-row")).to_have_count(2)
+
+
+def open_picture(page: Page, name: str) -> Locator:
+    page.get_by_test_id(f"compare-picture-{name}").click()
+    return page.get_by_test_id(f"compared-{name}")
+
+
+def see_flame_graph(page: Page) -> None:
+    """It has the time of B, or of A, by call path."""
+    picture = open_picture(page, "flame")
+    status = picture.get_by_test_id("compared-flame-status")
+    expect(status).to_have_text("A 240 ms → B 340 ms")
+    expect(picture.get_by_test_id("flame")).to_have_attribute("data-boxes", "3")
+    expect(picture.get_by_test_id("compared-flame-legend")).to_contain_text("+29%")
+    picture.get_by_test_id("flame").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    tip = picture.get_by_test_id("flame-tip")
+    expect(tip).to_contain_text("load")
+    expect(tip).to_contain_text("+100 ms · +29% of B")
+    expect(tip).to_contain_text("2 → 2")
+    page.keyboard.press("Enter")
+    expect(picture.get_by_test_id("flame-crumbs")).to_have_text("Driver›load")
+    page.keyboard.press("Escape")
+    picture.get_by_test_id("compared-flame-width").get_by_text("Time of A").click()
+    expect(picture.get_by_test_id("compared-flame-legend")).to_contain_text("+42%")
+    picture.get_by_test_id("compared-flame-find").fill("sum")
+    expect(status).to_have_text("1 frame found: 17%")
+
+
+def test_the_pictures_of_two_runs_open_on_the_page_and_in_a_report(
+    server: Server, page: Page, browser: Browser, tmp_path: Path
+) -> None:
+    page.goto(f"{server.url}/compare?a={SESSION}&b={LATER}/{JOB}&lang=en")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    expect(page.get_by_test_id("compare-findings")).to_be_visible()
+    assert not any("/flow/" in url for url in asked), "a picture is loaded when it is opened"
+    see_flame_graph(page)
+
+    with page.expect_download() as download:
+        page.get_by_test_id("compare-report").click()
+    file = tmp_path / "report.html"
+    download.value.save_as(file)
+    offline = browser.new_context(offline=True).new_page()
+    missing: list[str] = []
+    offline.on(
+        "console", lambda line: missing.append(line.text) if "Not in the report" in line.text else None
+    )
+    offline.goto(f"{file.as_uri()}")
+    see_flame_graph(offline)
+    assert not missing
+    offline.context.close()
 
 
 def test_a_job_is_compared_with_the_previous_run(server: Server, page: Page) -> None:

@@ -17,7 +17,7 @@ from fastapi.responses import Response
 from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Session
 from rayscope.api.responses import Stream, attachment
 from rayscope.api.routes import Router
-from rayscope.report.contents import Contents, View, add_session, add_sessions
+from rayscope.report.contents import Contents, View, add_pictures, add_session, add_sessions
 from rayscope.report.page import beginning, ending, room
 from rayscope.report.recorder import Ask, Recorder
 from rayscope.storage.errors import BadQuery
@@ -86,6 +86,7 @@ async def _collect_comparison(recorder: Recorder, answer: Any, sides: Mapping[st
     await recorder.put("/compare", answer, **sides)
     await recorder.add("/compare/findings", a=_address(answer["a"]), b=_address(answer["b"]))
     await add_sessions(recorder, {run["session"] for side in "ab" for run in answer[side]["runs"]})
+    await add_pictures(recorder, [answer[side]["shown"] for side in "ab"])
     given = {name: value for name, value in sides.items() if value is not None}
     return _contents(recorder, f"/compare?{urlencode(given)}")
 

@@ -110,6 +110,14 @@ async def add_session(recorder: Recorder, session: str) -> tuple[Sequence[str], 
     return get_args(View), moments
 
 
+async def add_pictures(recorder: Recorder, runs: Iterable[Any]) -> None:
+    """Add what the pictures of a comparison show of its two runs."""
+    for run in runs:
+        of = {"session": run["session"], "job_id": run["job_id"] or None}
+        for weight in ("executing", "critical_path"):
+            await recorder.add("/flow/flame", weight=weight, **of)
+
+
 async def _add_flow(recorder: Recorder, of: dict[str, Any], functions: Any) -> None:
     for only in ("mine", None):
         await recorder.add("/flow/logical", only=only, **of)

@@ -91,6 +91,12 @@ def test_a_comparison(record: Running) -> None:
     answers = {path: body for path, _, _, body in found["answers"]}
     assert answers["/compare"] == record.get("/api/v1/compare", **sides)
     assert [item["session"] for item in answers["/sessions"]["items"]] == [SESSION]
+    asked = {
+        (path, dict(query).get("job_id"), dict(query).get("weight")) for path, query, *_ in found["answers"]
+    }
+    for job in (JOB, OTHER):
+        for weight in ("executing", "critical_path"):
+            assert ("/flow/flame", job, weight) in asked
 
 
 def test_refusals(record: Running, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-import { useCallback, useMemo, useSyncExternalStore } from 'react';
+import { createContext, useCallback, useContext, useMemo, useSyncExternalStore } from 'react';
 import { address, moveTo } from '../base/address';
 import { formatUrl, parseAddress, type SessionUrl, type Url } from '../base/url';
 
@@ -26,17 +26,25 @@ export function useUrl(): Url {
   return useMemo(() => parseAddress(here), [here]);
 }
 
-/** The current URL inside a session, and a function that changes it. */
-export function useSessionUrl(): readonly [
+/** A URL inside a session, and a function that changes it. */
+export type SessionState = readonly [
   SessionUrl,
   (change: (url: SessionUrl) => SessionUrl, options?: { replace?: boolean }) => void,
-] {
+];
+
+/** The state of a part of a page that shows another session than the address, such as one side of two. */
+export const SessionContext = createContext<SessionState | null>(null);
+
+/** The state of the surrounding {@link SessionContext}, otherwise that of the address. */
+export function useSessionUrl(): SessionState {
+  const own = useContext(SessionContext);
   const url = useUrl();
   const change = useCallback((next: (url: SessionUrl) => SessionUrl, options?: { replace?: boolean }) => {
     // Read the address again, since two changes may happen before the next render.
     const now = parseAddress(address());
     if (now.page === 'session') go(next(now), options);
   }, []);
+  if (own !== null) return own;
   if (url.page !== 'session') throw new Error('not inside a session');
   return [url, change] as const;
 }

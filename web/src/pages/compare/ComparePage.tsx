@@ -18,6 +18,7 @@ import css from './ComparePage.module.css';
 import { Differences } from './Differences';
 import { Findings } from './Findings';
 import { Functions } from './Functions';
+import { Pictures } from './Pictures';
 import { Sides } from './Sides';
 import { Verdict } from './Verdict';
 import { Warnings } from './Warnings';
@@ -81,6 +82,7 @@ function Answer({ answer, url }: { answer: CompareAnswer; url: CompareUrl }) {
       {answer.warnings.length > 0 && <Warnings warnings={answer.warnings} />}
       <Sides answer={answer} url={url} />
       <Waterfall answer={answer} lang={url.lang} />
+      <Pictures answer={answer} />
       <Findings answer={answer} />
       <Functions answer={answer} lang={url.lang} />
       {answer.differences.length > 0 && <Differences items={answer.differences} />}

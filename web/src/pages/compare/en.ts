@@ -68,6 +68,21 @@ export const en = {
     allParts: 'Show all {{n}} part{{n, s}}',
     same: 'No part differs.',
     toTasks: 'Tasks of {{name}} in {{side}}',
+    pictures: {
+      title: 'Pictures',
+      hint: 'of the runs that are shown',
+      width: 'Box width',
+      timeOf: { a: 'Time of A', b: 'Time of B' },
+      slower: 'slower',
+      faster: 'faster',
+      only: { a: 'only in A', b: 'only in B' },
+      scaleHint:
+        'Change of a frame from A to B, as a share of the total time of {{side}}. Switch the box width to see the paths that only the other side has.',
+      missing: 'not on this side',
+      merged: 'unknown: it may be among the merged small frames',
+      changeOf: '{{by}} · {{share}} of {{side}}',
+      noTime: 'Nothing is recorded about this time in {{side}}.',
+    },
     functions: 'Functions',
     functionsHint:
       '{{n}} function{{n, s}}, averages over the runs of a side; click one for its tasks, slowest first',

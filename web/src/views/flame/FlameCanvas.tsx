@@ -2,7 +2,7 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconJson, IconPhotoDown } from '@tabler/icons-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { FlameAnswer } from '../../api/schema';
+import type { FlameAnswer, FlameFrame } from '../../api/schema';
 import { download } from '../../base/download';
 import { count } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
@@ -11,12 +11,30 @@ import { useKeys } from '../../ui/useKeys';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
 import css from './FlameCanvas.module.css';
 import { FlameTooltip, type PointedFrame } from './FlameTooltip';
-import { type Box, edges, layout, lineOf, matcher, type Node, neighbour, type Order, scaleOf } from './flame';
+import {
+  type Box,
+  change,
+  edges,
+  layout,
+  lineOf,
+  matcher,
+  type Node,
+  neighbour,
+  type Order,
+  scaleOf,
+} from './flame';
 import { drawFlame, rowHeight } from './flameDraw';
 import { useFrameName, valueText } from './flameText';
 
 /** Minimum width of a drawn box, px. */
 const MIN_WIDTH = 0.4;
+
+/** How the frames of two runs differ: the change of each from -1 to 1, and the lines of its tooltip. */
+export interface ComparedRuns {
+  changeOf: (frame: FlameFrame) => number;
+  isOneSided: (frame: FlameFrame) => boolean;
+  linesOf: (frame: FlameFrame) => [name: string, value: string][];
+}
 
 /**
  * The flame graph. A click or Enter zooms in on a frame, the arrow keys move the selection, and the selected
@@ -29,10 +47,12 @@ export function FlameCanvas(props: {
   find: string | undefined;
   /** Whether shares of the total are compared instead of values. */
   relative: boolean;
+  /** Replaces the comparison with the baseline of the answer. */
+  runs?: ComparedRuns;
   onZoom: (node: Node) => void;
   onHold: (on: boolean) => void;
 }) {
-  const { answer, zoomed, order, find, relative, onZoom, onHold } = props;
+  const { answer, zoomed, order, find, relative, runs, onZoom, onHold } = props;
   const scale = scaleOf(answer, relative);
   const selected = useSelectedFunction();
   const { t } = useTranslation();
@@ -62,11 +82,12 @@ export function FlameCanvas(props: {
         matches,
         pointed: pointedId,
         selected,
-        scale,
+        changeOf: runs?.changeOf ?? ((frame) => change(frame, scale)),
+        isOneSided: runs?.isOneSided ?? (() => false),
         nameOf,
         valueOf: (frame) => valueText(frame.value, answer.weight),
       }),
-    [palette, boxes, rows, top, zoomedRow, matches, pointedId, selected, scale, answer.weight, t],
+    [palette, boxes, rows, top, zoomedRow, matches, pointedId, selected, scale, runs, answer.weight, t],
   );
   const { box, canvas, size } = useCanvas(draw);
   const rowPx = rowHeight(rows, size.height);
@@ -179,6 +200,7 @@ export function FlameCanvas(props: {
           frame={shown}
           answer={answer}
           relative={relative}
+          lines={runs?.linesOf(shown)}
           pointed={pointed}
           width={size.width}
           height={size.height}

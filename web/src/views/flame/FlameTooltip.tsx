@@ -22,6 +22,8 @@ export function FlameTooltip(props: {
   frame: FlameFrame;
   answer: FlameAnswer;
   relative: boolean;
+  /** Lines to show instead of the frame's numbers. */
+  lines?: [name: string, value: string][];
   pointed: PointedFrame;
   width: number;
   height: number;
@@ -67,14 +69,16 @@ export function FlameTooltip(props: {
     >
       <b className={words.breaks}>{nameOf(frame)}</b>
       <dl className={css.tipLines}>
-        {lines.map(([name, value]) => (
+        {(props.lines ?? lines).map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd className={words.num}>{value}</dd>
           </div>
         ))}
       </dl>
-      {isTime && attempts > 1 && <p className={words.dim}>{t('flame.sumHint')}</p>}
+      {isTime && (props.lines !== undefined || attempts > 1) && (
+        <p className={words.dim}>{t('flame.sumHint')}</p>
+      )}
       {isMemory && <p className={words.dim}>{t('flame.weightHint.memory_time')}</p>}
     </div>
   );

@@ -1,6 +1,6 @@
 import type { FlameFrame } from '../../api/schema';
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
-import { type Box, change, edges } from './flame';
+import { type Box, edges } from './flame';
 
 const MIN_ROW = 24;
 const MAX_ROW = 40;
@@ -25,8 +25,10 @@ export interface Look {
   pointed: string | null;
   /** The function of the selected task. */
   selected: string | null;
-  /** Factor by which the compared values are multiplied. */
-  scale: number;
+  /** The change of a frame's value from -1 to 1; null if it is not compared. */
+  changeOf: (frame: FlameFrame) => number | null;
+  /** Whether only one of two compared runs has a frame. */
+  isOneSided: (frame: FlameFrame) => boolean;
   nameOf: (frame: FlameFrame) => string;
   valueOf: (frame: FlameFrame) => string;
 }
@@ -72,7 +74,7 @@ function paint(
   width: number,
 ): void {
   const { palette, row } = look;
-  const changed = change(frame, look.scale);
+  const changed = look.changeOf(frame);
   const plain = frame.kind !== 'call' || frame.name === null;
   context.fillStyle = plain || changed !== null ? palette.line : palette.named(frame.name ?? '');
   context.fillRect(x, y, width, row - 1);
@@ -82,6 +84,13 @@ function paint(
     context.fillStyle = palette.tone(changed > 0 ? 'bad' : 'busy');
     context.fillRect(x, y, width, row - 1);
     context.globalAlpha = alpha;
+  }
+  if (look.isOneSided(frame) && width > 6) {
+    context.strokeStyle = palette.text;
+    context.lineWidth = 1.5;
+    context.setLineDash([4, 3]);
+    context.strokeRect(x + 1.5, y + 1.5, width - 3, row - 4);
+    context.setLineDash([]);
   }
   const room = width - 2 * PAD;
   if (room < 12) return;

@@ -1,0 +1,49 @@
+import { Loader, Tabs } from '@mantine/core';
+import { type ComponentType, lazy, Suspense, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { CompareAnswer } from '../../api/schema';
+import { PageBoundary } from '../../ui/PageBoundary';
+import words from '../../ui/theme/words.module.css';
+import page from './ComparePage.module.css';
+import css from './Pictures.module.css';
+import type { PictureProps } from './sides';
+import { addressOf } from './tasksOf';
+
+/** Each is loaded when it is opened for the first time. */
+const PICTURES: Record<'flame', ComponentType<PictureProps>> = {
+  flame: lazy(() => import('./FlamePicture')),
+};
+type Name = keyof typeof PICTURES;
+
+/** Pictures of the two runs that are shown. */
+export function Pictures({ answer }: { answer: CompareAnswer }) {
+  const { t } = useTranslation();
+  const [name, setName] = useState<Name | null>(null);
+  const runs = { a: answer.a.shown, b: answer.b.shown };
+  const Picture = name && PICTURES[name];
+  return (
+    <section className={page.panel} data-testid="compare-pictures">
+      <h2>
+        {t('compare.pictures.title')} <span className={words.dim}>· {t('compare.pictures.hint')}</span>
+      </h2>
+      <Tabs value={name} onChange={(value) => setName(value as Name)} allowTabDeactivation>
+        <Tabs.List>
+          {(Object.keys(PICTURES) as Name[]).map((one) => (
+            <Tabs.Tab key={one} value={one} data-testid={`compare-picture-${one}`}>
+              {t(`nav.${one}`)}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+      </Tabs>
+      {Picture && (
+        <div className={css.picture} data-testid={`compared-${name}`}>
+          <PageBoundary key={name}>
+            <Suspense fallback={<Loader size="sm" m="md" />}>
+              <Picture key={`${addressOf(runs.a)} ${addressOf(runs.b)}`} runs={runs} />
+            </Suspense>
+          </PageBoundary>
+        </div>
+      )}
+    </section>
+  );
+}
