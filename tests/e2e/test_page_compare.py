@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -105,6 +106,39 @@ def see_flame_graph(page: Page) -> None:
     expect(status).to_have_text("1 frame found: 17%")
 
 
+def see_logical_graph(page: Page) -> None:
+    """It has the functions and the calls of both sides, with their changes."""
+    picture = open_picture(page, "logical")
+    load = picture.get_by_test_id("logical-node-f:load")
+    expect(load).to_have_attribute("data-change", "grew")
+    expect(load).to_contain_text("+50%")
+    expect(load).to_contain_text("200 ms → 300 ms")
+    expect(picture.get_by_test_id("logical-node-f:sum")).to_have_attribute("data-change", "same")
+    expect(picture.get_by_test_id("logical-node-driver")).to_have_count(1)
+
+
+def see_gantt_charts(page: Page) -> None:
+    """They have one cursor and one window."""
+    picture = open_picture(page, "gantt")
+    first, second = (picture.get_by_test_id(f"compared-gantt-{side}") for side in "ab")
+    for side in (first, second):
+        expect(side.locator("canvas")).to_have_attribute("data-bars", "3")
+    first.get_by_test_id("gantt-chart").hover()
+    expect(second.get_by_test_id("gantt-chart")).to_have_attribute("data-cursor", re.compile(r"^\d"))
+    fit = picture.get_by_test_id("compared-gantt-fit")
+    expect(fit).to_be_disabled()
+    page.keyboard.press("w")
+    expect(fit).to_be_enabled()
+    fit.click()
+    expect(fit).to_be_disabled()
+
+
+def see_pictures(page: Page) -> None:
+    see_flame_graph(page)
+    see_logical_graph(page)
+    see_gantt_charts(page)
+
+
 def test_the_pictures_of_two_runs_open_on_the_page_and_in_a_report(
     server: Server, page: Page, browser: Browser, tmp_path: Path
 ) -> None:
@@ -113,7 +147,7 @@ def test_the_pictures_of_two_runs_open_on_the_page_and_in_a_report(
     page.on("request", lambda request: asked.append(request.url))
     expect(page.get_by_test_id("compare-findings")).to_be_visible()
     assert not any("/flow/" in url for url in asked), "a picture is loaded when it is opened"
-    see_flame_graph(page)
+    see_pictures(page)
 
     with page.expect_download() as download:
         page.get_by_test_id("compare-report").click()
@@ -125,7 +159,7 @@ def test_the_pictures_of_two_runs_open_on_the_page_and_in_a_report(
         "console", lambda line: missing.append(line.text) if "Not in the report" in line.text else None
     )
     offline.goto(f"{file.as_uri()}")
-    see_flame_graph(offline)
+    see_pictures(offline)
     assert not missing
     offline.context.close()
 

@@ -116,6 +116,13 @@ async def add_pictures(recorder: Recorder, runs: Iterable[Any]) -> None:
         of = {"session": run["session"], "job_id": run["job_id"] or None}
         for weight in ("executing", "critical_path"):
             await recorder.add("/flow/flame", weight=weight, **of)
+        await recorder.add("/flow/logical", **of)
+        for by in ("worker", "node"):
+            width, lanes = _GANTT[by]
+            await recorder.add("/flow/gantt", by=by, lanes_from=0, lanes=lanes, width=width, **of)
+        await recorder.add("/insights", **of)  # marks lanes with findings
+        await recorder.add("/jobs", limit=_MAX_CHOICES, session=run["session"])
+        await recorder.add("/realtime", topic="debugger", session=run["session"])
 
 
 async def _add_flow(recorder: Recorder, of: dict[str, Any], functions: Any) -> None:

@@ -10,8 +10,10 @@ import type { PictureProps } from './sides';
 import { addressOf } from './tasksOf';
 
 /** Each is loaded when it is opened for the first time. */
-const PICTURES: Record<'flame', ComponentType<PictureProps>> = {
+const PICTURES: Record<'flame' | 'logical' | 'gantt', ComponentType<PictureProps>> = {
   flame: lazy(() => import('./FlamePicture')),
+  logical: lazy(() => import('./LogicalPicture')),
+  gantt: lazy(() => import('./GanttPicture')),
 };
 type Name = keyof typeof PICTURES;
 

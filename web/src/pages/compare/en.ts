@@ -81,6 +81,11 @@ export const en = {
       missing: 'not on this side',
       merged: 'unknown: it may be among the merged small frames',
       changeOf: '{{by}} · {{share}} of {{side}}',
+      change: { came: 'new', went: 'gone', grew: 'more', shrank: 'less' },
+      logicalHint:
+        'A → B: attempts and time executing. A change of at most {{share}}% counts as none. The actors of a class are one box.',
+      ganttHint:
+        'Time since the start of each run. Drag to move both charts; turn the wheel with Ctrl or press W and S to zoom.',
       noTime: 'Nothing is recorded about this time in {{side}}.',
     },
     functions: 'Functions',

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CriticalPathAnswer, GanttAnswer, GanttLane } from '../../api/schema';
 import { count } from '../../base/format';
@@ -41,8 +41,10 @@ export function GanttChart(props: {
   /** Called with the first and the last visible lane. */
   onLanes: (first: number, last: number) => void;
   onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
+  /** The time under the pointer in this chart or in another one with the same axis, whose times start at 0. */
+  cursor?: { at: number | null; onMove: (at: number | null) => void };
 }) {
-  const { data, shift, window: view, find, onMove, onRange } = props;
+  const { data, shift, window: view, find, cursor, onMove, onRange } = props;
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
   const [scroll, setScroll] = useState(0);
@@ -62,6 +64,7 @@ export function GanttChart(props: {
     find,
     range: drawn ?? props.range,
     kept: props.kept,
+    cursor: cursor?.at,
     byMemory: url.settings?.color === 'memory',
     canvas: props.canvas,
     onWidth: props.onWidth,
@@ -85,11 +88,14 @@ export function GanttChart(props: {
   });
   const bars = useGanttBars(model, shift, view, scroll, onMove);
   const scale = scaleOf(view, size);
+  const pointedAt = hover && hover.x >= scale.left ? scale.timeAt(hover.x) : null;
+  const moveCursor = cursor?.onMove;
+  useEffect(() => moveCursor?.(pointedAt), [pointedAt, moveCursor]);
   useGanttKeys({
     box,
     window: view,
     range: props.range,
-    middle: hover ? scale.timeAt(hover.x) : (view.begin + view.end) / 2,
+    middle: cursor?.at ?? (hover ? scale.timeAt(hover.x) : (view.begin + view.end) / 2),
     model,
     bars,
     folding,
@@ -132,6 +138,7 @@ export function GanttChart(props: {
       // biome-ignore lint/a11y/noNoninteractiveTabindex: the drawing supports keyboard navigation.
       tabIndex={0}
       data-testid="gantt-chart"
+      data-cursor={cursor?.at ?? undefined}
       {...pointer}
     >
       <canvas ref={canvas} className={layout.canvas} data-picture data-bars={data?.bars.lane.length} />

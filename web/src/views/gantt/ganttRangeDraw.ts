@@ -1,8 +1,9 @@
-/** Draws the chosen ranges of time on top of the Gantt chart. */
+/** Draws the chosen ranges of time and the cursor on top of the Gantt chart. */
 
 import type { Palette, Size } from '../../ui/canvas';
 import type { Span } from '../shared/span';
-import { type Scene, xOf } from './ganttScene';
+import { tickLabel } from './gantt';
+import { AXIS, type Scene, xOf } from './ganttScene';
 
 const HANDLE = 6;
 
@@ -56,4 +57,30 @@ export function drawRanges(
     }
   }
   context.restore();
+}
+
+/** Draws a line at the time of the cursor, with the time on the axis. */
+export function drawCursor(
+  context: CanvasRenderingContext2D,
+  size: Size,
+  scene: Pick<Scene, 'window' | 'left'>,
+  look: Palette,
+  at: number,
+): void {
+  const x = Math.round(xOf(scene, size, at)) + 0.5;
+  if (x < scene.left) return;
+  context.strokeStyle = look.text;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(x, AXIS - 6);
+  context.lineTo(x, size.height);
+  context.stroke();
+  const { begin, end } = scene.window;
+  const label = tickLabel(at, Math.max(1, (end - begin) / 200), Math.max(Math.abs(begin), Math.abs(end)));
+  const width = context.measureText(label).width + 8;
+  const left = Math.min(x, size.width - width);
+  context.fillStyle = look.text;
+  context.fillRect(left, 2, width, AXIS - 6);
+  context.fillStyle = look.panel;
+  context.fillText(label, left + 4, AXIS / 2 - 1);
 }

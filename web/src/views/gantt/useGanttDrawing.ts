@@ -2,7 +2,7 @@ import { type RefObject, useCallback, useEffect } from 'react';
 import { useCanvas, usePalette } from '../../ui/canvas';
 import type { Span } from '../shared/span';
 import { drawGantt } from './ganttDraw';
-import { drawRanges } from './ganttRangeDraw';
+import { drawCursor, drawRanges } from './ganttRangeDraw';
 import { leftOf, type Scene } from './ganttScene';
 import type { GanttFind } from './useGanttFind';
 import type { GanttHit } from './useGanttHit';
@@ -23,12 +23,27 @@ export function useGanttDrawing(chart: {
   find: GanttFind;
   range: Span | null;
   kept: Span | null;
+  /** The time of the cursor; undefined if the chart has none. If it has, its times start at 0. */
+  cursor: number | null | undefined;
   byMemory: boolean;
   /** This ref is set to the canvas. */
   canvas: RefObject<HTMLCanvasElement | null>;
   onWidth: (width: number) => void;
 }) {
-  const { model, hit, shift, window: view, scroll, hover, find, range, kept, byMemory, onWidth } = chart;
+  const {
+    model,
+    hit,
+    shift,
+    window: view,
+    scroll,
+    hover,
+    find,
+    range,
+    kept,
+    cursor,
+    byMemory,
+    onWidth,
+  } = chart;
   const look = usePalette();
   const drawing = useCanvas(
     useCallback(
@@ -41,7 +56,7 @@ export function useGanttDrawing(chart: {
           byMemory,
           shift,
           window: view,
-          zero: shift,
+          zero: cursor === undefined ? shift : 0,
           layout: model.layout,
           scroll,
           left: leftOf(shape.width),
@@ -62,8 +77,9 @@ export function useGanttDrawing(chart: {
         };
         drawGantt(context, shape, scene, look);
         drawRanges(context, shape, scene, look, range, kept);
+        if (cursor !== undefined && cursor !== null) drawCursor(context, shape, scene, look, cursor);
       },
-      [model, shift, view, scroll, hover, hit, look, find, range, kept, byMemory],
+      [model, shift, view, scroll, hover, hit, look, find, range, kept, cursor, byMemory],
     ),
   );
   const { width } = drawing.size;

@@ -8,8 +8,19 @@ import { tileOf } from './gantt';
 import { KINDS, type Kind, LANE_STEP, LANES, MAX_LANES, useGantt } from './ganttData';
 import { useGanttWindow } from './useGanttWindow';
 
-/** The content that the URL selects: the data, the critical path, and the window. */
-export function useGanttShown() {
+/** The time axis that charts of several runs share. */
+export interface SharedAxis {
+  /** The start of this chart's run, ns since the epoch. */
+  zero: number;
+  /** From the start to the end of the longest run. */
+  whole: Span;
+  /** The window that all of the charts show, in ns after the start of each run; null means everything. */
+  window: Span | null;
+  onMove: (next: Span | null, limits: Span) => void;
+}
+
+/** The content that the URL selects: the data, the critical path, and the window, unless `axis` is given. */
+export function useGanttShown(axis?: SharedAxis) {
   const [url, change] = useSessionUrl();
   const by: Kind = KINDS.find((kind) => kind === url.settings?.by) ?? 'worker';
   const withPath = url.settings?.path === '1';
@@ -18,8 +29,10 @@ export function useGanttShown() {
   const picked = JSON.stringify([url.session, url.filters, only, by, levels]);
 
   const [base, setBase] = useState<{ session: string; ns: number } | null>(null);
-  const zero = base?.session === url.session ? base.ns : null;
-  const [window, move] = useGanttWindow(url, change, zero);
+  const zero = axis?.zero ?? (base?.session === url.session ? base.ns : null);
+  const [ownWindow, moveOwn] = useGanttWindow(url, change, zero);
+  const window = axis === undefined ? ownWindow : axis.window;
+  const move = axis?.onMove ?? moveOwn;
   const [width, setWidth] = useState(0);
   const [inSight, setInSight] = useState({ picked, first: 0, last: 0 });
   const finds = (url.settings?.find ?? '').trim() !== '';
@@ -43,6 +56,7 @@ export function useGanttShown() {
   const shift = data && zero !== null ? data.origin_ns - zero : 0;
   const span = data ? Math.max(1, data.end_ns - data.begin_ns) : 1;
   const whole: Span = { begin: shift, end: shift + span };
+  const inData = axis?.whole ?? whole;
   // The path extends to the end of the driver, which may be long after the last attempt.
   const reach: Span =
     withPath && path.data && zero !== null
@@ -50,7 +64,7 @@ export function useGanttShown() {
           begin: Math.min(whole.begin, path.data.begin_ns - zero),
           end: Math.max(whole.end, path.data.end_ns - zero),
         }
-      : whole;
+      : inData;
   const room = (reach.end - reach.begin) * 0.01;
   const limits: Span = { begin: reach.begin - room, end: reach.end + room };
   const shown = window ?? {

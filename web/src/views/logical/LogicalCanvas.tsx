@@ -11,7 +11,7 @@ import {
   useStore,
   useStoreApi,
 } from '@xyflow/react';
-import { useEffect, useMemo, useRef } from 'react';
+import { useContext, useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count, duration } from '../../base/format';
 import { useFindings } from '../../ui/insights/useFindings';
@@ -21,6 +21,8 @@ import { useSelectedFunction } from '../shared/useSelectedFunction';
 import css from './LogicalCanvas.module.css';
 import {
   type Box,
+  type Change,
+  ChangesContext,
   edgeTypes,
   FindingsContext,
   type Line,
@@ -62,6 +64,20 @@ interface CanvasProps {
   onArrange: () => void;
 }
 
+/** The graph of two runs. Findings and paused tasks belong to one run, so it has none. */
+export function ComparedCanvas({
+  changes,
+  ...props
+}: CanvasProps & { changes: ReadonlyMap<string, Change> }) {
+  return (
+    <ReactFlowProvider>
+      <ChangesContext.Provider value={changes}>
+        <Canvas {...props} />
+      </ChangesContext.Provider>
+    </ReactFlowProvider>
+  );
+}
+
 export function LogicalCanvas(props: CanvasProps) {
   const [url] = useSessionUrl();
   const findings = useFindings(url.session, url.filters.job_id, true);
@@ -91,6 +107,7 @@ function Canvas(props: CanvasProps) {
   const nodes = useNodes(props, found, focus);
   const fitted = useRef(props.question);
   const isMoved = useRef(false);
+  const changes = useContext(ChangesContext);
   useEffect(() => {
     if (fitted.current === props.question) return;
     fitted.current = props.question;
@@ -104,8 +121,8 @@ function Canvas(props: CanvasProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
   const edges = useMemo(() => {
     const name = (id: string) => nameOf(graph, id, (node) => nodeName(t, node, true));
-    return toEdges(graph, layout, props.shown, focus, zoom, name);
-  }, [graph, layout, props.shown, focus, zoom, i18n.language]);
+    return toEdges(graph, layout, props.shown, focus, zoom, name, changes);
+  }, [graph, layout, props.shown, focus, zoom, changes, i18n.language]);
   useEffect(() => {
     const { height } = store.getState();
     if (isMoved.current || width === 0 || height === 0) return;
@@ -144,6 +161,9 @@ function Canvas(props: CanvasProps) {
       zIndexMode="manual"
       minZoom={0.05}
       maxZoom={2}
+      // The page of a comparison is longer than the screen, so there the wheel scrolls.
+      zoomOnScroll={changes === null}
+      preventScrolling={changes === null}
       proOptions={{ hideAttribution: true }}
       aria-label={t('logical.graph')}
       data-testid="logical-canvas"

@@ -58,6 +58,18 @@ export type Line = Edge<EdgeData>;
 /** Findings of the job, by function and class. */
 export const FindingsContext = createContext<Findings | null>(null);
 
+/** How a node or an edge differs between two runs, with the texts to show instead of its figures. */
+export interface Change {
+  kind: 'came' | 'went' | 'grew' | 'shrank' | 'same';
+  /** `New`, `Gone`, or by how much it changed. */
+  tag: string;
+  attempts: string;
+  time: string;
+}
+
+/** The changes of nodes and edges by their IDs, if the graph compares two runs. */
+export const ChangesContext = createContext<ReadonlyMap<string, Change> | null>(null);
+
 /** The paused tasks of each node, by its ID. */
 export const PausedContext = createContext<ReadonlyMap<string, readonly PausedTask[]>>(new Map());
 
@@ -71,8 +83,9 @@ export const Unfold = createContext<OnUnfold>(() => {});
 export const nodeTypes = { leaf: memo(Leaf), box: memo(BoxNode) };
 export const edgeTypes = { logical: memo(LogicalEdge) };
 
-function LogicalEdge({ data }: EdgeProps<Line>) {
+function LogicalEdge({ id, data }: EdgeProps<Line>) {
   const [isHovered, setHovered] = useState(false);
+  const change = useContext(ChangesContext)?.get(id);
   if (data === undefined) return null;
   const { path, arrow, labels } = data.shape;
   const label = data.labelAt ?? (isHovered ? labels[0] : undefined);
@@ -82,6 +95,7 @@ function LogicalEdge({ data }: EdgeProps<Line>) {
         className={css.edge}
         data-kind={data.kind}
         data-hot={data.isHot || undefined}
+        data-change={change?.kind}
         data-dim={(data.isDim && !isHovered) || undefined}
         onPointerEnter={() => setHovered(true)}
         onPointerLeave={() => setHovered(false)}
@@ -123,6 +137,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
   const { t } = useTranslation();
   const name = nodeName(t, node);
   const jobName = useJobName();
+  const change = useContext(ChangesContext)?.get(node.id);
   // When zoomed out, only the last part of a function's name fits.
   const prefix = node.kind === 'function' ? name.slice(0, name.lastIndexOf('.') + 1) : '';
   const hasNumbers = node.attempts > 0;
@@ -135,6 +150,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
       data-dim={data.isDim || undefined}
       data-context={!hasNumbers || undefined}
       data-library={node.library ?? undefined}
+      data-change={change?.kind}
       data-testid={`logical-node-${node.id}`}
       title={nodeName(t, node, true)}
     >
@@ -145,9 +161,12 @@ function Leaf({ data, selected }: NodeProps<Box>) {
           {name.slice(prefix.length)}
         </Name>
         <NodeMarks node={node} />
+        {change && <ChangeTag change={change} />}
         <UnfoldButton node={node} size={18} />
       </span>
-      {hasNumbers ? (
+      {change && hasNumbers ? (
+        <ChangedFigures change={change} />
+      ) : hasNumbers ? (
         <>
           <span className={`${css.figures} ${words.num}`}>
             <span>{count(node.attempts)}×</span>
@@ -186,6 +205,17 @@ function Leaf({ data, selected }: NodeProps<Box>) {
   );
 }
 
+const ChangeTag = ({ change }: { change: Change }) => (
+  <span className={`${css.change} ${words.num}`}>{change.tag}</span>
+);
+
+const ChangedFigures = ({ change }: { change: Change }) => (
+  <span className={`${css.figures} ${css.changed} ${words.num}`}>
+    <span>{change.attempts}</span>
+    <span>{change.time}</span>
+  </span>
+);
+
 /** Number of letters at the end of an instance's name that stay visible. */
 const TAIL = 6;
 
@@ -222,8 +252,9 @@ function NodeMarks({ node }: { node: LogicalNode }) {
 function UnfoldButton({ node, size }: { node: LogicalNode; size: number }) {
   const { t } = useTranslation();
   const unfold = useContext(Unfold);
+  const isCompared = useContext(ChangesContext) !== null;
   const name = unfoldsBy(node);
-  if (name === null) return null;
+  if (name === null || isCompared) return null;
   const isLibrary = node.kind === 'library';
   const action = node.is_expanded ? 'fold' : node.kind === 'class' ? 'unfold' : 'unfoldCalls';
   const label = isLibrary ? t('origin.unfold', { library: name }) : t(`logical.${action}`, { name });
@@ -249,11 +280,13 @@ function UnfoldButton({ node, size }: { node: LogicalNode; size: number }) {
 
 function BoxNode({ data, selected }: NodeProps<Box>) {
   const { node } = data;
+  const change = useContext(ChangesContext)?.get(node.id);
   const { t } = useTranslation();
   return (
     <div
       className={css.box}
       data-box
+      data-change={change?.kind}
       data-kind={node.kind}
       data-selected={selected || undefined}
       data-found={data.isFound || undefined}
@@ -264,19 +297,24 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
       <div className={css.headRow}>
         <div className={css.headText} data-testid="logical-title">
           <Name node={node}>{nodeName(t, node)}</Name>
-          <span className={`${css.figures} ${words.num}`}>
-            <span>{count(node.attempts)}×</span>
-            {node.kind === 'class' && (
-              <span>
-                {node.actors === 1
-                  ? t('logical.oneInstance')
-                  : t('logical.instances', { n: count(node.actors) })}
-              </span>
-            )}
-            <span className={css.time}>{duration(node.duration_ns)}</span>
-          </span>
+          {change ? (
+            <ChangedFigures change={change} />
+          ) : (
+            <span className={`${css.figures} ${words.num}`}>
+              <span>{count(node.attempts)}×</span>
+              {node.kind === 'class' && (
+                <span>
+                  {node.actors === 1
+                    ? t('logical.oneInstance')
+                    : t('logical.instances', { n: count(node.actors) })}
+                </span>
+              )}
+              <span className={css.time}>{duration(node.duration_ns)}</span>
+            </span>
+          )}
         </div>
         <NodeMarks node={node} />
+        {change && <ChangeTag change={change} />}
         {node.kind === 'class' && (
           <span className={css.origin}>
             <OriginTag origin={node.library} />

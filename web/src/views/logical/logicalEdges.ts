@@ -30,6 +30,8 @@ export function toEdges(
   focus: Focus | null,
   zoom: number,
   name: (id: string) => string,
+  /** Labels to show instead of the edges' figures, by the ID of the edge. */
+  labels: ReadonlyMap<string, { tag: string; attempts: string }> | null = null,
 ): Line[] {
   const calls = shown.calls ? graph.calls : [];
   const data = shown.data ? graph.data : [];
@@ -40,9 +42,12 @@ export function toEdges(
     value: number,
     most: number,
     hot: Set<string>,
-    label: string,
-    detail: string,
+    figures: string,
+    details: string,
   ) => {
+    const change = labels?.get(edge.id);
+    const label = change?.attempts ?? figures;
+    const detail = change ? `${label} · ${change.tag}` : details;
     const source = places.get(edge.source);
     const target = places.get(edge.target);
     if (source === undefined || target === undefined) return [];
