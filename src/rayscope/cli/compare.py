@@ -97,6 +97,16 @@ def compare(
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Exit with 0 if the runs do not decide it.")
     ] = False,
+    skip_first: Annotated[
+        int,
+        typer.Option(
+            "--skip-first",
+            metavar="N",
+            min=0,
+            max=20,
+            help="Leave out the first N runs of each side, as warm-up.",
+        ),
+    ] = 0,
     findings: Annotated[
         bool, typer.Option("--findings", help="Also print which findings are new, gone, or on both sides.")
     ] = False,
@@ -114,7 +124,7 @@ def compare(
     if len(runs or ()) > 2:
         raise typer.BadParameter("there are two sides. Separate the runs of a side by commas.")
     with _client(runs or ["/"], server, data_dir, token) as (client, (*a, b)):
-        answer = client.compare(a[0] if a else None, b, margin=margin)
+        answer = client.compare(a[0] if a else None, b, margin=margin, skip_first=skip_first or None)
         found = client.compare_findings(_address(answer["a"]), _address(answer["b"])) if findings else None
     if form is Form.json:
         print_json(answer if found is None else {**answer, "findings": found["items"]}, indent=2)
@@ -176,6 +186,8 @@ def head(answer: CompareAnswer) -> str:
     change, a, b = answer["duration"], answer["a"], answer["b"]
     times = f"{duration(change['b_ns'])} instead of {duration(change['a_ns'])}"
     runs = f"{len(a['runs'])} against {counted(len(b['runs']), 'run')}"
+    if left_out := len(a["left_out"]) + len(b["left_out"]):
+        runs += f", {counted(left_out, 'warm-up run')} left out"
     text = f"{_VERDICTS[change['verdict']]}: {_percent(change['ratio'])}, {times} ({runs})."
     if change["low"] is not None and change["high"] is not None:
         text += f" The change lies between {_percent(change['low'])} and {_percent(change['high'])}"

@@ -489,6 +489,7 @@ class Api(LogsApi):
         b: str | Sequence[str],
         *,
         margin: float | None = None,
+        skip_first: int | None = None,
     ) -> Call[t.CompareAnswer]:
         """Return how the runs ``b`` differ from the runs ``a``: whether they are slower, where the time went,
         which functions changed, and what else differs. If ``a`` is None, the earlier runs of the same
@@ -496,9 +497,11 @@ class Api(LogsApi):
 
         A run is ``SESSION`` for its longest job, or ``SESSION/JOB``. ``tag:TAG`` stands for the newest
         sessions with this tag. ``margin`` is the change of the duration
-        that matters, 0.05 (5 %) by default.
+        that matters, 0.05 (5 %) by default. ``skip_first`` is the number of runs that each side leaves out,
+        because they warmed up caches.
         """
-        return Call("GET", "/api/v1/compare", params(a=a, b=b, margin=margin), timeout_s=_REPLAY_S)
+        query = params(a=a, b=b, margin=margin, skip_first=skip_first)
+        return Call("GET", "/api/v1/compare", query, timeout_s=_REPLAY_S)
 
     @request
     def compare_findings(self, a: str, b: str) -> Call[t.ComparedFindings]:

@@ -48,6 +48,9 @@ A = Annotated[
 Margin = Annotated[
     float, Query(gt=0, le=1, description="The change of the duration that matters, as a share of it.")
 ]
+SkipFirst = Annotated[
+    int, Query(ge=0, le=MAX_RUNS, description="The first runs of each side to leave out, as warm-up.")
+]
 
 OneRun = Annotated[
     str, Query(min_length=1, max_length=400, description="`SESSION` for its longest job, or `SESSION/JOB`.")
@@ -64,6 +67,7 @@ def compare_runs(
     b: B,
     a: A = None,
     margin: Margin = 0.05,
+    skip_first: SkipFirst = 0,
 ) -> Json[schemas.CompareAnswer]:
     """Explain how the runs of B differ from those of A: whether they are slower, where the time went, which
     functions changed, and what else differs.
@@ -85,7 +89,7 @@ def compare_runs(
             session=session,
             job=job,
         )
-    return answer(compare(first, second, margin))
+    return answer(compare(first, second, margin, skip_first))
 
 
 @router.get("/api/v1/compare/findings")

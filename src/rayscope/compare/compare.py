@@ -14,6 +14,7 @@ from rayscope.compare.difference import Difference, Part, differences, renamed, 
 from rayscope.compare.run import Run
 from rayscope.compare.statistics import Floats, FunctionChanges, compare_durations, compare_functions
 from rayscope.runs.sql import FunctionFigures
+from rayscope.storage.errors import BadQuery
 
 #: The functions whose total changed the most are part of the answer.
 _MAX_FUNCTIONS = 200
@@ -32,8 +33,13 @@ class _Function(NamedTuple):
     b: list[FunctionFigures | None]
 
 
-def compare(a: Sequence[Run], b: Sequence[Run], margin: float) -> schemas.CompareAnswer:
-    """Compare two sides. ``margin``: the change of the duration that matters, as a share."""
+def compare(a: Sequence[Run], b: Sequence[Run], margin: float, skip_first: int = 0) -> schemas.CompareAnswer:
+    """Compare two sides.
+
+    ``margin``: the change of the duration that matters, as a share. ``skip_first``: the number of warm-up
+    runs of each side. Raises BadQuery if a side has no others.
+    """
+    (left_out_a, a), (left_out_b, b) = (_without_warm_up(side, skip_first) for side in (a, b))
     shown_a, shown_b = representative(a), representative(b)
     durations_a, durations_b = ([max(run.duration_ns, 1) for run in side] for side in (a, b))
     change = compare_durations(durations_a, durations_b, margin)
@@ -42,8 +48,8 @@ def compare(a: Sequence[Run], b: Sequence[Run], margin: float) -> schemas.Compar
     quality = [[run.quality for run in side] for side in (a, b)]
     differing = [_difference(one) for one in differences(*facts)]
     return {
-        "a": _side(a, shown_a),
-        "b": _side(b, shown_b),
+        "a": _side(a, left_out_a, shown_a),
+        "b": _side(b, left_out_b, shown_b),
         "duration": {
             "verdict": change.verdict,
             "a_ns": round(geometric_mean(durations_a)),
@@ -85,8 +91,25 @@ def _difference(difference: Difference) -> schemas.DifferenceItem:
     return {"what": difference.what[:_MAX_CHARS], "a": a, "b": b}
 
 
-def _side(runs: Sequence[Run], shown: Run) -> schemas.Side:
-    return {"runs": [_run(run) for run in runs], "shown": _run(shown)}
+def _without_warm_up(runs: Sequence[Run], skip_first: int) -> tuple[Sequence[Run], Sequence[Run]]:
+    """The runs of a side that began first, and the others in their order."""
+    left_out = sorted(runs, key=lambda run: run.begin_ns)[:skip_first]
+    if len(left_out) == len(runs):
+        raise BadQuery(
+            f"No run of a side is left without its first {skip_first}.",
+            "Leave out fewer runs, or add some.",
+            what="skip_first",
+            skipped=skip_first,
+        )
+    return left_out, [run for run in runs if run not in left_out]
+
+
+def _side(runs: Sequence[Run], left_out: Sequence[Run], shown: Run) -> schemas.Side:
+    return {
+        "runs": [_run(run) for run in runs],
+        "left_out": [_run(run) for run in left_out],
+        "shown": _run(shown),
+    }
 
 
 def _run(run: Run) -> schemas.ComparedRun:

@@ -25,9 +25,13 @@ class ComparedRun(TypedDict):
 
 
 class Side(TypedDict):
-    """The runs of one side. ``shown`` is the run with the median duration, whose path the waterfall shows."""
+    """The runs of one side. ``shown`` is the run with the median duration, whose path the waterfall shows.
+
+    ``left_out``: its warm-up runs.
+    """
 
     runs: list[ComparedRun]
+    left_out: list[ComparedRun]
     shown: ComparedRun
 
 

@@ -17,6 +17,7 @@ from fastapi.responses import Response
 from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Session
 from rayscope.api.responses import Stream, attachment
 from rayscope.api.routes import Router
+from rayscope.compare.schemas import MAX_RUNS
 from rayscope.report.contents import Contents, View, add_pictures, add_session, add_sessions
 from rayscope.report.page import beginning, ending, room
 from rayscope.report.recorder import Ask, Recorder
@@ -51,6 +52,9 @@ async def report(
     margin: Annotated[
         float | None, Query(gt=0, le=1, description="As in /api/v1/compare (default: 0.05).")
     ] = None,
+    skip_first: Annotated[
+        int | None, Query(ge=0, le=MAX_RUNS, description="As in /api/v1/compare (default: 0).")
+    ] = None,
 ) -> Response:
     """Write a session, or a comparison of runs, as one HTML file that needs no server and no network."""
     if (session is not None and b is not None) or (a is not None and b is None):
@@ -63,7 +67,7 @@ async def report(
             name = catalog.about(chosen).file_name
             collect = partial(_collect_session, recorder, chosen, view)
         else:
-            name, sides = "comparison", {"a": a, "b": b, "margin": margin}
+            name, sides = "comparison", {"a": a, "b": b, "margin": margin, "skip_first": skip_first}
             collect = partial(_collect_comparison, recorder, await recorder.need("/compare", **sides), sides)
         # Sent in two pieces, so that a browser shows the download while the answers are collected.
         pieces = _pieces(f"{name} · Rayscope", collect)

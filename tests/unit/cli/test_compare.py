@@ -51,6 +51,14 @@ def test_the_verdict_comes_first_then_where_it_comes_from(here: Running) -> None
     assert "  entrypoint: python train.py --rows 3; python train.py --rows 4 → " in done.output
 
 
+def test_warm_up_runs_are_left_out(here: Running) -> None:
+    output = compare(here, runs(0), runs(4), "--skip-first", "1").output
+    assert "(3 against 3 runs, 2 warm-up runs left out)" in output
+    done = compare(here, runs(0), runs(4), "--skip-first", "4")
+    assert done.exit_code != 0
+    assert "No run of a side is left without its first 4." in done.output
+
+
 def test_markdown_has_the_same(here: Running) -> None:
     output = compare(here, runs(0), runs(4), "--format", "md").output
     assert output.startswith("**B is slower: +")

@@ -153,6 +153,26 @@ def test_a_function_in_some_runs_has_averages_over_all_of_them(fresh: Running) -
     assert load["a"]["mean_ns"] == pytest.approx(100 * MS, rel=0.01)
 
 
+def test_warm_up_runs_are_left_out_and_named(fresh: Running) -> None:
+    story = Story()
+    for number in range(4):  # the first run of each side is slow
+        job(story, f"0{number + 1}000000", 100 if number % 2 else 300, since=10_000 * number)
+    fresh.record(story)
+    sides = {"a": "/02000000,/01000000", "b": "/03000000,/04000000"}
+    answer = fresh.get("/api/v1/compare", **sides, skip_first=1)
+    assert [[run["job_id"] for run in answer[side]["left_out"]] for side in "ab"] == [
+        ["01000000"],
+        ["03000000"],
+    ]
+    assert [[run["job_id"] for run in answer[side]["runs"]] for side in "ab"] == [["02000000"], ["04000000"]]
+    assert answer["duration"]["ratio"] == pytest.approx(1)
+    assert all(one["a"]["runs"] == one["b"]["runs"] == 1 for one in answer["functions"])
+    whole = fresh.get("/api/v1/compare", **sides)
+    assert whole["a"]["left_out"] == []
+    error = fresh.error(fresh.client.get("/api/v1/compare", params={**sides, "skip_first": 2}), 400)
+    assert error["message"] == "No run of a side is left without its first 2."
+
+
 def test_an_unknown_job_is_named(fresh: Running) -> None:
     story = Story()
     job(story, JOB, 100)

@@ -620,6 +620,7 @@ export interface CompareAnswer {
 /** The runs of one side. ``shown`` is the run with the median duration, whose path the waterfall shows. */
 export interface Side {
   runs: ComparedRun[];
+  left_out: ComparedRun[];
   shown: ComparedRun;
 }
 /** One run: a job. ``name`` is its script with its arguments, '' if unknown. */
@@ -4350,7 +4351,7 @@ export interface Paths {
   '/alerts/silences': { answer: SilencesAnswer; params: never };
   '/cluster': { answer: ClusterAnswer; params: 'session' };
   '/cluster/status': { answer: StatusAnswer; params: 'session' };
-  '/compare': { answer: CompareAnswer; params: 'a' | 'b' | 'margin' };
+  '/compare': { answer: CompareAnswer; params: 'a' | 'b' | 'margin' | 'skip_first' };
   '/compare/findings': { answer: ComparedFindings; params: 'a' | 'b' };
   '/crashes': { answer: CrashesAnswer; params: 'limit' | 'session' };
   '/dashboards': { answer: DashboardsAnswer; params: never };

@@ -44,7 +44,7 @@ describe('a link carries all of the state', () => {
       'runs',
       { page: 'runs', filters: { script: 'train.py', tag: 'team=search' }, function: 'load', sort: '-tasks' },
     ],
-    ['a comparison', { page: 'compare', a: 's/01000000,ü', b: 't', margin: '0.1' }],
+    ['a comparison', { page: 'compare', a: 's/01000000,ü', b: 't', margin: '0.1', skip_first: '1' }],
     ['a bare session', { page: 'session', session: 's', view: 'tasks', filters: {} }],
     ['everything at once', full],
     ['the page of a job', { ...full, view: 'jobs', item: 'my job/ü?' }],

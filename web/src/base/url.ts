@@ -168,6 +168,8 @@ export interface SessionUrl {
 /** Maximum number of runs on each side of a comparison. */
 export const MAX_COMPARED = 20;
 
+const COMPARE_PARAMS = ['a', 'b', 'margin', 'skip_first'] as const;
+
 /** Each side is a list of runs, separated by commas: `SESSION` for its longest job, or `SESSION/JOB`. */
 export interface CompareUrl {
   page: 'compare';
@@ -175,6 +177,8 @@ export interface CompareUrl {
   b: string;
   /** The change of the duration that matters, as a share; the server's default if absent. */
   margin?: string;
+  /** The number of warm-up runs that each side leaves out. */
+  skip_first?: string;
   lang?: string;
 }
 
@@ -213,8 +217,8 @@ export function parseUrl(pathname: string, search: string): Url {
   const lang = query.get('lang') ?? undefined;
   if (parts.length === 0 || path === '/sessions') return { page: 'sessions', lang };
   if (path === '/compare') {
-    const [a = '', b = '', margin] = ['a', 'b', 'margin'].map((name) => query.get(name) || undefined);
-    return { page: 'compare', a, b, margin, lang };
+    const [a = '', b = '', margin, skip_first] = COMPARE_PARAMS.map((name) => query.get(name) || undefined);
+    return { page: 'compare', a, b, margin, skip_first, lang };
   }
   if (path === '/runs') {
     const filters: RunFilters = {};
@@ -290,7 +294,7 @@ export function formatUrl(url: Url): string {
   }
   if (url.page === 'compare') {
     path = '/compare';
-    for (const name of ['a', 'b', 'margin'] as const) if (url[name]) query.set(name, url[name]);
+    for (const name of COMPARE_PARAMS) if (url[name]) query.set(name, url[name]);
   }
   if (url.page === 'runs') {
     path = '/runs';

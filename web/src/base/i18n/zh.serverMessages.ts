@@ -689,6 +689,10 @@ export const zhServerMessages = {
       message: '每一侧需要 1 到 {{runs}} 次运行。',
       remedy: '用逗号分隔：a=SESSION/JOB,SESSION/JOB。',
     },
+    bad_query_skip_first: {
+      message: '去掉最先的 {{skipped}} 次后，某一侧没有剩余的运行。',
+      remedy: '请去掉更少的运行，或加入更多运行。',
+    },
     bad_query_run_on_both_sides: {
       message: '{{session}}/{{job}} 同时出现在两侧。',
       remedy: '请指定不同的运行。标签代表会话，会话代表其中最长的作业。',

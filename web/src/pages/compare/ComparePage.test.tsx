@@ -1,4 +1,5 @@
 import { screen, within } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
 import { expect, it } from 'vitest';
 import type { CompareAnswer, ComparedRun, DurationChange, FunctionSide } from '../../api/schema';
 import { click, failure, render } from '../../testing/render';
@@ -26,8 +27,8 @@ const FUNCTION: FunctionSide = {
   output_bytes: 15,
 };
 const ANSWER: CompareAnswer = {
-  a: { runs: [run('a1', 10e9), run('a2', 10.2e9)], shown: run('a1', 10e9) },
-  b: { runs: [run('b1', 12e9), run('b2', 12.4e9)], shown: run('b1', 12e9) },
+  a: { runs: [run('a1', 10e9), run('a2', 10.2e9)], left_out: [], shown: run('a1', 10e9) },
+  b: { runs: [run('b1', 12e9), run('b2', 12.4e9)], left_out: [], shown: run('b1', 12e9) },
   duration: {
     verdict: 'slower',
     a_ns: 10.1e9,
@@ -211,6 +212,18 @@ it('swaps the sides if the server chose those of A', async () => {
   await click(await screen.findByTestId('compare-swap'));
   expect(requests.find(({ path }) => path === '/compare')?.params).toEqual({ b: 'b1,b2' });
   expect(new URLSearchParams(window.location.search).get('b')).toBe('a1/01000000,a2/01000000');
+});
+
+it('leaves out warm-up runs, which stay in the address', async () => {
+  const a = { ...ANSWER.a, runs: ANSWER.a.runs.slice(1), left_out: ANSWER.a.runs.slice(0, 1) };
+  await show({}, { a });
+  const choice = (await screen.findByTestId('compare-skip-first-a')) as HTMLSelectElement;
+  expect(choice.selectedOptions[0]?.textContent).toBe('1 warm-up run left out');
+  await userEvent.selectOptions(screen.getByTestId('compare-skip-first-b'), '1');
+  expect(new URLSearchParams(window.location.search).get('skip_first')).toBe('1');
+  await click((await screen.findAllByTestId('compare-move'))[0] as HTMLElement);
+  const query = new URLSearchParams(window.location.search);
+  expect([query.get('a'), query.get('skip_first')]).toEqual(['a1/01000000,a2/01000000,b1/01000000', '1']);
 });
 
 it('says how to get here if no runs are given, and shows what the server refuses', async () => {

@@ -43,7 +43,7 @@ export default function ComparePage() {
         {REPORT === null && url.b && (
           <Button
             component="a"
-            href={apiPath('/report', { a: url.a, b: url.b, margin: url.margin })}
+            href={apiPath('/report', { a: url.a, b: url.b, margin: url.margin, skip_first: url.skip_first })}
             download
             variant="default"
             size="compact-sm"
@@ -68,8 +68,11 @@ export default function ComparePage() {
 
 /** Without `a`, the server chooses earlier runs of B's script. */
 function Comparison({ url }: { url: CompareUrl }) {
-  const { a, b, margin } = url;
-  const query = useQuery({ ...answerTo('/compare', { a, b, margin }), refetchInterval: refreshEnded });
+  const { a, b, margin, skip_first } = url;
+  const query = useQuery({
+    ...answerTo('/compare', { a, b, margin, skip_first }),
+    refetchInterval: refreshEnded,
+  });
   if (query.data !== undefined) return <Answer answer={query.data} url={url} />;
   if (query.error !== null) return <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />;
   return <Loader size="sm" m="md" />;

@@ -1,7 +1,7 @@
-import { ActionIcon, Badge, Tooltip } from '@mantine/core';
+import { ActionIcon, Badge, NativeSelect, Tooltip } from '@mantine/core';
 import { IconArrowLeft, IconArrowRight, IconArrowsExchange } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { CompareAnswer, ComparedRun } from '../../api/schema';
+import type { CompareAnswer, ComparedRun, Side } from '../../api/schema';
 import { REPORT } from '../../base/report';
 import { type CompareUrl, MAX_COMPARED, type Url } from '../../base/url';
 import { Duration } from '../../ui/Duration';
@@ -11,14 +11,13 @@ import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import { go } from '../../ui/useUrl';
 import css from './ComparePage.module.css';
+import type { SideName } from './sides';
 import { addressOf } from './tasksOf';
-
-type SideName = 'a' | 'b';
 
 /** The runs of both sides, with links to them. A run can be moved to the other side. */
 export function Sides({ answer, url }: { answer: CompareAnswer; url: CompareUrl }) {
   const { t } = useTranslation();
-  const a = url.a || answer.a.runs.map(addressOf).join(',');
+  const a = url.a || allOf(answer.a).map(addressOf).join(',');
   return (
     <div className={css.sides}>
       <SideOf name="a" answer={answer} url={url} />
@@ -41,7 +40,7 @@ export function Sides({ answer, url }: { answer: CompareAnswer; url: CompareUrl 
 
 function SideOf({ name, answer, url }: { name: SideName; answer: CompareAnswer; url: CompareUrl }) {
   const { t } = useTranslation();
-  const { runs, shown } = answer[name];
+  const { runs, left_out: leftOut, shown } = answer[name];
   return (
     <section className={css.panel} data-testid={`compare-side-${name}`}>
       <h2>
@@ -99,7 +98,38 @@ function SideOf({ name, answer, url }: { name: SideName; answer: CompareAnswer; 
           </tbody>
         </table>
       </div>
+      {allOf(answer[name]).length > 1 && <WarmUp leftOut={leftOut} name={name} answer={answer} url={url} />}
     </section>
+  );
+}
+
+/** The runs of a side in order of time, with those that are left out. */
+const allOf = ({ left_out, runs }: Side) => [...left_out, ...runs];
+
+/** How many runs of a side are left out as warm-up. It applies to both sides. */
+function WarmUp(props: { leftOut: ComparedRun[]; name: SideName; answer: CompareAnswer; url: CompareUrl }) {
+  const { leftOut, name, answer, url } = props;
+  const { t } = useTranslation();
+  const most = Math.min(allOf(answer.a).length, allOf(answer.b).length) - 1;
+  const note = t('compare.warmUp.leftOut', { n: leftOut.length });
+  if (REPORT !== null || most < 1) return leftOut.length > 0 && <p className={words.dim}>{note}</p>;
+  return (
+    <p className={`${css.warmUp} ${words.dim}`}>
+      <NativeSelect
+        size="xs"
+        aria-label={t('compare.warmUp.choose')}
+        title={t('compare.warmUp.choose')}
+        value={String(leftOut.length)}
+        data={Array.from({ length: most + 1 }, (_, n) => ({
+          value: String(n),
+          label: t('compare.warmUp.leftOut', { n }),
+        }))}
+        onChange={({ currentTarget: { value } }) =>
+          go({ ...url, skip_first: value === '0' ? undefined : value })
+        }
+        data-testid={`compare-skip-first-${name}`}
+      />
+    </p>
   );
 }
 
@@ -109,14 +139,14 @@ function Move(props: { run: ComparedRun; from: SideName; answer: CompareAnswer; 
   const { t } = useTranslation();
   const to = from === 'a' ? 'b' : 'a';
   const label = t(`compare.move.${to}`, { name: run.name || run.session });
-  const addresses = (side: SideName) => answer[side].runs.map(addressOf);
+  const addresses = (side: SideName) => allOf(answer[side]).map(addressOf);
   const kept = addresses(from).filter((address) => address !== addressOf(run));
   return (
     <Tooltip label={label}>
       <ActionIcon
         size={22}
         aria-label={label}
-        disabled={answer[to].runs.length >= MAX_COMPARED}
+        disabled={addresses(to).length >= MAX_COMPARED}
         onClick={() =>
           go({ ...url, [from]: kept.join(','), [to]: [...addresses(to), addressOf(run)].join(',') })
         }

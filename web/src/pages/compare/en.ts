@@ -56,6 +56,10 @@ export const en = {
     isShown: 'Shown below',
     isShownHint: 'The bars below show this run, the one with the median duration.',
     move: { a: 'Move {{name}} to A', b: 'Move {{name}} to B' },
+    warmUp: {
+      leftOut: '{{n}} warm-up run{{n, s}} left out',
+      choose: 'The first runs of both sides that are left out, because they warmed up caches',
+    },
     where: 'Where the difference comes from',
     whereHint: {
       single: 'on the critical path of A and of B',

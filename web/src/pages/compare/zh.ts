@@ -59,6 +59,10 @@ export const zh: Translated<typeof en> = {
     isShown: '见下图',
     isShownHint: '下图显示的是这次运行，即耗时为中位数的那次。',
     move: { a: '将 {{name}} 移到 A', b: '将 {{name}} 移到 B' },
+    warmUp: {
+      leftOut: '去掉 {{n}} 次预热运行',
+      choose: '两侧各自最先的几次运行用于预热缓存，不计入对比',
+    },
     where: '差异来自何处',
     whereHint: {
       single: '按 A 与 B 的关键路径',
