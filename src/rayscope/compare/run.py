@@ -60,6 +60,8 @@ def read_run(
         row = sql.read_job(reader, record.job_id)
         functions = sql.read_functions(reader, record.job_id, last_ns)
         nodes = sql.read_nodes(reader, path.begin_ns, path.end_ns)
+        plans = sql.read_plans(reader, record.job_id)
+        groups = sql.read_placement_groups(reader, record.job_id)
     command = row.get("entrypoint") or ""
     return Run(
         session,
@@ -70,7 +72,13 @@ def read_run(
         duration_ns,
         _parts(name_operators(file, path), duration_ns),
         functions,
-        {**about, **_facts(row), **_describe_nodes(nodes)},
+        {
+            **about,
+            **_facts(row),
+            **_describe_nodes(nodes),
+            **_counted("data_plan", plans),
+            **_counted("placement_groups", [_describe_group(*group) for group in groups]),
+        },
         {
             "tracer": "on" if record.traced else "off",
             "state": "ended" if record.ended else "running",
@@ -106,15 +114,28 @@ def _facts(job: Mapping[str, Any]) -> dict[str, str]:
 
 def _describe_nodes(nodes: Sequence[tuple[str | None, str | None]]) -> dict[str, str]:
     """The nodes by their resources and type, such as ``2 x CPU 8, GPU 1 g5.xlarge``."""
-    counts: Counter[str] = Counter()
+    described = []
     for total, kind in nodes:
         values = _object(total)
         shown = [f"{name} {values[name]:g}" for name in ("CPU", "GPU") if values.get(name)]
-        counts[" ".join([", ".join(shown) or "no CPU", *([kind] if kind else [])])] += 1
-    described = [
-        f"{count} x {node}" for node, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    ]
-    return {"nodes": "; ".join(described)} if described else {}
+        described.append(" ".join([", ".join(shown) or "no CPU", *([kind] if kind else [])]))
+    return _counted("nodes", described)
+
+
+def _describe_group(strategy: str | None, bundles: str | None) -> str:
+    """A placement group by its strategy and its bundles, such as ``PACK: CPU 1 + CPU 1, GPU 1``."""
+    name = strategy or "unknown strategy"
+    if bundles is None:
+        return f"{name}: bundles unknown, because only events were recorded"
+    resources = [bundle["resources"] for bundle in json.loads(bundles)]
+    described = [", ".join(f"{key} {one[key]:g}" for key in sorted(one)) for one in resources]
+    return f"{name}: {' + '.join(described)}"
+
+
+def _counted(what: str, described: Sequence[str]) -> dict[str, str]:
+    """A fact about several things, the most frequent first. There is none if nothing is recorded."""
+    counts = sorted(Counter(described).items(), key=lambda item: (-item[1], item[0]))
+    return {what: "; ".join(f"{count} x {one}" for one, count in counts)} if counts else {}
 
 
 def _object(text: str | None) -> dict[str, Any]:

@@ -103,6 +103,29 @@ def read_nodes(
     ).fetchall()
 
 
+def read_plans(reader: duckdb.DuckDBPyConnection, job_id: str | None) -> list[str]:
+    """The operators of each dataset of a job in order, such as ``Read → Map(f)``, the first one first."""
+    found = reader.execute(
+        """
+        SELECT string_agg(o.name, ' → ' ORDER BY o.position, o.id)
+        FROM dataset_rows d JOIN dataset_operator_rows o ON o.dataset_id = d.id
+        WHERE d.job_id = $job AND o.name IS NOT NULL GROUP BY d.id ORDER BY min(d.start_ns), d.id
+        """,
+        {"job": job_id},
+    ).fetchall()
+    return [plan for (plan,) in found]
+
+
+def read_placement_groups(
+    reader: duckdb.DuckDBPyConnection, job_id: str | None
+) -> list[tuple[str | None, str | None]]:
+    """The strategy and the bundles (JSON) of each placement group that a job created."""
+    return reader.execute(
+        "SELECT strategy, bundles FROM placement_group_rows WHERE job_id = $job ORDER BY created_ns, id",
+        {"job": job_id},
+    ).fetchall()
+
+
 def read_commands(reader: duckdb.DuckDBPyConnection, before_ns: int) -> list[tuple[str, str]]:
     """The ID and command of each job that ended and began before a time, the newest first."""
     return reader.execute(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from tests.running import Running
 from tests.story import JOB, MS, SESSION, Story
 from tests.waiting import wait_until
 
+from rayscope.model import Entity
 from rayscope.storage.about import Label
 
 OTHER = "02000000"
@@ -75,6 +77,38 @@ def test_what_else_differs_is_listed(answer: Any) -> None:
             "b": ["python train.py --rows 15"],
         }
     ]
+
+
+def test_plans_of_ray_data_and_placement_groups_are_compared(fresh: Running) -> None:
+    story = Story()
+    for number, (name, operators) in enumerate(
+        {JOB: ["Read", "Map(f)"], OTHER: ["Read", "Filter(g)"]}.items()
+    ):
+        job(story, name, 100)
+        dataset = f"dataset_{number}"
+        story.batch.entities.append(Entity("dataset", dataset, {"job_id": name, "start_ns": number}))
+        for position, operator in reversed(list(enumerate(operators))):
+            fields = {"dataset_id": dataset, "job_id": name, "name": operator, "position": position}
+            story.batch.entities.append(Entity("dataset_operator", f"{dataset}/{position}", fields))
+    bundles = json.dumps(
+        [{"index": 0, "resources": {"GPU": 1.0, "CPU": 2.0}}, {"index": 1, "resources": {"CPU": 1.0}}]
+    )
+    for number in range(2):
+        fields = {"job_id": OTHER, "strategy": "PACK", "created_ns": number, "bundles": bundles}
+        story.batch.entities.append(Entity("placement_group", f"{number:036}", fields))
+    story.batch.entities.append(Entity("placement_group", "f" * 36, {"job_id": OTHER, "strategy": "SPREAD"}))
+    fresh.record(story)
+    answer = fresh.get("/api/v1/compare", a=f"/{JOB}", b=f"/{OTHER}")
+    assert {one["what"]: (one["a"], one["b"]) for one in answer["differences"]} == {
+        "data_plan": (["1 x Read → Map(f)"], ["1 x Read → Filter(g)"]),
+        "placement_groups": (
+            None,
+            [
+                "2 x PACK: CPU 2, GPU 1 + CPU 1; "
+                "1 x SPREAD: bundles unknown, because only events were recorded"
+            ],
+        ),
+    }
 
 
 def test_a_renamed_function_is_compared_with_its_former_self(fresh: Running) -> None:

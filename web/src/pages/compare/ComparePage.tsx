@@ -88,7 +88,7 @@ function Answer({ answer, url }: { answer: CompareAnswer; url: CompareUrl }) {
       <Pictures answer={answer} />
       <Findings answer={answer} />
       <Functions answer={answer} lang={url.lang} />
-      {answer.differences.length > 0 && <Differences items={answer.differences} />}
+      <Differences items={answer.differences} />
     </div>
   );
 }

@@ -22,33 +22,37 @@ export function Differences({ items }: { items: readonly DifferenceItem[] }) {
   return (
     <section className={css.panel} data-testid="compare-differences">
       <h2>{t('compare.differs')}</h2>
-      <table className={`${library.table} ${css.differences}`}>
-        <thead>
-          <tr>
-            <th>{t('compare.what')}</th>
-            <th>{t('compare.total.a')}</th>
-            <th>{t('compare.total.b')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {sorted.slice(0, all ? undefined : ROWS).map(({ what, a, b }) => (
-            <tr key={what}>
-              <td title={what}>{nameOf(what)}</td>
-              <td>
-                <Value values={a} label={t('compare.copy', { what: nameOf(what), side: 'A' })} />
-              </td>
-              <td>
-                <Value values={b} label={t('compare.copy', { what: nameOf(what), side: 'B' })} />
-              </td>
+      {items.length === 0 && <p className={words.dim}>{t('compare.noDifferences')}</p>}
+      {items.length > 0 && (
+        <table className={`${library.table} ${css.differences}`}>
+          <thead>
+            <tr>
+              <th>{t('compare.what')}</th>
+              <th>{t('compare.total.a')}</th>
+              <th>{t('compare.total.b')}</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {sorted.slice(0, all ? undefined : ROWS).map(({ what, a, b }) => (
+              <tr key={what}>
+                <td title={what}>{nameOf(what)}</td>
+                <td>
+                  <Value values={a} label={t('compare.copy', { what: nameOf(what), side: 'A' })} />
+                </td>
+                <td>
+                  <Value values={b} label={t('compare.copy', { what: nameOf(what), side: 'B' })} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
       {items.length > ROWS && !all && (
         <Button size="compact-xs" variant="default" mt={8} onClick={() => setAll(true)}>
           {t('compare.allDifferences', { n: items.length })}
         </Button>
       )}
+      <p className={`${css.note} ${words.dim}`}>{t('compare.environment')}</p>
     </section>
   );
 }

@@ -114,7 +114,7 @@ function WarmUp(props: { leftOut: ComparedRun[]; name: SideName; answer: Compare
   const note = t('compare.warmUp.leftOut', { n: leftOut.length });
   if (REPORT !== null || most < 1) return leftOut.length > 0 && <p className={words.dim}>{note}</p>;
   return (
-    <p className={`${css.warmUp} ${words.dim}`}>
+    <p className={`${css.note} ${words.dim}`}>
       <NativeSelect
         size="xs"
         aria-label={t('compare.warmUp.choose')}

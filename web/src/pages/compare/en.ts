@@ -146,6 +146,8 @@ export const en = {
       entrypoint: 'Command',
       ray_version: 'Ray',
       nodes: 'Nodes',
+      data_plan: 'Plan of Ray Data',
+      placement_groups: 'Placement groups',
       git_commit: 'Git commit',
       git_modified: 'Changed since the commit',
       python: 'Python',
@@ -153,6 +155,9 @@ export const en = {
       runtime_env: 'Runtime environment',
       metadata: 'Metadata',
     },
+    environment:
+      'Unknown: the environment variables of the drivers, because Ray does not report them. Those of the runtime environment are compared.',
+    noDifferences: 'Nothing else that is recorded differs.',
     allDifferences: 'Show all {{n}} difference{{n, s}}',
     copy: 'Copy the value of {{what}} in {{side}}',
     emptyTitle: 'Choose two runs to compare',
