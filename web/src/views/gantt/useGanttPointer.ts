@@ -37,7 +37,7 @@ export function useGanttPointer(chart: {
   onHover: (point: Point | null) => void;
   onDraw: (range: Span | null) => void;
   onScrollTo: (scroll: number) => void;
-  onScrollBy: (by: number) => void;
+  onScrollBy: (by: number) => boolean;
   onMove: (window: Span | null) => void;
   onRange: (range: Span | null) => void;
   onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
@@ -61,7 +61,8 @@ export function useGanttPointer(chart: {
       onMove(zoomed(view, Math.exp((event.deltaY * unit) / 300), timeAt(Math.max(left, placeOf(event).x))));
     else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
       onMove(panned(view, (event.deltaX || event.deltaY) * unit * perPixel));
-    else onScrollBy(event.deltaY * unit);
+    else return onScrollBy(event.deltaY * unit);
+    return true;
   });
   const drag = useRef<{
     x: number;

@@ -27,6 +27,10 @@ export function useGanttScroll(chart: {
     /** Height of the area that scrolls, px. */
     visibleHeight,
     scrollTo: (to: number) => setScroll(within(to)),
-    scrollBy: (by: number) => setScroll((before) => within(before + by)),
+    /** Returns false if there is nothing more in this direction. */
+    scrollBy: (by: number): boolean => {
+      setScroll((before) => within(before + by));
+      return within(scroll + by) !== scroll;
+    },
   };
 }
