@@ -133,10 +133,18 @@ def see_gantt_charts(page: Page) -> None:
     expect(fit).to_be_disabled()
 
 
+def see_call_paths(page: Page) -> None:
+    table = page.get_by_test_id("compare-functions")
+    table.get_by_test_id("compare-functions-by").get_by_text("Call path").click()
+    expect(table.get_by_test_id("compare-function")).to_have_count(2)
+    expect(table).to_contain_text("load")
+
+
 def see_pictures(page: Page) -> None:
     see_flame_graph(page)
     see_logical_graph(page)
     see_gantt_charts(page)
+    see_call_paths(page)
 
 
 def test_the_pictures_of_two_runs_open_on_the_page_and_in_a_report(

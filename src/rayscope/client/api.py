@@ -490,6 +490,7 @@ class Api(LogsApi):
         *,
         margin: float | None = None,
         skip_first: int | None = None,
+        functions_by: Literal["name", "path"] | None = None,
     ) -> Call[t.CompareAnswer]:
         """Return how the runs ``b`` differ from the runs ``a``: whether they are slower, where the time went,
         which functions changed, and what else differs. If ``a`` is None, the earlier runs of the same
@@ -498,9 +499,9 @@ class Api(LogsApi):
         A run is ``SESSION`` for its longest job, or ``SESSION/JOB``. ``tag:TAG`` stands for the newest
         sessions with this tag. ``margin`` is the change of the duration
         that matters, 0.05 (5 %) by default. ``skip_first`` is the number of runs that each side leaves out,
-        because they warmed up caches.
+        because they warmed up caches. With ``functions_by="path"``, the functions are compared by call path.
         """
-        query = params(a=a, b=b, margin=margin, skip_first=skip_first)
+        query = params(a=a, b=b, margin=margin, skip_first=skip_first, functions_by=functions_by)
         return Call("GET", "/api/v1/compare", query, timeout_s=_REPLAY_S)
 
     @request

@@ -14,7 +14,7 @@ from rayscope.api.routes import Router
 from rayscope.cluster.recording.recording import recording
 from rayscope.compare import schemas
 from rayscope.compare.findings import compare_findings
-from rayscope.compare.run import Run, read_run
+from rayscope.compare.run import Run, read_call_paths, read_run
 from rayscope.compare.schemas import MAX_RUNS
 from rayscope.insights.api import insights_finder
 from rayscope.insights.gains import MAX_READ
@@ -51,6 +51,10 @@ Margin = Annotated[
 SkipFirst = Annotated[
     int, Query(ge=0, le=MAX_RUNS, description="The first runs of each side to leave out, as warm-up.")
 ]
+FunctionsBy = Annotated[
+    Literal["name", "path"],
+    Query(description="What a row of `functions` is: a function, or a call path such as `prepare › load`."),
+]
 
 OneRun = Annotated[
     str, Query(min_length=1, max_length=400, description="`SESSION` for its longest job, or `SESSION/JOB`.")
@@ -68,6 +72,7 @@ def compare_runs(
     a: A = None,
     margin: Margin = 0.05,
     skip_first: SkipFirst = 0,
+    functions_by: FunctionsBy = "name",
 ) -> Json[schemas.CompareAnswer]:
     """Explain how the runs of B differ from those of A: whether they are slower, where the time went, which
     functions changed, and what else differs.
@@ -89,6 +94,8 @@ def compare_runs(
             session=session,
             job=job,
         )
+    if functions_by == "path":
+        first, second = ([_by_path(records, run) for run in side] for side in (first, second))
     return answer(compare(first, second, margin, skip_first))
 
 
@@ -113,6 +120,26 @@ def compare_findings_of(
             "not_replayed": [side for side, found in sides if found["withheld"] is not None],
         }
     )
+
+
+def _by_path(records: SessionReader, run: Run) -> Run:
+    """A run with its functions by call path. Raises NotFound."""
+    last_ns = records.last_ns(run.session)
+    functions = records.read_cached(
+        run.session,
+        f"call paths of {run.job_id}",
+        lambda file: read_call_paths(file, run.job_id, last_ns),
+    )
+    if functions is None:
+        raise NotFound(
+            f"The call paths of {run.session}/{run.job_id} are unknown, because the callers of its tasks are "
+            "not recorded.",
+            "Compare the functions by name.",
+            what="call_paths",
+            session=run.session,
+            job=run.job_id,
+        )
+    return run._replace(functions=functions)
 
 
 def _keys(runs: Sequence[Run]) -> set[tuple[str, str]]:

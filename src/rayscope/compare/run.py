@@ -88,6 +88,13 @@ def read_run(
     )
 
 
+def read_call_paths(file: SessionFile, job_id: str, last_ns: int) -> dict[str, FunctionFigures] | None:
+    """The functions of a run by call path. None if no call path is recorded."""
+    with file.reader() as reader:
+        found = sql.read_functions(reader, job_id, last_ns, by_path=True)
+    return None if all(path.startswith(sql.UNKNOWN_CALLERS) for path in found) else found
+
+
 def _parts(path: compute.Path, duration_ns: int) -> dict[Cause, int]:
     parts: dict[Cause, int] = {}
     for cause in compute.causes(path, is_driver):

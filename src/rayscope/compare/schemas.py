@@ -95,7 +95,7 @@ class FunctionSide(TypedDict):
 
 
 class FunctionChange(TypedDict):
-    """A function that ran on at least one side.
+    """A function or a call path that ran on at least one side.
 
     ``ratio`` is that of the mean times, and ``own_ratio`` that beyond the factor that is common to most
     functions. ``verdict`` is about ``own_ratio``. ``renamed_from`` is the function of A that this one seems

@@ -89,6 +89,7 @@ async def _collect_session(recorder: Recorder, session: str, view: str) -> Conte
 async def _collect_comparison(recorder: Recorder, answer: Any, sides: Mapping[str, Any]) -> Contents:
     await recorder.put("/compare", answer, **sides)
     await recorder.add("/compare/findings", a=_address(answer["a"]), b=_address(answer["b"]))
+    await recorder.add("/compare", **sides, functions_by="path")
     await add_sessions(recorder, {run["session"] for side in "ab" for run in answer[side]["runs"]})
     await add_pictures(recorder, [answer[side]["shown"] for side in "ab"])
     given = {name: value for name, value in sides.items() if value is not None}

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import duckdb
 
-from rayscope.storage.call_paths import DRIVER_PREFIX
+from rayscope.storage.call_paths import DRIVER_PREFIX, ROOT
 from rayscope.storage.rows import split_id
 from rayscope.storage.schema import SHOWN_JOB
 from rayscope.storage.sql.execution import (
     EXECUTING,
     IS_DRIVER_TRACED,
     NOT_DRIVER,
+    TASK_ID,
     executed_at,
     function_name,
     phases,
@@ -23,6 +24,8 @@ from rayscope.storage.sql.pages import Row, Where, rows_of
 
 #: Maximum number of functions of a run: those with the most time.
 MAX_FUNCTIONS = 10_000
+#: Stands for the callers in a call path if they are unknown.
+UNKNOWN_CALLERS = "… › "
 _OF_JOB = f"{NOT_DRIVER} AND job_id = $job"
 
 
@@ -60,27 +63,42 @@ def read_job(reader: duckdb.DuckDBPyConnection, job_id: str | None) -> Row:
 
 
 def read_functions(
-    reader: duckdb.DuckDBPyConnection, job_id: str | None, last_ns: int
+    reader: duckdb.DuckDBPyConnection, job_id: str | None, last_ns: int, *, by_path: bool = False
 ) -> dict[str, FunctionFigures]:
-    """The functions of a job by name, those with the most time first."""
+    """The functions of a job by name, or by call path as ``prepare › load``, those with the most time first.
+
+    A path begins with ``…`` if the callers are unknown.
+    """
     name = function_name("attempts")
+    key, func, texts, called, ctes = name, "func_name", "", "", ""
+    if by_path:
+        key, func = f"coalesce(x.text, '{UNKNOWN_CALLERS}' || {name})", "func"
+        texts = "LEFT JOIN texts x ON x.path_id = attempts.path_id"
+        called = "JOIN called USING (task_id, attempt)"
+        ctes = f"""RECURSIVE texts AS (
+            SELECT path_id, name AS text FROM paths WHERE parent_path_id = {ROOT}
+            UNION ALL SELECT p.path_id, t.text || ' › ' || p.name
+            FROM paths p JOIN texts t ON p.parent_path_id = t.path_id),
+        called AS (
+            SELECT {TASK_ID} AS task_id, attempt, {key} AS func FROM attempts {texts} WHERE {_OF_JOB}),"""
     found = reader.execute(
         f"""
-        WITH lasted AS (
-            SELECT func_name AS func, count(executing_ns) AS measured, avg(executing_ns) AS mean_ns,
+        WITH {ctes} lasted AS (
+            SELECT {func} AS func, count(executing_ns) AS measured, avg(executing_ns) AS mean_ns,
                 quantile_cont(executing_ns, 0.5)::BIGINT AS p50_ns,
                 quantile_cont(executing_ns, 0.95)::BIGINT AS p95_ns,
                 coalesce(sum(executing_ns), 0)::BIGINT AS total_ns
-            FROM ({phases(_OF_JOB, last=int(last_ns))}) GROUP BY func_name),
+            FROM ({phases(_OF_JOB, last=int(last_ns))})
+            {called} GROUP BY ALL),
         fetched AS (
             SELECT task_hi, task_lo, attempt, sum(bytes)::BIGINT AS bytes FROM edge_rows
             WHERE kind = 'fetched' AND ends_with(task_lo, $job) GROUP BY ALL),
         used AS (
-            SELECT {name} AS func, any_value(module_name) AS module, count(*) AS attempts,
+            SELECT {key} AS func, any_value(module_name) AS module, count(*) AS attempts,
                 count(*) FILTER (state = 'FAILED') AS failed, sum(cpu_ns)::BIGINT AS cpu_ns,
                 max(peak_memory) AS peak_memory, sum(f.bytes)::BIGINT AS input_bytes,
                 sum(output_bytes)::BIGINT AS output_bytes
-            FROM attempts LEFT JOIN fetched f USING (task_hi, task_lo, attempt)
+            FROM attempts LEFT JOIN fetched f USING (task_hi, task_lo, attempt) {texts}
             WHERE {_OF_JOB} GROUP BY func)
         SELECT func, module, attempts, failed, measured, mean_ns, p50_ns, p95_ns, total_ns, cpu_ns,
             peak_memory, input_bytes, output_bytes

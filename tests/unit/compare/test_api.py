@@ -207,6 +207,40 @@ def test_warm_up_runs_are_left_out_and_named(fresh: Running) -> None:
     assert error["message"] == "No run of a side is left without its first 2."
 
 
+def test_functions_are_compared_by_call_path(fresh: Running) -> None:
+    story = Story()
+    for number, name in enumerate((JOB, OTHER)):
+        driver = f"{PREFIX}{name}"
+        outer = story.task("prepare", 0, 10, 500, parent=driver, job=name)
+        story.task("load", 20, 30, 60, parent=outer, job=name)
+        story.task("load", 100, 110, 150 + 60 * number, parent=driver, job=name)
+        story.entity("job", name, 0, 600)
+    fresh.record(story)
+    sides = {"a": f"/{JOB}", "b": f"/{OTHER}"}
+    by_path = fresh.get("/api/v1/compare", **sides, functions_by="path")["functions"]
+    figures = {one["name"]: (one["a"]["total_ns"], one["b"]["total_ns"]) for one in by_path}
+    assert figures == {
+        "load": (40 * MS, 100 * MS),
+        "prepare": (490 * MS, 490 * MS),
+        "prepare › load": (30 * MS, 30 * MS),
+    }
+    by_name = {one["name"]: one for one in fresh.get("/api/v1/compare", **sides)["functions"]}
+    for number, side in enumerate("ab"):
+        loads = sum(pair[number] for path, pair in figures.items() if path.endswith("load"))
+        assert by_name["load"][side]["total_ns"] == loads
+
+
+def test_call_paths_without_callers_are_unknown(fresh: Running) -> None:
+    story = Story()
+    for name in (JOB, OTHER):
+        story.task("load", 0, 10, 50, parent="a" * 40 + name, job=name)
+    fresh.record(story)
+    params = {"a": f"/{JOB}", "b": f"/{OTHER}", "functions_by": "path"}
+    error = fresh.error(fresh.client.get("/api/v1/compare", params=params), 404)
+    assert "call paths" in error["message"]
+    assert "are unknown, because" in error["message"]
+
+
 def test_an_unknown_job_is_named(fresh: Running) -> None:
     story = Story()
     job(story, JOB, 100)

@@ -655,7 +655,7 @@ export interface WaterfallPart {
   b_ns: number;
   change_ns: number;
 }
-/** A function that ran on at least one side. */
+/** A function or a call path that ran on at least one side. */
 export interface FunctionChange {
   name: string;
   module: string | null;
@@ -4351,7 +4351,7 @@ export interface Paths {
   '/alerts/silences': { answer: SilencesAnswer; params: never };
   '/cluster': { answer: ClusterAnswer; params: 'session' };
   '/cluster/status': { answer: StatusAnswer; params: 'session' };
-  '/compare': { answer: CompareAnswer; params: 'a' | 'b' | 'margin' | 'skip_first' };
+  '/compare': { answer: CompareAnswer; params: 'a' | 'b' | 'functions_by' | 'margin' | 'skip_first' };
   '/compare/findings': { answer: ComparedFindings; params: 'a' | 'b' };
   '/crashes': { answer: CrashesAnswer; params: 'limit' | 'session' };
   '/dashboards': { answer: DashboardsAnswer; params: never };

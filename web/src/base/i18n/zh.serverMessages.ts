@@ -689,6 +689,10 @@ export const zhServerMessages = {
       message: '每一侧需要 1 到 {{runs}} 次运行。',
       remedy: '用逗号分隔：a=SESSION/JOB,SESSION/JOB。',
     },
+    not_found_call_paths: {
+      message: '{{session}}/{{job}} 的调用路径未知，因为没有记录其任务的调用者。',
+      remedy: '请按函数名对比。',
+    },
     bad_query_skip_first: {
       message: '去掉最先的 {{skipped}} 次后，某一侧没有剩余的运行。',
       remedy: '请去掉更少的运行，或加入更多运行。',

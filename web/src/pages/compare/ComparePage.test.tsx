@@ -1,8 +1,9 @@
 import { screen, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { expect, it } from 'vitest';
+import { queryClient } from '../../api/queries';
 import type { CompareAnswer, ComparedRun, DurationChange, FunctionSide } from '../../api/schema';
-import { click, failure, render } from '../../testing/render';
+import { click, failure, type Request, render } from '../../testing/render';
 import ComparePage from './ComparePage';
 import { sorted } from './Functions';
 
@@ -189,6 +190,34 @@ it('shows some of many differences, and all of them on request', async () => {
   expect(table.getAllByRole('row')).toHaveLength(1 + 16);
   await click(table.getByRole('button', { name: 'Show all 20 differences' }));
   expect(table.getAllByRole('row')).toHaveLength(1 + 20);
+});
+
+it('compares functions by call path on request, and says if the paths are unknown', async () => {
+  const byPath = { ...ANSWER, functions: ANSWER.functions.slice(0, 1), functions_left_out: 0 };
+  const refused = failure(404, { code: 'not_found', message: 'The call paths are unknown.' });
+  let answer: object = byPath;
+  const answers = {
+    '/compare': ({ params }: Request) => (params.functions_by === 'path' ? answer : ANSWER),
+  };
+  const { requests, unmount } = await render(<ComparePage />, { at: AT, answers });
+  await click(await screen.findByLabelText('Call path'));
+  expect((await screen.findByText(/1 call path, averages/)).isConnected).toBe(true);
+  expect(requests.at(-1)?.params).toEqual({ a: 'a1,a2', b: 'b1,b2', functions_by: 'path' });
+  unmount();
+  queryClient.clear();
+  answer = refused;
+  await render(<ComparePage />, { at: AT, answers });
+  await click(await screen.findByLabelText('Call path'));
+  expect((await screen.findByTestId('error-panel')).textContent).toContain('The call paths are unknown.');
+  await click(screen.getByLabelText('Function'));
+  expect(screen.queryByTestId('error-panel')).toBeNull();
+});
+
+it('states which environment is unknown', async () => {
+  await show({}, { differences: [] });
+  const text = (await screen.findByTestId('compare-differences')).textContent;
+  expect(text).toContain('Nothing else that is recorded differs.');
+  expect(text).toContain('Unknown: the environment variables of the drivers');
 });
 
 it('does not mention a small common factor', async () => {

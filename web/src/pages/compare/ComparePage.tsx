@@ -87,7 +87,7 @@ function Answer({ answer, url }: { answer: CompareAnswer; url: CompareUrl }) {
       <Waterfall answer={answer} lang={url.lang} />
       <Pictures answer={answer} />
       <Findings answer={answer} />
-      <Functions answer={answer} lang={url.lang} />
+      <Functions answer={answer} url={url} />
       <Differences items={answer.differences} />
     </div>
   );

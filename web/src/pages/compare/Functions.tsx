@@ -1,15 +1,20 @@
-import { Badge } from '@mantine/core';
+import { Badge, Loader, SegmentedControl } from '@mantine/core';
 import { IconFunction } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import type { TFunction } from 'i18next';
 import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { refreshEnded } from '../../api/connection';
+import { answerTo } from '../../api/queries';
 import type { CompareAnswer, FunctionChange, FunctionSide } from '../../api/schema';
 import { bytes, count, duration, short } from '../../base/format';
 import { REPORT } from '../../base/report';
 import { sizes } from '../../base/tokens';
+import type { CompareUrl } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import type { Column } from '../../ui/table/columns';
 import { DataTable } from '../../ui/table/DataTable';
 import words from '../../ui/theme/words.module.css';
@@ -25,26 +30,66 @@ const MIN_COMMON = 0.02;
 /** Every column is shown. */
 const ALL = {};
 
-/** The functions of both sides, those with a verdict first. */
-export function Functions({ answer, lang }: { answer: CompareAnswer; lang?: string }) {
+const WAYS = ['name', 'path'] as const;
+type Way = (typeof WAYS)[number];
+
+/** The functions of both sides by name or by call path. */
+export function Functions({ answer, url }: { answer: CompareAnswer; url: CompareUrl }) {
   const { t } = useTranslation();
-  const [sort, setSort] = useState<string>();
-  const { a, b, functions, functions_left_out: leftOut, common } = answer;
-  const columns = useMemo(() => columnsOf(t), [t]);
-  const rows = useMemo(() => sorted(functions, sort), [functions, sort]);
-  const open = useCallback(
-    (row: FunctionChange) => go(tasksOf(row.b === null ? a.shown : b.shown, row.name, lang)),
-    [a, b, lang],
-  );
+  const [by, setBy] = useState<Way>('name');
+  const { a, b, margin, skip_first, lang } = url;
+  const byPath = useQuery({
+    ...answerTo('/compare', { a, b, margin, skip_first, functions_by: 'path' }),
+    enabled: by === 'path',
+    refetchInterval: refreshEnded,
+  });
+  const shown = by === 'path' ? byPath.data : answer;
   return (
     <section className={css.panel} data-testid="compare-functions">
-      <h2>
-        {t('compare.functions')}{' '}
-        <span className={words.dim}>
-          · {t('compare.functionsHint', { n: count(functions.length) })}
-          {leftOut > 0 && ` · ${t('compare.leftOut', { n: count(leftOut) })}`}
-        </span>
-      </h2>
+      <div className={css.functionsHead}>
+        <h2>
+          {t('compare.functions')}{' '}
+          <span className={words.dim}>
+            {shown && ` · ${t(`compare.hintBy.${by}`, { n: count(shown.functions.length) })}`}
+            {shown &&
+              shown.functions_left_out > 0 &&
+              ` · ${t('compare.leftOut', { n: count(shown.functions_left_out) })}`}
+          </span>
+        </h2>
+        <SegmentedControl
+          size="xs"
+          aria-label={t('compare.functionsBy')}
+          data-testid="compare-functions-by"
+          value={by}
+          onChange={(value) => setBy(value)}
+          data={WAYS.map((value) => ({ value, label: t(`compare.by.${value}`) }))}
+        />
+      </div>
+      {shown !== undefined ? (
+        <FunctionTable key={by} answer={shown} by={by} lang={lang} />
+      ) : byPath.error !== null ? (
+        <ErrorPanel error={byPath.error} onRetry={() => void byPath.refetch()} />
+      ) : (
+        <Loader size="sm" m="md" />
+      )}
+    </section>
+  );
+}
+
+/** The functions, those with a verdict first. */
+function FunctionTable({ answer, by, lang }: { answer: CompareAnswer; by: Way; lang?: string }) {
+  const { t } = useTranslation();
+  const [sort, setSort] = useState<string>();
+  const { a, b, functions, common } = answer;
+  const columns = useMemo(() => columnsOf(t, by), [t, by]);
+  const rows = useMemo(() => sorted(functions, sort), [functions, sort]);
+  const open = useCallback(
+    (row: FunctionChange) =>
+      go(tasksOf(row.b === null ? a.shown : b.shown, by === 'path' ? lastOf(row.name) : row.name, lang)),
+    [a, b, by, lang],
+  );
+  return (
+    <>
       {Math.abs(common - 1) >= MIN_COMMON && (
         <p className={css.common} data-testid="compare-common">
           {t('compare.common', { change: changeText(common) })}
@@ -71,9 +116,12 @@ export function Functions({ answer, lang }: { answer: CompareAnswer; lang?: stri
           empty={<EmptyState icon={<IconFunction size={26} />} title={t('compare.noFunctions')} />}
         />
       </div>
-    </section>
+    </>
   );
 }
+
+/** The function at the end of a call path. */
+const lastOf = (path: string) => path.split(' › ').at(-1) ?? path;
 
 const keyOf = (row: FunctionChange) => row.name;
 
@@ -137,20 +185,20 @@ function pair(
   };
 }
 
-const columnsOf = (t: TFunction): Column<FunctionChange>[] => [
+const columnsOf = (t: TFunction, by: Way): Column<FunctionChange>[] => [
   {
     id: 'name',
-    header: t('compare.function'),
+    header: t(`compare.by.${by}`),
     width: 164,
     grow: true,
     sort: 'name',
     cell: (row) => (
       <span className={css.function}>
         <span
-          className={`${words.ellipsis} ${words.name}`}
+          className={`${words.ellipsis} ${words.name} ${by === 'path' ? css.callPath : ''}`}
           title={[row.module, row.name].filter(Boolean).join('.')}
         >
-          {row.name}
+          <bdi>{row.name}</bdi>
         </span>
         {row.renamed_from !== null && (
           <Badge

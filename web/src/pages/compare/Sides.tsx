@@ -114,9 +114,10 @@ function WarmUp(props: { leftOut: ComparedRun[]; name: SideName; answer: Compare
   const note = t('compare.warmUp.leftOut', { n: leftOut.length });
   if (REPORT !== null || most < 1) return leftOut.length > 0 && <p className={words.dim}>{note}</p>;
   return (
-    <p className={`${css.note} ${words.dim}`}>
+    <div className={css.note}>
       <NativeSelect
         size="xs"
+        w={220}
         aria-label={t('compare.warmUp.choose')}
         title={t('compare.warmUp.choose')}
         value={String(leftOut.length)}
@@ -129,7 +130,7 @@ function WarmUp(props: { leftOut: ComparedRun[]; name: SideName; answer: Compare
         }
         data-testid={`compare-skip-first-${name}`}
       />
-    </p>
+    </div>
   );
 }
 

@@ -93,13 +93,16 @@ export const en = {
       noTime: 'Nothing is recorded about this time in {{side}}.',
     },
     functions: 'Functions',
-    functionsHint:
-      '{{n}} function{{n, s}}, averages over the runs of a side; click one for its tasks, slowest first',
+    functionsBy: 'What a row is',
+    by: { name: 'Function', path: 'Call path' },
+    hintBy: {
+      name: '{{n}} function{{n, s}}, averages over the runs of a side; click one for its tasks, slowest first',
+      path: '{{n}} call path{{n, s}}, averages over the runs of a side; click one for the tasks of its last function',
+    },
     leftOut: '{{n}} more with smaller changes left out',
     common:
       'The time of an attempt changed by {{change}} in most functions. The changes below are beyond that.',
     noFunctions: 'No function ran on either side.',
-    function: 'Function',
     renamed: 'Renamed?',
     renamedHint:
       'It seems to be the function that was called {{name}} in A. Its figures for A are those of that function.',
