@@ -189,6 +189,9 @@ class AlertService:
                 if session.save() or session.is_removed:
                     session.results = {}
                     del self._saved_ns[name]
+            for name in [name for name, session in self._sessions.items() if session.is_removed]:
+                if name not in self._saved_ns:
+                    del self._sessions[name]
             for name, ended_ns in list(self._ended_ns.items()):
                 if now_ns - ended_ns > RESOLVED_NS or name in live:
                     del self._ended_ns[name]

@@ -337,7 +337,9 @@ class Clusters:
                 self._conclude(cluster.session, status.last_success_ns)
             elif status.session not in (None, cluster.session):
                 self._follow(cluster, status.session)
-        abouts = [self._catalog.about(name) for name in self._catalog.names() if name not in known]
+        names = self._catalog.names()
+        self._unreadable.intersection_update(names)
+        abouts = [self._catalog.about(name) for name in names if name not in known]
         live = {about.session for about in abouts if now_ns - about.last_ns < LIVE_NS}
         if not live and not (quiet_too and abouts):
             return

@@ -31,7 +31,7 @@ class SessionReader:
         self.flush = flush
         self.is_live = is_live
         self._cache = ResponseCache()
-        catalog.on_remove = self.forget
+        catalog.on_remove.append(self.forget)
 
     def resolve(self, session: str | None) -> str:
         """Return the ID of a session (see :func:`find_session`), or of the most recent one.

@@ -188,8 +188,10 @@ class Runs:
 
     def _drop_oldest(self) -> None:
         """Remove the oldest runs beyond the limit, and notes about sessions that are gone. Baselines stay."""
-        for gone in self.store.complete - set(self._catalog.names()):
+        names = set(self._catalog.names())
+        for gone in self.store.complete - names:
             self.store.set_complete(gone, is_complete=False)
+        self._retry_s = {name: at_s for name, at_s in self._retry_s.items() if name in names}
         self.store.remove([run.key for run in self._newest_first()[self._max_runs :]])
 
     def _newest_first(self) -> list[Run]:

@@ -96,6 +96,8 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
     )
 
     node_usage = NodeUsage(records, clusters, metrics)
+    objects = ObjectReferences(records, clusters, readings)
+    catalog.on_remove += [logs.forget_session, objects.forget]
     runs = Runs(folder / "runs" / "runs.sqlite", catalog, records, settings.max_runs, read_only=read_only)
     deletion = Deletion(catalog, records, writer, metrics, runs, archive, warehouse)
     findings = LiveFindings(records, metrics, read_ns_by_task)
@@ -118,7 +120,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         realtime=realtime,
         logs=logs,
         log_archiver=archiver,
-        objects=ObjectReferences(records, clusters, readings),
+        objects=objects,
         object_readings=readings,
         findings=findings,
         metrics=metrics,

@@ -122,8 +122,8 @@ class Catalog:
         self.uncounted: set[str] = set()
         #: Other stores of sessions, in the order of lookup. The first one keeps them permanently.
         self.remotes: list[RemoteStore] = []
-        #: Called with the name of each removed session.
-        self.on_remove: Callable[[str], None] | None = None
+        #: Each is called with the name of each removed session.
+        self.on_remove: list[Callable[[str], None]] = []
         #: Session -> the modification time and size of its record when it was last opened, and the error if
         #: that failed.
         self._problems: dict[str, tuple[tuple[int, int], StoreError | None]] = {}
@@ -609,8 +609,9 @@ class Catalog:
             self._used_ns.pop(session, None)
             self._users.pop(session, None)
             self._problems.pop(session, None)
-        if self.on_remove is not None:
-            self.on_remove(session)
+            self._fetching.pop(session, None)
+        for forget in self.on_remove:
+            forget(session)
         return True
 
     def close(self) -> None:

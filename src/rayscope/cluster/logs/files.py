@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from rayscope.api.provide import provide
 from rayscope.api.responses import error_info
@@ -216,6 +216,22 @@ class Logs:
             agent = self._agents.pop((session, node_id), None)
         if agent is not None:
             agent.close()
+
+    def forget_session(self, session: str) -> None:
+        """Close the copied logs of a deleted session, and forget its files.
+
+        An open file would still take disk space.
+        """
+        with self._lock:
+            store = self._stores.pop(session, None)
+            self._homes.pop(session, None)
+            by_file: tuple[dict[Any, Any], ...] = (self._names, self._failed, self._sizes)
+            for known in by_file:
+                for key in [key for key in list(known) if key[0] == session]:  # other threads add to it
+                    known.pop(key, None)
+            self.marks.forget(session)
+        if store is not None:
+            store.close()
 
     def names(self, session: str, node_id: str, max_age_s: float = _LIST_S) -> list[str]:
         """The files that a node's agent lists. Raises AgentError, GcsError or BadQuery.

@@ -32,3 +32,8 @@ class Marks:
                 self._known.clear()
             known = self._known[key] = (file.seen, _ONLY_MARKS.fullmatch(data) is not None)
         return known[1]
+
+    def forget(self, session: str) -> None:
+        """Forget the files of a deleted session."""
+        for key in [key for key in list(self._known) if key[0] == session]:  # other threads add to it
+            self._known.pop(key, None)

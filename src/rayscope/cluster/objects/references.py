@@ -200,6 +200,15 @@ class ObjectReferences:
                 return found
         return known[1]
 
+    def forget(self, session: str) -> None:
+        """Stop reading the objects of a deleted session, and forget them."""
+        with self._lock:
+            reader = self._readers.pop(session, None)
+        if reader is not None:
+            reader.stop()
+        self._single = {key: node for key, node in self._single.items() if key[0] != session}
+        self._makers = {name: made for name, made in self._makers.items() if name != session}
+
     def _reader(self, session: str, gcs: GcsClient) -> _ReferenceReader:
         with self._lock:
             reader = self._readers.get(session)
