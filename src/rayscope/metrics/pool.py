@@ -80,8 +80,10 @@ class CollectorPool:
             except BaseException:  # a plug-in may raise anything, and the thread is shared
                 log.exception("collector %s", job.name)
             me.name = "rayscope-collect"
+            key = job.key
+            del job  # otherwise a thread without work keeps the last session in memory
             with self._changed:
-                if self._running.pop(job.key, None) is None:
+                if self._running.pop(key, None) is None:
                     return  # another thread has replaced this one
                 self._idle += 1
 
