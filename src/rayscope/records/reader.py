@@ -123,3 +123,7 @@ class SessionReader:
     def forget(self, session: str) -> None:
         """Drop the cached results of a session, so that the next request sees its end."""
         self._cache.forget(session)
+
+    def drop_unused(self) -> None:
+        """Drop cached results that were not used for a while."""
+        self._cache.drop_unused()

@@ -28,6 +28,10 @@ _COST_FACTOR = 10
 _MIN_TTL_S = 0.5
 #: Maximum time that a result about a live session is kept, in seconds.
 _MAX_TTL_S = 60.0
+#: Time without use after which a result is dropped, in seconds.
+_IDLE_S = 600.0
+#: A result that took long to compute is kept for at least this many times as long.
+_IDLE_FACTOR = 100
 #: Maximum number of requests that wait for the result of another request. Each occupies one of the server's
 #: 40 threads.
 _MAX_WAITING = 16
@@ -52,10 +56,10 @@ def _compute(make: Callable[[], T], now: float) -> tuple[T, float]:
         _as_of_s.reset(outer)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Entry:
     """A cached result. ``as_of_s``: when its computation or, if earlier, that of the oldest result it used
-    began.
+    began. ``used_s``: when it was last used. ``max_idle_s``: it is dropped if it was not used for this time.
     """
 
     value: Any
@@ -63,6 +67,8 @@ class _Entry:
     as_of_s: float
     expires_s: float
     size: int
+    used_s: float
+    max_idle_s: float
 
 
 class _Computation:
@@ -126,6 +132,7 @@ class ResponseCache:
                     entry.stamp == stamp if stamp is not None else now < entry.expires_s
                 ):
                     self._entries.move_to_end(key)
+                    entry.used_s = now
                     _note_use(entry.as_of_s if stamp is None else now)
                     return entry.value, 0.0 if stamp is not None else now - entry.as_of_s
                 computation = self._in_progress.get(key)
@@ -164,11 +171,19 @@ class ResponseCache:
             for key in [key for key in self._entries if key[0] == session]:
                 self._bytes -= self._entries.pop(key).size
 
+    def drop_unused(self) -> None:
+        """Drop results that were not used for a while, such as those about sessions that nobody looks at."""
+        with self._lock:
+            now = time.monotonic()
+            for key in [key for key, one in self._entries.items() if now - one.used_s > one.max_idle_s]:
+                self._bytes -= self._entries.pop(key).size
+
     def _store(
         self, key: tuple[str, str], value: Any, stamp: Hashable, begun_s: float, as_of_s: float
     ) -> None:
         ended_s = time.monotonic()
-        ttl_s = min(_COST_FACTOR * (ended_s - begun_s), _MAX_TTL_S)
+        cost_s = ended_s - begun_s
+        ttl_s = min(_COST_FACTOR * cost_s, _MAX_TTL_S)
         if as_of_s < begun_s:  # Do not extend the life of an older result that this one used.
             ttl_s = min(ttl_s, as_of_s + _MAX_TTL_S - ended_s)
         size = _ENTRY_BYTES + sum(map(len, key)) + (len(value) if isinstance(value, bytes) else 0)
@@ -177,7 +192,8 @@ class ResponseCache:
             if before is not None:
                 self._bytes -= before.size
             if size <= self._max_bytes:
-                self._entries[key] = _Entry(value, stamp, as_of_s, ended_s + max(_MIN_TTL_S, ttl_s), size)
+                expires_s, max_idle_s = ended_s + max(_MIN_TTL_S, ttl_s), max(_IDLE_S, _IDLE_FACTOR * cost_s)
+                self._entries[key] = _Entry(value, stamp, as_of_s, expires_s, size, ended_s, max_idle_s)
                 self._bytes += size
             while self._bytes > self._max_bytes or len(self._entries) > MAX_ENTRIES:
                 _, oldest = self._entries.popitem(last=False)

@@ -268,7 +268,7 @@ class Lifecycle:
         self._services = services
         self._turns = itertools.count()
         self._watch = PeriodicTask("rayscope-watch", _WATCH_S, self._look_for_clusters)
-        self._release = PeriodicTask("rayscope-memory", _RELEASE_S, memory.release)
+        self._release = PeriodicTask("rayscope-memory", _RELEASE_S, self._release_memory)
 
     def start(self) -> None:
         """Replay the spool, and start all services and the search for the clusters of live sessions."""
@@ -313,6 +313,11 @@ class Lifecycle:
         services.agent_reports.save()
         services.writer.stop()
         memory.lift_limits()
+
+    def _release_memory(self) -> None:
+        """Return memory to the system that is free, or holds results that were not used for a while."""
+        self._services.records.drop_unused()
+        memory.release()
 
     def _look_for_clusters(self) -> None:
         """Find the GCS of sessions that send events, and stop the pollers of clusters that are gone."""

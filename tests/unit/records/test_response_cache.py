@@ -71,6 +71,31 @@ def test_an_answer_about_a_live_session_expires_with_what_it_cost(monkeypatch: p
     assert cache.get("session", "question", None, make) == (b"made at 2.5", 0.0)
 
 
+def test_answers_that_nobody_asks_for_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("rayscope.records.response_cache.time", SimpleNamespace(monotonic=lambda: now[0]))
+    cache = ResponseCache()
+    made: list[str] = []
+
+    def ask(name: str, cost_s: float = 0.0) -> None:
+        def make() -> bytes:
+            now[0] += cost_s
+            made.append(name)
+            return b""
+
+        cache.get("session", name, 1, make)
+
+    for name, cost_s in (("cheap", 0.0), ("used", 0.0), ("costly", 60.0)):
+        ask(name, cost_s)
+    now[0] = 500.0
+    ask("used")
+    now[0] = 700.0
+    cache.drop_unused()
+    for name in ("cheap", "used", "costly"):
+        ask(name)
+    assert made == ["cheap", "used", "costly", "cheap"]
+
+
 def test_an_answer_is_as_old_as_the_oldest_that_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr("rayscope.records.response_cache.time", SimpleNamespace(monotonic=lambda: now[0]))
