@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def _second_ns(text: str) -> int:
     seconds = int(datetime.fromisoformat(text + "+00:00").timestamp())
     if not 0 <= seconds < 9_223_372_036:  # 64-bit ns overflow in April 2262

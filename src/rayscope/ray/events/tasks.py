@@ -27,7 +27,7 @@ def task_id_hex(value: bytes) -> str:
     return value.hex()
 
 
-@cached_if_short(16_384, max_length=64)  # IDs of nodes, workers, jobs, actors and parents repeat
+@cached_if_short(4096, max_length=64)  # IDs of nodes, workers, jobs, actors and parents repeat
 def hex_id(value: bytes) -> str | None:
     """An ID as hex, or None if it is nil."""
     text = value.hex()
