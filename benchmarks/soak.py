@@ -2,8 +2,9 @@
 
     python benchmarks/soak.py                                    # 100 minutes, 40 tasks a second
     python benchmarks/soak.py --minutes 10 --rate 20 --data-dir /tmp/soak
+    python benchmarks/soak.py --minutes 20 --session-s 12        # ten times as many sessions
 
-Two sessions at a time receive tasks for two minutes each. Every other one reports its end, the others fall
+Two sessions at a time receive tasks for two minutes each (``--session-s``). Every other one reports its end, the others fall
 silent. Retention keeps the newest 30, and the operator deletes one in four. Meanwhile clients read pages, run
 SQL, watch over WebSockets, export and replay. Each minute the server's memory, descriptors, threads, disk
 space and log size are printed and appended to a file. At the end a straight line is fitted through the
@@ -40,8 +41,6 @@ from load import Cluster
 
 #: Number of sessions that receive tasks at the same time.
 LIVE = 2
-#: How long each receives tasks, in seconds.
-SESSION_S = 120.0
 #: Maximum number of sessions that retention keeps.
 MAX_SESSIONS = 30
 #: Tasks per submission, because branches submit tasks of their own.
@@ -130,6 +129,7 @@ class Soak:
     ingest_path: str
     operator: str
     rate: float
+    session_s: float
     over: threading.Event = field(default_factory=threading.Event)
     sessions: list[Session] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -168,7 +168,7 @@ class Soak:
             if live and time.monotonic() >= live[0].until:
                 self.end(live.pop(0))
             if time.monotonic() >= next_begin:
-                next_begin += SESSION_S / LIVE
+                next_begin += self.session_s / LIVE
                 live.append(self.begin())
             for session in live:
                 self.send(session.cluster)
@@ -183,7 +183,7 @@ class Soak:
         name = f"session_{datetime.now(timezone.utc):%Y-%m-%d_%H-%M-%S}_{number:06}_{os.getpid()}"
         per_round = max(1, round(self.rate / LIVE / TASKS_PER_SUBMISSION))
         cluster = Cluster(nodes=1, workers=4, tasks_a_round=per_round, seed=number, session=name)
-        self.sessions.append(Session(cluster, time.time_ns(), time.monotonic() + SESSION_S))
+        self.sessions.append(Session(cluster, time.time_ns(), time.monotonic() + self.session_s))
         return self.sessions[-1]
 
     def send(self, cluster: Cluster) -> None:
@@ -301,7 +301,11 @@ def slope(samples: list[dict[str, Any]]) -> float | None:
 def measure(server: RayscopeServer, folder: Path, log: Path, args: argparse.Namespace) -> int:
     """Run the load, print and store the samples. Returns the exit status."""
     soak = Soak(
-        server.url, urlsplit(server.ingest_url).path, (folder / "operator").read_text().strip(), args.rate
+        server.url,
+        urlsplit(server.ingest_url).path,
+        (folder / "operator").read_text().strip(),
+        args.rate,
+        args.session_s,
     )
     began, samples = time.monotonic(), []
     threads = soak.start()
@@ -336,6 +340,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=100)
     parser.add_argument("--rate", type=float, default=40, help="tasks a second")
+    parser.add_argument("--session-s", type=float, default=120, help="how long a session receives tasks, s")
     parser.add_argument("--data-dir", type=Path, help="an empty folder; default: a temporary one")
     parser.add_argument(
         "--output", type=Path, default=Path("soak.jsonl"), help="the samples are appended to it"
