@@ -97,7 +97,7 @@ PICTURES = (
             "[data-testid=look-frame]:has-text('score')",
         ),
     ),
-    Picture("overview", DEMO, "overview", "[data-testid=peaks]"),
+    Picture("overview", DEMO, "overview", "[data-testid=panel-finding] >> nth=2"),
     Picture("jobs", DEMO, "jobs/{job}", "[data-testid=job-function] >> text=Scorer.score"),
     Picture("tasks", DEMO, "tasks?task={straggler}", "[data-testid=task-drawer] >> text=load_chunk"),
     Picture("events", DEMO, "events", "[data-testid=events-row] >> text=parse"),
