@@ -92,7 +92,7 @@ def read_call_paths(file: SessionFile, job_id: str, last_ns: int) -> dict[str, F
     """The functions of a run by call path. None if no call path is recorded."""
     with file.reader() as reader:
         found = sql.read_functions(reader, job_id, last_ns, by_path=True)
-    return None if all(path.startswith(sql.UNKNOWN_CALLERS) for path in found) else found
+    return None if found and all(path.startswith(sql.UNKNOWN_CALLERS) for path in found) else found
 
 
 def _parts(path: compute.Path, duration_ns: int) -> dict[Cause, int]:
@@ -134,9 +134,17 @@ def _describe_group(strategy: str | None, bundles: str | None) -> str:
     name = strategy or "unknown strategy"
     if bundles is None:
         return f"{name}: bundles unknown, because only events were recorded"
-    resources = [bundle["resources"] for bundle in json.loads(bundles)]
-    described = [", ".join(f"{key} {one[key]:g}" for key in sorted(one)) for one in resources]
+    try:
+        resources = [bundle["resources"] for bundle in json.loads(bundles)]
+        described = [", ".join(f"{key} {_number(one[key])}" for key in sorted(one)) for one in resources]
+    except (ValueError, TypeError, KeyError):
+        return f"{name}: bundles unknown"
     return f"{name}: {' + '.join(described)}"
+
+
+def _number(value: float) -> str:
+    """A quantity with all its digits, such as bytes of memory."""
+    return f"{value:.15g}"
 
 
 def _counted(what: str, described: Sequence[str]) -> dict[str, str]:

@@ -39,8 +39,9 @@ FLUSH_S = 1.0
 UNREAD_FLUSH_S = 5.0
 #: How long a reader counts as present after its last request, in s. The UI sends one every few seconds.
 _ATTENTION_S = 20.0
-#: How long a deletion waits for the queries that read its session, in s. Nothing is written meanwhile.
+#: How long a deletion waits for the queries that read its session, in s, and how often it tries.
 _READERS_S = 2.0
+_DELETION_TRIES = 3
 #: How long the first request after a time without readers may wait for unwritten data, in seconds.
 _CATCH_UP_S = 1.0
 #: Maximum share of the writer's time spent on flushes. It makes flushes of a huge record less frequent.
@@ -147,10 +148,15 @@ class Writer:
         """Delete a session and its data. Returns whether that was done in time. Later events begin a new
         record.
         """
-        removal = Removal(session)
-        self._queue.put(removal)
-        self._queue.ask()
-        removal.is_given_up = not removal.done.wait(timeout_s)
+        for _ in range(_DELETION_TRIES):  # another query may begin before the writer's turn
+            if not self.catalog.wait_unused(session, _READERS_S):
+                return False
+            removal = Removal(session)
+            self._queue.put(removal)
+            self._queue.ask()
+            removal.is_given_up = not removal.done.wait(timeout_s)
+            if removal.is_gone or removal.is_given_up:
+                break
         return removal.is_gone
 
     def flush_for_reader(self) -> None:
@@ -402,7 +408,7 @@ class Writer:
         if removal.is_given_up:
             return
         try:
-            removal.is_gone = self.catalog.remove(removal.session, pinned_too=True, wait_s=_READERS_S)
+            removal.is_gone = self.catalog.remove(removal.session, pinned_too=True)
         except NotFound:  # the session was removed meanwhile
             removal.is_gone = True
         if removal.is_gone:

@@ -57,12 +57,15 @@ def _record(
 ) -> tuple[schemas.JobAnswer, Recorded | None]:
     """The fields common to both answers, and the job's record, or None if it is too large to read."""
     recorded = read.read(file, job_id, until_ns) if attempts <= gains.MAX_READ else None
-    begin_ns, end_ns = recorded.extent_ns if recorded else read.extent(file, job_id)
+    if recorded is None:
+        begin_ns, end_ns, has_ended = read.extent(file, job_id, until_ns)
+    else:
+        (begin_ns, end_ns), has_ended = recorded.extent_ns, recorded.has_ended
     about: schemas.JobAnswer = {
         "session": session,
         "job_id": job_id,
         "attempts": attempts,
-        "so_far": recorded is not None and not recorded.has_ended,
+        "so_far": not has_ended,
         "end_ns": end_ns,
         "calibration": {
             "recorded_ns": end_ns - begin_ns,

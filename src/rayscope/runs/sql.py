@@ -24,8 +24,13 @@ from rayscope.storage.sql.pages import Row, Where, rows_of
 
 #: Maximum number of functions of a run: those with the most time.
 MAX_FUNCTIONS = 10_000
-#: Stands for the callers in a call path if they are unknown.
+#: Likewise of call paths, whose names are long.
+_MAX_CALL_PATHS = 2000
+#: Stands for the callers in a call path if they are unknown or more than `_MAX_DEPTH`.
 UNKNOWN_CALLERS = "… › "
+_MAX_DEPTH = 16
+#: Maximum length of a function's name in a call path.
+_MAX_NAME = 100
 _OF_JOB = f"{NOT_DRIVER} AND job_id = $job"
 
 
@@ -67,7 +72,7 @@ def read_functions(
 ) -> dict[str, FunctionFigures]:
     """The functions of a job by name, or by call path as ``prepare › load``, those with the most time first.
 
-    A path begins with ``…`` if the callers are unknown.
+    A path begins with ``…`` if the callers are unknown, or too many.
     """
     name = function_name("attempts")
     key, func, texts, called, ctes = name, "func_name", "", "", ""
@@ -76,9 +81,10 @@ def read_functions(
         texts = "LEFT JOIN texts x ON x.path_id = attempts.path_id"
         called = "JOIN called USING (task_id, attempt)"
         ctes = f"""RECURSIVE texts AS (
-            SELECT path_id, name AS text FROM paths WHERE parent_path_id = {ROOT}
-            UNION ALL SELECT p.path_id, t.text || ' › ' || p.name
-            FROM paths p JOIN texts t ON p.parent_path_id = t.path_id),
+            SELECT path_id, left(name, {_MAX_NAME}) AS text, 1 AS level
+            FROM paths WHERE parent_path_id = {ROOT}
+            UNION ALL SELECT p.path_id, t.text || ' › ' || left(p.name, {_MAX_NAME}), level + 1
+            FROM paths p JOIN texts t ON p.parent_path_id = t.path_id WHERE level < {_MAX_DEPTH}),
         called AS (
             SELECT {TASK_ID} AS task_id, attempt, {key} AS func FROM attempts {texts} WHERE {_OF_JOB}),"""
     found = reader.execute(
@@ -103,7 +109,7 @@ def read_functions(
         SELECT func, module, attempts, failed, measured, mean_ns, p50_ns, p95_ns, total_ns, cpu_ns,
             peak_memory, input_bytes, output_bytes
         FROM used JOIN lasted USING (func) WHERE func IS NOT NULL
-        ORDER BY total_ns DESC, func LIMIT {MAX_FUNCTIONS}
+        ORDER BY total_ns DESC, func LIMIT {_MAX_CALL_PATHS if by_path else MAX_FUNCTIONS}
         """,
         {"job": job_id},
     ).fetchall()
@@ -122,12 +128,12 @@ def read_nodes(
 
 
 def read_plans(reader: duckdb.DuckDBPyConnection, job_id: str | None) -> list[str]:
-    """The operators of each dataset of a job in order, such as ``Read → Map(f)``, the first one first."""
+    """The operators of each dataset of a job in order, such as ``Read → Map(f)``."""
     found = reader.execute(
         """
         SELECT string_agg(o.name, ' → ' ORDER BY o.position, o.id)
         FROM dataset_rows d JOIN dataset_operator_rows o ON o.dataset_id = d.id
-        WHERE d.job_id = $job AND o.name IS NOT NULL GROUP BY d.id ORDER BY min(d.start_ns), d.id
+        WHERE d.job_id = $job AND o.name IS NOT NULL GROUP BY d.id
         """,
         {"job": job_id},
     ).fetchall()

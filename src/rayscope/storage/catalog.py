@@ -589,14 +589,17 @@ class Catalog:
                         (self.folder / session / f"{name}{suffix}").unlink()
         return True
 
-    def remove(self, session: str, *, pinned_too: bool = False, wait_s: float = 0.0) -> bool:
+    def wait_unused(self, session: str, timeout_s: float) -> bool:
+        """Wait for the end of the queries that read a session. Returns whether they ended in time."""
+        with self._query_ended:
+            return self._query_ended.wait_for(lambda: not self._users.get(session), timeout_s)
+
+    def remove(self, session: str, *, pinned_too: bool = False) -> bool:
         """Delete a session unless its record is in use. Returns whether all its files are gone.
 
         ``pinned_too``: delete it even if the record is open for writing. Only the writer may request this.
-        ``wait_s``: how long to wait for the queries that read it.
         """
-        with self._query_ended:
-            self._query_ended.wait_for(lambda: not self._users.get(session), wait_s)
+        with self._lock:
             if not self._close_unused(session, pinned_too=pinned_too):
                 return False
             self.about(session)
@@ -611,7 +614,10 @@ class Catalog:
             self._problems.pop(session, None)
             self._fetching.pop(session, None)
         for forget in self.on_remove:
-            forget(session)
+            try:
+                forget(session)
+            except Exception:  # the others have to forget it, too
+                log.exception("session %s", session)
         return True
 
     def close(self) -> None:

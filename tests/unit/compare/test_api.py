@@ -230,6 +230,19 @@ def test_functions_are_compared_by_call_path(fresh: Running) -> None:
         assert by_name["load"][side]["total_ns"] == loads
 
 
+def test_long_call_paths_are_cut(fresh: Running) -> None:
+    story = Story()
+    for name in (JOB, OTHER):
+        parent = f"{PREFIX}{name}"
+        for number in range(20):
+            parent = story.task("step", number, number + 1, 500, parent=parent, job=name)
+        story.entity("job", name, 0, 600)
+    fresh.record(story)
+    answer = fresh.get("/api/v1/compare", a=f"/{JOB}", b=f"/{OTHER}", functions_by="path")
+    attempts = {one["name"]: one["a"]["attempts"] for one in answer["functions"]}
+    assert attempts == {" › ".join(["step"] * depth): 1 for depth in range(1, 17)} | {"… › step": 4}
+
+
 def test_call_paths_without_callers_are_unknown(fresh: Running) -> None:
     story = Story()
     for name in (JOB, OTHER):

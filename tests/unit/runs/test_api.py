@@ -356,12 +356,21 @@ def test_a_session_that_is_deleted_while_it_is_summarized_leaves_no_runs(
             assert is_deleted.wait(TIMEOUT_S)
         return found
 
+    looks: list[list[str]] = []
+
+    def due(runs: service.Runs) -> list[str]:
+        looks.append(find_due(runs))
+        return looks[-1]
+
+    find_due = service.Runs._due
+    monkeypatch.setattr(service.Runs, "_due", due)
     monkeypatch.setattr(services.records, "read", read_before_deletion)
     record(fresh, [100])
     assert has_read.wait(TIMEOUT_S)
     services.deletion.delete(SESSION, force=True)
+    before = len(looks)
     is_deleted.set()
-    wait_until(lambda: SESSION in services.runs._retry_s or services.runs.store.runs(), "the summary")
+    wait_until(lambda: len(looks) > before, "the next look, before which this one ends")
     assert services.runs.store.runs() == []
 
 

@@ -6,7 +6,7 @@ import type { RunItem } from './schema';
 
 const NONE: readonly RunItem[] = [];
 /** Maximum number of runs that are asked for. */
-const LIMIT = 200;
+const LIMIT = 1000;
 
 /** The newest runs of all sessions. */
 export function useRecentRuns(): readonly RunItem[] {

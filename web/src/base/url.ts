@@ -340,7 +340,8 @@ export const onlyMineOf = ({ view, settings }: SessionUrl): 'mine' | undefined =
 export function toView(url: SessionUrl, view: View, filters: Filters = {}): SessionUrl {
   const range = rangeIn(url.filters);
   const kept: Filters = range === null ? {} : { since_ns: range.from, until_ns: range.to };
-  const { only } = url.settings ?? {};
+  // Older links to logs use `only` for another setting.
+  const only = view === 'logs' ? undefined : url.settings?.only;
   return {
     page: 'session',
     session: url.session,

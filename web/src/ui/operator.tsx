@@ -10,7 +10,7 @@ import {
   useState,
 } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiError, keepOperatorToken, operatorToken, send } from '../api/client';
+import { ApiError, isMissing, keepOperatorToken, operatorToken, send } from '../api/client';
 import { Prose } from './Prose';
 import { useServerMessage } from './useServerMessage';
 
@@ -77,6 +77,7 @@ function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (a
   const field = useRef<HTMLInputElement>(null);
   /** Number of requests that succeeded. A repeated attempt continues after them. */
   const done = useRef(0);
+  const isClosed = useRef(false);
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
@@ -91,9 +92,11 @@ function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (a
       const body = typeof action.body === 'function' ? await action.body() : action.body;
       const paths = [action.path].flat();
       let answer: unknown;
-      for (; done.current < paths.length; done.current += 1)
-        answer = await send(action.method, paths[done.current] ?? '', body);
-      onClose(answer ?? null);
+      for (; done.current < paths.length && !isClosed.current; done.current += 1)
+        answer = await send(action.method, paths[done.current] ?? '', body).catch((error: Error) => {
+          if (paths.length === 1 || !isMissing(error)) throw error; // someone else has deleted it
+        });
+      if (!isClosed.current) onClose(answer ?? null);
       return;
     } catch (error) {
       if (error instanceof ApiError && error.code === 'needs_operator') {
@@ -104,10 +107,15 @@ function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (a
     setBusy(false);
   }
 
+  function cancel() {
+    isClosed.current = true;
+    onClose();
+  }
+
   const text = problem instanceof ApiError ? translate(problem) : { message: problem?.message, remedy: null };
   const wrong = problem instanceof ApiError && problem.code === 'wrong_operator_token';
   return (
-    <Modal opened onClose={() => onClose()} title={action.title} size={action.size} centered>
+    <Modal opened onClose={cancel} title={action.title} size={action.size} centered>
       <form onSubmit={submit} data-testid="act">
         <Stack gap="md">
           {needsToken && (
@@ -133,7 +141,7 @@ function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (a
             </Alert>
           )}
           <Group justify="flex-end">
-            <Button variant="default" onClick={() => onClose()} data-testid="act-cancel">
+            <Button variant="default" onClick={cancel} data-testid="act-cancel">
               {t('operator.cancel')}
             </Button>
             <Button

@@ -218,11 +218,12 @@ class Logs:
             agent.close()
 
     def forget_session(self, session: str) -> None:
-        """Close the copied logs of a deleted session, and forget its files.
+        """Close the copied logs of a deleted session and the connections to its agents, and forget its files.
 
         An open file would still take disk space.
         """
         with self._lock:
+            agents = [self._agents.pop(key) for key in list(self._agents) if key[0] == session]
             store = self._stores.pop(session, None)
             self._homes.pop(session, None)
             by_file: tuple[dict[Any, Any], ...] = (self._names, self._failed, self._sizes)
@@ -230,6 +231,8 @@ class Logs:
                 for key in [key for key in list(known) if key[0] == session]:  # other threads add to it
                     known.pop(key, None)
             self.marks.forget(session)
+        for agent in agents:
+            agent.close()
         if store is not None:
             store.close()
 

@@ -74,12 +74,16 @@ def script(file: SessionFile, job: str) -> str:
         return script_name(sql.read_entrypoint(reader, job))
 
 
-def extent(file: SessionFile, job: str) -> tuple[int, int]:
-    """When a job began and ended according to its driver, ns since the epoch."""
+def extent(file: SessionFile, job: str, until_ns: int = 0) -> tuple[int, int, bool]:
+    """When a job began and ended according to its driver, ns since the epoch, and whether it has ended.
+
+    ``until_ns``: the end that is assumed for a job that is still running.
+    """
     with file.reader() as reader:
         driver = sql.read_driver(reader, job)
     begin = driver["begin"] or driver["job_begin"] or 0
-    return begin, max(begin, driver["end"] or driver["job_end"] or begin)
+    end = driver["end"] or driver["job_end"]
+    return begin, max(begin, end or until_ns or begin), bool(end) or until_ns == 0
 
 
 def read(file: SessionFile, job: str, until_ns: int = 0) -> Recorded:

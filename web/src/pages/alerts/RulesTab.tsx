@@ -27,7 +27,9 @@ export function RulesTab({ rules, search }: { rules: RulesAnswer; search: string
   const actions = useAlertActions();
   const wanted = search.toLowerCase();
   const shown = rules.items.filter((rule) =>
-    `${rule.name} ${rule.severity} ${rule.group} ${rule.expr}`.toLowerCase().includes(wanted),
+    `${rule.name} ${rule.severity} ${rule.group} ${rule.expr} ${Object.values(rule.annotations).join(' ')}`
+      .toLowerCase()
+      .includes(wanted),
   );
   return (
     <>

@@ -196,7 +196,7 @@ const columnsOf = (t: TFunction, by: Way): Column<FunctionChange>[] => [
       <span className={css.function}>
         <span
           className={`${words.ellipsis} ${words.name} ${by === 'path' ? css.callPath : ''}`}
-          title={[row.module, row.name].filter(Boolean).join('.')}
+          title={by === 'path' ? row.name : [row.module, row.name].filter(Boolean).join('.')}
         >
           <bdi>{row.name}</bdi>
         </span>

@@ -71,7 +71,7 @@ function Side(props: SideProps) {
         <h3>
           {t(`compare.total.${side}`)}{' '}
           <span className={words.dim}>
-            · {run.name} · <Duration ns={run.duration_ns} />
+            · {run.name || run.job_id} · <Duration ns={run.duration_ns} />
           </span>
         </h3>
         <Chart {...props} />

@@ -103,7 +103,7 @@ function SideOf({ name, answer, url }: { name: SideName; answer: CompareAnswer; 
   );
 }
 
-/** The runs of a side in order of time, with those that are left out. */
+/** The runs of a side, first those that are left out. */
 const allOf = ({ left_out, runs }: Side) => [...left_out, ...runs];
 
 /** How many runs of a side are left out as warm-up. It applies to both sides. */

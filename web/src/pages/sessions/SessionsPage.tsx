@@ -4,7 +4,7 @@ import { IconFilterX, IconGitCompare, IconSearch, IconTelescope, IconTrash } fro
 import { useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useFoundSessions } from '../../api/queries';
+import { useFoundSessions, useSessions } from '../../api/queries';
 import { useRecentRuns } from '../../api/runs';
 import type { SessionItem } from '../../api/schema';
 import { count } from '../../base/format';
@@ -16,18 +16,19 @@ import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { useOperatorAction } from '../../ui/operator';
 import { useSessionTexts } from '../../ui/session';
-import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
+import { type ColumnChoice, ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
+import type { Column } from '../../ui/table/columns';
 import { DataTable } from '../../ui/table/DataTable';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { go, useUrl } from '../../ui/useUrl';
 import {
+  hasOutcome,
   isElsewhere,
   keyOf,
   OUTCOMES,
   type Outcome,
-  outcomesOf,
   pathOf,
   type SessionEntry,
   sorted,
@@ -49,10 +50,18 @@ export function SessionsPage() {
   const [typed, setTyped] = useState('');
   const [q] = useDebouncedValue(typed.trim(), PAUSE);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
-  const [ticked, setTicked] = useState<readonly SessionItem[]>([]);
+  const [tickedIds, setTicked] = useState<readonly string[]>([]);
+  const { lang } = useUrl();
+  const { name: nameOf } = useSessionTexts();
+  const problemOf = useSessionProblem();
+  const all = useSessions().data?.items ?? NONE;
   const sessions = useFoundSessions(q);
   const items = sessions.data?.items;
   const rows = useSessionRows(items ?? NONE, outcome);
+  const ticked = all.filter(({ session }) => tickedIds.includes(session));
+  const onTick = ({ session }: SessionItem) => setTicked((before) => toggled(before, session));
+  const columns = sessionColumns({ t, lang, nameOf, problemOf, ticked: new Set(tickedIds), onTick });
+  const choice = useColumnChoice('sessions', columns, rows);
   const openFile = useOpenFile();
   const { isOver, handlers } = useFileDrop(openFile);
   useTitle(t('sessions.title'));
@@ -83,7 +92,7 @@ export function SessionsPage() {
               <DeleteButton ticked={ticked} onDone={() => setTicked([])} />
             </>
           )}
-          {(typed !== '' || (items?.length ?? 0) >= MIN_FILTERABLE) && (
+          {(typed !== '' || outcome !== null || (items?.length ?? 0) >= MIN_FILTERABLE) && (
             <>
               <TextInput
                 className={css.search}
@@ -109,6 +118,7 @@ export function SessionsPage() {
             </>
           )}
           <OpenFileButton onFile={openFile} />
+          {rows.length > 0 && <ColumnChooser columns={columns} choice={choice} />}
         </Group>
       </div>
       {sessions.error !== null && items === undefined && (
@@ -117,11 +127,7 @@ export function SessionsPage() {
       {sessions.isPending && [0, 1, 2].map((at) => <Skeleton key={at} height={34} mb={8} radius="sm" />)}
       {items?.length === 0 && q === '' && <NoSessions />}
       {items !== undefined && (items.length > 0 || q !== '') && (
-        <SessionTable
-          rows={rows}
-          ticked={ticked}
-          onTick={(session) => setTicked((before) => toggled(before, session))}
-        />
+        <SessionTable rows={rows} columns={columns} choice={choice} />
       )}
       {items !== undefined && sessions.data !== undefined && sessions.data.total > items.length && (
         <p className={words.dim}>
@@ -139,40 +145,32 @@ function useSessionRows(items: readonly SessionItem[], outcome: Outcome | null):
     () =>
       items
         .map((session) => toEntry(session, runs))
-        .filter((entry) => outcome === null || outcomesOf(entry).includes(outcome)),
+        .filter((entry) => outcome === null || hasOutcome(entry, outcome)),
     [items, runs, outcome],
   );
 }
 
 function SessionTable(props: {
-  rows: SessionEntry[];
-  ticked: readonly SessionItem[];
-  onTick: (session: SessionItem) => void;
+  rows: readonly SessionEntry[];
+  columns: Column<SessionEntry>[];
+  choice: ColumnChoice;
 }) {
   const { t } = useTranslation();
   const { lang } = useUrl();
-  const { name: nameOf } = useSessionTexts();
-  const problemOf = useSessionProblem();
   const [sort, setSort] = useState<string>();
-  const ticked = new Set(props.ticked.map(({ session }) => session));
-  const columns = sessionColumns({ t, lang, nameOf, problemOf, ticked, onTick: props.onTick });
-  const choice = useColumnChoice('sessions', columns, props.rows);
   const rows = useMemo(() => sorted(props.rows, sort), [props.rows, sort]);
   return (
     <div
       className={css.table}
       style={{ maxHeight: sizes.tableHeadHeight + sizes.rowHeight * Math.max(4, rows.length) + 14 }}
     >
-      <div className={css.columns}>
-        <ColumnChooser columns={columns} choice={choice} />
-      </div>
       <DataTable
         testId="session-table"
         rowTestId="session-row"
         kindOf={({ session }) => session.state}
         label={t('sessions.title')}
-        columns={columns}
-        visibility={choice.visibility}
+        columns={props.columns}
+        visibility={props.choice.visibility}
         rows={rows}
         keyOf={keyOf}
         sort={sort}
@@ -186,10 +184,8 @@ function SessionTable(props: {
   );
 }
 
-const toggled = (ticked: readonly SessionItem[], session: SessionItem) => {
-  const others = ticked.filter((other) => other.session !== session.session);
-  return others.length < ticked.length ? others : [...ticked, session];
-};
+const toggled = (ticked: readonly string[], session: string) =>
+  ticked.includes(session) ? ticked.filter((other) => other !== session) : [...ticked, session];
 
 /** Compares the oldest ticked session with the others. Sessions without jobs are left out. */
 function CompareButton({ ticked }: { ticked: readonly SessionItem[] }) {

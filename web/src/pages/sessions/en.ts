@@ -26,6 +26,7 @@ export const en = {
       failed: 'Failed',
       slower: 'Slower than usual',
       succeeded: 'Succeeded',
+      other: 'Other',
     },
     program: 'Program',
     started: 'Started',

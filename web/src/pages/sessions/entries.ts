@@ -8,13 +8,13 @@ export interface SessionEntry {
   session: SessionItem;
   /** Failed attempts. */
   failed: number;
-  /** The outcome of its jobs; null if none of the recent runs belongs to it. */
+  /** The worst outcome of its jobs; null unless all are among the recent runs. */
   outcome: string | null;
   /** Its run that was slower than usual. */
   slower: RunItem | undefined;
 }
 
-export const OUTCOMES = ['live', 'failed', 'slower', 'succeeded'] as const;
+export const OUTCOMES = ['live', 'failed', 'slower', 'succeeded', 'other'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** Outcomes of jobs, the worst first. */
@@ -26,18 +26,17 @@ export function toEntry(session: SessionItem, runs: readonly RunItem[]): Session
   return {
     session,
     failed: failedOf(session.states, session.stopped_by_libraries),
-    outcome: WORST.find((outcome) => outcomes.has(outcome)) ?? own[0]?.outcome ?? null,
+    outcome: own.length < session.jobs ? null : (WORST.find((outcome) => outcomes.has(outcome)) ?? null),
     slower: own.find(({ verdict }) => verdict === 'slower'),
   };
 }
 
-export function outcomesOf({ session, outcome, slower }: SessionEntry): Outcome[] {
-  return [
-    ...(session.state === 'live' ? (['live'] as const) : []),
-    ...(outcome === 'FAILED' ? (['failed'] as const) : []),
-    ...(slower !== undefined ? (['slower'] as const) : []),
-    ...(outcome === 'SUCCEEDED' ? (['succeeded'] as const) : []),
-  ];
+/** Whether a filter by outcome shows a session. */
+export function hasOutcome({ session, outcome, slower }: SessionEntry, wanted: Outcome): boolean {
+  if (wanted === 'slower') return slower !== undefined;
+  if (session.state === 'live') return wanted === 'live';
+  if (outcome === 'FAILED') return wanted === 'failed';
+  return wanted === (outcome === 'SUCCEEDED' ? 'succeeded' : 'other');
 }
 
 export const keyOf = ({ session }: SessionEntry) => session.session;

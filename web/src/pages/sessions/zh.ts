@@ -25,6 +25,7 @@ export const zh: Translated<typeof en> = {
       failed: '失败',
       slower: '慢于往常',
       succeeded: '成功',
+      other: '其他',
     },
     program: '程序',
     started: '开始时间',

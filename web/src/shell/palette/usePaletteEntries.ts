@@ -2,7 +2,16 @@ import { useTranslation } from 'react-i18next';
 import { useFind } from '../../api/find';
 import { useSessions, useSummary } from '../../api/queries';
 import { count, shortId } from '../../base/format';
-import { type SessionUrl, toView, type Url, VIEWS, withSettings } from '../../base/url';
+import {
+  isLibrary,
+  LIBRARY_VIEWS,
+  placeOf,
+  type SessionUrl,
+  toView,
+  type Url,
+  VIEWS,
+  withSettings,
+} from '../../base/url';
 import { useSessionTexts } from '../../ui/session';
 import { type Entry, type EntryGroup, hitGroup } from './entries';
 import { recentEntries } from './recent';
@@ -30,10 +39,13 @@ export function usePaletteEntries(url: Url, text: string): { groups: EntryGroup[
     groups.push({ title: t('palette.failures'), entries: failures });
   }
   if (url.page === 'session') {
-    const pages = VIEWS.map(
-      (view): Entry => ({ key: `page ${view}`, name: t(`nav.${view}`), to: toView(url, view) }),
+    const pages = [...VIEWS.filter((view) => !isLibrary(view)), ...LIBRARY_VIEWS].filter(
+      (view) => has(t(`nav.${view}`)) || has(t(`nav.${placeOf(view)}`)),
     );
-    groups.push({ title: t('palette.pages'), entries: pages.filter(({ name }) => has(name)) });
+    groups.push({
+      title: t('palette.pages'),
+      entries: pages.map((view) => ({ key: `page ${view}`, name: t(`nav.${view}`), to: toView(url, view) })),
+    });
     for (const group of found.groups)
       groups.push(
         hitGroup(

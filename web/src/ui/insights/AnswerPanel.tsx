@@ -9,9 +9,10 @@ import { slowestOf, toView, withFilter, withSettings } from '../../base/url';
 import { Severity } from '../alerts/Severity';
 import { severityTone } from '../alerts/severity';
 import { usePathPhase } from '../criticalPath';
+import { ErrorPanel } from '../ErrorPanel';
 import { useJobName } from '../JobName';
 import { Link } from '../Link';
-import { Panel, PanelBody } from '../panels/Panel';
+import { Panel, PanelBody, PanelText } from '../panels/Panel';
 import words from '../theme/words.module.css';
 import { useSessionUrl } from '../useUrl';
 import css from './AnswerPanel.module.css';
@@ -32,12 +33,13 @@ const FINDINGS = 4;
 export function AnswerPanel({ job: of }: { job?: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const insights = useInsights(url.session, of, { isAside: true, enabled: true });
+  const { error, ...query } = useInsights(url.session, of, { isAside: true, enabled: true });
+  const insights = query.isPlaceholderData ? undefined : query.data;
   // The path is known before the insights. Once they are, all figures are theirs.
-  const path = useCriticalPath(url.session, of, insights.data === undefined);
+  const path = useCriticalPath(url.session, of, insights === undefined);
   const jobName = useJobName();
-  const found = insights.data ?? path.data;
-  const lasted = insights.data?.calibration.recorded_ns ?? path.data?.duration_ns;
+  const found = insights ?? path.data;
+  const lasted = insights?.calibration.recorded_ns ?? path.data?.duration_ns;
   return (
     <Panel
       title={
@@ -48,18 +50,26 @@ export function AnswerPanel({ job: of }: { job?: string }) {
               lasted: duration(lasted),
             })
       }
-      note={insights.data?.so_far ? t('insights.asOf', { time: clockTime(insights.data.end_ns) }) : undefined}
+      note={insights?.so_far ? t('insights.asOf', { time: clockTime(insights.end_ns) }) : undefined}
       to={toView(url, 'insights', found?.job_id ? { job_id: found.job_id } : {})}
       testId="panel-insights"
       wide
     >
       <PanelBody
         data={found}
-        error={insights.error ?? path.error}
-        missing={t(insights.error === null ? 'overview.noTasks' : 'insights.noneText')}
+        error={error ?? path.error}
+        missing={t(error === null ? 'overview.noTasks' : 'insights.noneText')}
       >
         {({ causes, job_id: job }) => (
-          <Answer causes={causes} whole={lasted ?? 0} job={job} insights={insights.data} />
+          <>
+            <Answer causes={causes} whole={lasted ?? 0} job={job} insights={insights} />
+            {insights === undefined &&
+              (error === null ? (
+                <PanelText busy>{t('overview.loading')}</PanelText>
+              ) : (
+                <ErrorPanel error={error} />
+              ))}
+          </>
         )}
       </PanelBody>
     </Panel>
@@ -86,8 +96,9 @@ function Answer(props: {
           <div key={`${cause.phase} ${cause.is_driver} ${cause.name}`} className={css.part}>
             <Bar cause={cause} whole={whole} job={job} />
             <div>
-              {of.get(cause)?.map((finding) => (
-                <FindingLine key={findingKey(finding)} finding={finding} job={job} />
+              {of.get(cause)?.map((finding, at) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: two may have the same name.
+                <FindingLine key={`${findingKey(finding)} ${at}`} finding={finding} job={job} />
               ))}
             </div>
           </div>
@@ -100,12 +111,15 @@ function Answer(props: {
       </div>
       {others.length > 0 && (
         <div>
-          {others.map((finding) => (
-            <FindingLine key={findingKey(finding)} finding={finding} job={job} withPlace />
+          {others.map((finding, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: two may have the same name.
+            <FindingLine key={`${findingKey(finding)} ${at}`} finding={finding} job={job} withPlace />
           ))}
         </div>
       )}
-      {insights?.findings.length === 0 && <p className={words.dim}>{t('insights.findings.noneText')}</p>}
+      {insights?.findings.length === 0 && insights.withheld?.code !== 'too_large' && (
+        <p className={words.dim}>{t('insights.findings.noneText')}</p>
+      )}
     </div>
   );
 }

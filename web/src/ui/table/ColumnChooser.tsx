@@ -56,15 +56,17 @@ export function ColumnChooser<T>(props: { columns: Column<T>[]; choice: ColumnCh
       <Popover.Dropdown p="xs">
         <ScrollArea.Autosize mah={360}>
           <Stack gap={6}>
-            {props.columns.map((column) => (
-              <Checkbox
-                key={column.id}
-                size="xs"
-                label={column.header}
-                checked={props.choice.visibility[column.id] ?? true}
-                onChange={(event) => props.choice.set(column.id, event.currentTarget.checked)}
-              />
-            ))}
+            {props.columns
+              .filter(({ header }) => header !== '')
+              .map((column) => (
+                <Checkbox
+                  key={column.id}
+                  size="xs"
+                  label={column.header}
+                  checked={props.choice.visibility[column.id] ?? true}
+                  onChange={(event) => props.choice.set(column.id, event.currentTarget.checked)}
+                />
+              ))}
           </Stack>
         </ScrollArea.Autosize>
       </Popover.Dropdown>
