@@ -32,7 +32,7 @@ import {
   pathOf,
   type SessionEntry,
   sorted,
-  toEntry,
+  toEntries,
   toSession,
 } from './entries';
 import { OpenFileButton, useFileDrop, useOpenFile } from './OpenFile';
@@ -142,10 +142,7 @@ export function SessionsPage() {
 function useSessionRows(items: readonly SessionItem[], outcome: Outcome | null): SessionEntry[] {
   const runs = useRecentRuns();
   return useMemo(
-    () =>
-      items
-        .map((session) => toEntry(session, runs))
-        .filter((entry) => outcome === null || hasOutcome(entry, outcome)),
+    () => toEntries(items, runs).filter((entry) => outcome === null || hasOutcome(entry, outcome)),
     [items, runs, outcome],
   );
 }

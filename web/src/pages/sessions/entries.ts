@@ -20,8 +20,18 @@ export type Outcome = (typeof OUTCOMES)[number];
 /** Outcomes of jobs, the worst first. */
 const WORST = ['FAILED', 'CUT_OFF', 'STOPPED', 'UNKNOWN', 'FINISHED', 'SUCCEEDED'];
 
-export function toEntry(session: SessionItem, runs: readonly RunItem[]): SessionEntry {
-  const own = runs.filter((run) => run.session === session.session);
+/** The sessions with their runs, in the same order. */
+export function toEntries(sessions: readonly SessionItem[], runs: readonly RunItem[]): SessionEntry[] {
+  const bySession = new Map<string, RunItem[]>();
+  for (const run of runs) {
+    const own = bySession.get(run.session);
+    if (own === undefined) bySession.set(run.session, [run]);
+    else own.push(run);
+  }
+  return sessions.map((session) => toEntry(session, bySession.get(session.session) ?? []));
+}
+
+function toEntry(session: SessionItem, own: readonly RunItem[]): SessionEntry {
   const outcomes = new Set(own.map(({ outcome }) => outcome));
   return {
     session,
