@@ -18,7 +18,7 @@ from rayscope.compare.schemas import MAX_RUNS, Verdict
 
 Floats = npt.NDArray[np.float64]
 
-#: Probability of calling two equal sides different.
+#: Probability of calling two equal sides different, and of calling two sides equal that differ by the margin.
 ALPHA = 0.005
 #: Probability of noticing a change as large as the margin, for which a number of runs is recommended.
 _POWER = 0.9
@@ -44,8 +44,8 @@ class Change(NamedTuple):
 
     Attributes:
         ratio: the geometric mean of B's durations by that of A's.
-        low, high: limits of the ratio with a probability of 1 - :data:`ALPHA`. None without a spread, or if
-            they are more than a factor of 1,000 away.
+        low, high: limits of the ratio, each of them wrong with a probability of :data:`ALPHA`. None without a
+            spread, or if they are more than a factor of 1,000 away.
         p: probability of a difference at least as large between equal sides. None without a spread.
         more_runs: further runs on each side after which a change as large as the margin would be noticed.
             None if that is known already, or if there is no spread to compute it from.
@@ -71,7 +71,7 @@ def compare_durations(a: Sequence[float], b: Sequence[float], margin: float) -> 
     sd = max(math.sqrt(float(_squares(first, second)) / freedom), _MIN_SD)
     error = sd * math.sqrt(1 / len(first) + 1 / len(second))
     p = 2 * float(stdtr(freedom, -abs(effect) / error))
-    half = float(stdtrit(freedom, 1 - ALPHA / 2)) * error
+    half = float(stdtrit(freedom, 1 - ALPHA)) * error  # a test for either limit of the margin
     verdict: Verdict = "cannot_tell"
     if p < ALPHA and abs(effect) >= math.log1p(MIN_CHANGE):
         verdict = "slower" if effect > 0 else "faster"
@@ -136,7 +136,7 @@ def compare_functions(a: Floats, b: Floats, weights: Floats, margin: float) -> F
     p = 2 * stdtr(all_freedom, -np.abs(effects) / errors)
     matters = (np.abs(effects) >= math.log1p(MIN_CHANGE)) & (np.abs(np.expm1(effects)) * weights >= 0.001)
     is_found = _below_false_rate(p) & matters
-    halves = float(stdtrit(all_freedom, 1 - ALPHA / 2)) * errors
+    halves = float(stdtrit(all_freedom, 1 - ALPHA)) * errors
     is_same = np.abs(effects) + halves <= math.log1p(margin)
     verdicts: list[Verdict] = [
         ("slower" if effect > 0 else "faster") if found else "no_change" if same else "cannot_tell"

@@ -14,7 +14,7 @@ export const en = {
     },
     facts: {
       change: 'Change',
-      limits: 'between {{low}} and {{high}} (99.5% confidence)',
+      limits: 'between {{low}} and {{high}} (99% confidence)',
       noLimits: 'limits need several runs',
       a: 'Duration of A',
       b: 'Duration of B',

@@ -17,7 +17,7 @@ export const zh: Translated<typeof en> = {
     },
     facts: {
       change: '变化',
-      limits: '介于 {{low}} 与 {{high}} 之间（置信度 99.5%）',
+      limits: '介于 {{low}} 与 {{high}} 之间（置信度 99%）',
       noLimits: '需要多次运行才能得出上下限',
       a: 'A 的耗时',
       b: 'B 的耗时',
