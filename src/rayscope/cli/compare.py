@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
-from rayscope.cli.api import Api, RayscopeError
-from rayscope.cli.clients import open_client
-from rayscope.cli.console import fail, print_json, shown, stdout
+from rayscope.cli.console import print_json, shown, stdout
 from rayscope.cli.diagnose import Form
 from rayscope.cli.findings import CAUSE_NAMES
-from rayscope.cli.options import DataDir, ServerUrl, Token
+from rayscope.cli.options import DataDir, ServerUrl, SkipFirst, Token
 from rayscope.cli.printing import counted
-from rayscope.cli.session_files import client_of_runs, is_session_file
+from rayscope.cli.session_files import client_of_runs
 from rayscope.units import duration
 
 if TYPE_CHECKING:
@@ -40,6 +37,9 @@ _SLOWER = 3
 _UNKNOWN = 4
 #: Longest value that is printed, in characters.
 _MAX_VALUE = 60
+#: A longer beginning that both sides share is left out.
+_MAX_SAME = 30
+
 
 _VERDICTS = {
     "slower": "B is slower",
@@ -62,6 +62,13 @@ _FINDINGS = {"came": "New", "went": "Gone", "stayed": "Stayed"}
 Quote = Callable[[str], str]
 #: A smaller change of most functions is not mentioned.
 _MIN_COMMON = 0.02
+
+
+class FunctionsBy(str, Enum):
+    """The identity of a function in the list of functions."""
+
+    name = "name"
+    path = "path"
 
 
 def _share(text: str) -> float:
@@ -97,16 +104,11 @@ def compare(
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Exit with 0 if the runs do not decide it.")
     ] = False,
-    skip_first: Annotated[
-        int,
-        typer.Option(
-            "--skip-first",
-            metavar="N",
-            min=0,
-            max=20,
-            help="Leave out the first N runs of each side, as warm-up.",
-        ),
-    ] = 0,
+    skip_first: SkipFirst = 0,
+    functions_by: Annotated[
+        FunctionsBy,
+        typer.Option("--functions-by", help="Compare functions by name, or by call path."),
+    ] = FunctionsBy.name,
     findings: Annotated[
         bool, typer.Option("--findings", help="Also print which findings are new, gone, or on both sides.")
     ] = False,
@@ -123,8 +125,14 @@ def compare(
     margin = None if slower is None else _share(slower)
     if len(runs or ()) > 2:
         raise typer.BadParameter("there are two sides. Separate the runs of a side by commas.")
-    with _client(runs or ["/"], server, data_dir, token) as (client, (*a, b)):
-        answer = client.compare(a[0] if a else None, b, margin=margin, skip_first=skip_first or None)
+    with client_of_runs(runs or ["/"], server, data_dir, token) as (client, (*a, b)):
+        answer = client.compare(
+            a[0] if a else None,
+            b,
+            margin=margin,
+            skip_first=skip_first or None,
+            functions_by=None if functions_by is FunctionsBy.name else "path",
+        )
         found = client.compare_findings(_address(answer["a"]), _address(answer["b"])) if findings else None
     if form is Form.json:
         print_json(answer if found is None else {**answer, "findings": found["items"]}, indent=2)
@@ -145,24 +153,6 @@ def _address(side: Side) -> str:
     """The run of a side that is shown."""
     session, job = side["shown"]["session"], side["shown"]["job_id"]
     return f"{session}/{job}" if job else session
-
-
-@contextlib.contextmanager
-def _client(
-    runs: list[str], server: str | None, data_dir: Path | None, token: str | None
-) -> Iterator[tuple[Api, list[str]]]:
-    """Provide a client that has the runs, and their names there."""
-    if not any(is_session_file(run) for side in runs for run in side.split(",")):
-        with open_client(server, data_dir, token) as client:
-            yield client, runs
-        return
-    if server is not None:
-        fail("Files are compared without a server.", "Leave out --server.")
-    try:
-        with client_of_runs(runs, data_dir) as (client, names):
-            yield client, names
-    except RayscopeError as error:
-        fail(error.message, error.remedy)
 
 
 def exit_status(change: DurationChange) -> int:
@@ -264,16 +254,18 @@ def _warning(warned: Warned, quote: Quote) -> str:
     return f"{_WARNINGS.get(warned['code'], warned['code'])} (A: {a}; B: {b})."
 
 
-def _value(values: list[str] | None, quote: Quote) -> str:
+def _value(values: list[str] | None, same_chars: int, quote: Quote) -> str:
     if values is None:
         return "not recorded"
-    text = "; ".join(values)
+    skipped = same_chars if same_chars > _MAX_SAME else 0
+    text = "; ".join(f"…{value[skipped:]}" if skipped else value for value in values)
     return quote(text if len(text) <= _MAX_VALUE else f"{text[: _MAX_VALUE - 1]}…")
 
 
 def _differences(answer: CompareAnswer, quote: Quote) -> list[str]:
     return [
-        f"{quote(one['what'])}: {_value(one['a'], quote)} → {_value(one['b'], quote)}"
+        f"{quote(one['what'])}: "
+        + " → ".join(_value(side, one["same_chars"], quote) for side in (one["a"], one["b"]))
         for one in answer["differences"][:_DIFFERENCES]
     ] + _more(len(answer["differences"]) - _DIFFERENCES)
 

@@ -212,6 +212,16 @@ Session = Annotated[
         rich_help_panel=_SERVER,
     ),
 ]
+SkipFirst = Annotated[
+    int,
+    typer.Option(
+        "--skip-first",
+        metavar="N",
+        min=0,
+        max=20,
+        help="Leave out the first N runs of each side, as warm-up.",
+    ),
+]
 
 
 def settings_from(

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rayscope.cli.api import Api
-from rayscope.cli.console import fail
+from rayscope.cli.clients import open_client
+from rayscope.cli.console import USAGE_ERROR, fail
 from rayscope.cli.options import settings_from
 from rayscope.cli.serving import Serving, free_port, running_server, started_server
 from rayscope.errors import RayscopeError
@@ -54,11 +55,37 @@ def files_server(
 
 
 @contextlib.contextmanager
-def client_of_runs(runs: list[str], data_dir: Path | None) -> Iterator[tuple[Api, list[str]]]:
-    """Provide a client for runs, some of which are session files, and the names of the runs there.
+def client_of_runs(
+    runs: list[str],
+    server: str | None,
+    data_dir: Path | None,
+    token: str | None,
+    *,
+    status: int = USAGE_ERROR,
+) -> Iterator[tuple[Api, list[str]]]:
+    """Provide a client for runs, some of which may be session files, and the names of the runs there.
 
-    ``runs`` are the sides of a comparison: runs separated by commas. If a server runs on the data directory,
-    it exports the other sessions.
+    ``runs`` are the sides of a comparison: runs separated by commas. An error of the server ends the command
+    with ``status``.
+    """
+    if not any(is_session_file(run) for side in runs for run in side.split(",")):
+        with open_client(server, data_dir, token, status=status) as client:
+            yield client, runs
+        return
+    if server is not None:
+        fail("Session files are read without a server.", "Leave out --server.", status)
+    try:
+        with _client_of_files(runs, data_dir) as (client, names):
+            yield client, names
+    except RayscopeError as error:
+        fail(error.message, error.remedy, status)
+
+
+@contextlib.contextmanager
+def _client_of_files(runs: list[str], data_dir: Path | None) -> Iterator[tuple[Api, list[str]]]:
+    """Provide a client for runs, some of which are session files.
+
+    If a server runs on the data directory, it exports the other sessions.
     """
     from rayscope.settings import new_token
 

@@ -77,7 +77,10 @@ def compare_runs(
     """Explain how the runs of B differ from those of A: whether they are slower, where the time went, which
     functions changed, and what else differs.
     """
-    from rayscope.compare.compare import compare  # imports scipy, which takes a tenth of a second
+    from rayscope.compare.compare import (
+        compare,
+        without_warm_up,
+    )  # imports scipy, which takes a tenth of a second
 
     second = _read_all(catalog, records, _split(catalog, b))
     first = (
@@ -95,7 +98,10 @@ def compare_runs(
             job=job,
         )
     if functions_by == "path":
-        first, second = ([_by_path(records, run) for run in side] for side in (first, second))
+        first, second = (
+            [*left_out, *(_by_path(records, run) for run in kept)]
+            for left_out, kept in (without_warm_up(side, skip_first) for side in (first, second))
+        )
     return answer(compare(first, second, margin, skip_first))
 
 

@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rayscope.compare import schemas
-from rayscope.compare.difference import Difference, Part, differences, renamed, representative, waterfall
+from rayscope.compare.difference import (
+    Difference,
+    Part,
+    differences,
+    renamed,
+    representative,
+    same_beginning,
+    waterfall,
+)
 from rayscope.compare.run import Run
 from rayscope.compare.statistics import Floats, FunctionChanges, compare_durations, compare_functions
 from rayscope.runs.sql import FunctionFigures
@@ -39,7 +47,7 @@ def compare(a: Sequence[Run], b: Sequence[Run], margin: float, skip_first: int =
     ``margin``: the change of the duration that matters, as a share. ``skip_first``: the number of warm-up
     runs of each side. Raises BadQuery if a side has no others.
     """
-    (left_out_a, a), (left_out_b, b) = (_without_warm_up(side, skip_first) for side in (a, b))
+    (left_out_a, a), (left_out_b, b) = (without_warm_up(side, skip_first) for side in (a, b))
     shown_a, shown_b = representative(a), representative(b)
     durations_a, durations_b = ([max(run.duration_ns, 1) for run in side] for side in (a, b))
     change = compare_durations(durations_a, durations_b, margin)
@@ -84,15 +92,25 @@ def _part(part: Part) -> schemas.WaterfallPart:
 
 
 def _difference(difference: Difference) -> schemas.DifferenceItem:
-    a, b = (
-        None if side is None else [text[:_MAX_CHARS] for text in side]
-        for side in (difference.a, difference.b)
-    )
-    return {"what": difference.what[:_MAX_CHARS], "a": a, "b": b}
+    a, b = difference.a, difference.b
+    same = same_beginning([*a, *b]) if a and b else 0
+    skipped = same if same > _MAX_CHARS // 2 else 0
+
+    def cut(side: list[str] | None) -> list[str] | None:
+        if side is None or not skipped:
+            return side and [text[:_MAX_CHARS] for text in side]
+        return [f"…{text[skipped : skipped + _MAX_CHARS]}" for text in side]
+
+    return {
+        "what": difference.what[:_MAX_CHARS],
+        "a": cut(a),
+        "b": cut(b),
+        "same_chars": same - skipped,
+    }
 
 
-def _without_warm_up(runs: Sequence[Run], skip_first: int) -> tuple[Sequence[Run], Sequence[Run]]:
-    """The runs of a side that began first, and the others in their order."""
+def without_warm_up(runs: Sequence[Run], skip_first: int) -> tuple[Sequence[Run], Sequence[Run]]:
+    """Return the runs of a side that began first, and the others in their order. Raises BadQuery."""
     left_out = sorted(runs, key=lambda run: run.begin_ns)[:skip_first]
     if len(left_out) == len(runs):
         raise BadQuery(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
@@ -109,3 +110,11 @@ def differences(a: Sequence[Mapping[str, str]], b: Sequence[Mapping[str, str]]) 
         if first != second:
             found.append(Difference(what, first or None, second or None))
     return found
+
+
+def same_beginning(texts: Sequence[str]) -> int:
+    """Return how many characters all texts begin with, without a word that only begins alike."""
+    first, last = min(texts), max(texts)
+    pairs = enumerate(zip(first, last, strict=False))
+    same = next((number for number, (one, other) in pairs if one != other), len(first))
+    return len(re.sub(r"\w+$", "", first[:same]))

@@ -38,7 +38,7 @@ class Side(TypedDict):
 class DurationChange(TypedDict):
     """How the durations differ. ``a_ns`` and ``b_ns`` are their geometric means, and ``ratio`` is B's by A's.
 
-    ``low`` and ``high`` are limits of the ratio at a confidence of 99.5 %. ``p`` is the probability of such a
+    ``low`` and ``high`` are limits of the ratio at a confidence of 99 %. ``p`` is the probability of such a
     difference between equal sides. ``spread`` is the standard deviation of a run as a share of its duration.
     All four are null if no side has several runs, and the limits if they are beyond a factor of 1,000.
     ``more_runs`` is how many further runs on each side would show a change as large as ``margin``; null if
@@ -128,12 +128,14 @@ class Warned(TypedDict):
 class DifferenceItem(TypedDict):
     """Something else that differs, such as a version or a setting. Null: not recorded on that side.
 
-    Values of more than 1,000 characters are cut.
+    All values begin with the same ``same_chars`` characters. Values of more than 1,000 characters are cut,
+    and if more than 500 are the same, these are replaced by `…`.
     """
 
     what: str
     a: list[str] | None
     b: list[str] | None
+    same_chars: int
 
 
 FindingChange = Literal["came", "went", "stayed"]

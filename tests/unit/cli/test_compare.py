@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.running import Running
 from tests.story import JOB, Story
-from tests.unit.compare.test_api import job
+from tests.unit.compare.test_api import PREFIX, job
 from tests.unit.compare.test_findings import OTHER, loops
 from typer.testing import CliRunner, Result
 
@@ -49,6 +49,29 @@ def test_the_verdict_comes_first_then_where_it_comes_from(here: Running) -> None
     assert lines[at + 1].split()[:3] == ["+400", "ms", "load"]
     assert any(line.startswith("  load is slower: +") for line in lines)
     assert "  entrypoint: python train.py --rows 3; python train.py --rows 4 → " in done.output
+
+
+def test_long_values_show_where_they_differ(fresh: Running) -> None:
+    story = Story()
+    for number, rows in enumerate((100, 120)):
+        long = f"python train.py --table {'t' * 2_000} --rows {rows}"
+        job(story, f"{number + 1:02}000000", 400, entrypoint=long)
+    fresh.record(story)
+    done = compare(fresh, "/01000000", "/02000000")
+    assert "  entrypoint: …100 → …120" in done.output
+
+
+def test_functions_are_compared_by_call_path(fresh: Running) -> None:
+    story = Story()
+    for name, callers in ((JOB, 1), (OTHER, 2)):
+        parents = [f"{PREFIX}{name}", story.task("prepare", 0, 10, 500, parent=f"{PREFIX}{name}", job=name)]
+        for parent in parents[:callers]:
+            story.task("load", 20, 30, 60, parent=parent, job=name)
+        story.entity("job", name, 0, 600)
+    fresh.record(story)
+    assert "load is new" not in compare(fresh, f"/{JOB}", f"/{OTHER}").output
+    done = compare(fresh, f"/{JOB}", f"/{OTHER}", "--functions-by", "path")
+    assert "  prepare › load is new: 30.0 ms in all" in done.output
 
 
 def test_warm_up_runs_are_left_out(here: Running) -> None:

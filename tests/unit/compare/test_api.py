@@ -75,6 +75,7 @@ def test_what_else_differs_is_listed(answer: Any) -> None:
             "what": "entrypoint",
             "a": ["python train.py --rows 10"],
             "b": ["python train.py --rows 15"],
+            "same_chars": len("python train.py --rows "),
         }
     ]
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from rayscope.compare.difference import OTHERS, differences, renamed, waterfall
+from rayscope.compare.difference import OTHERS, differences, renamed, same_beginning, waterfall
 from rayscope.compare.run import Cause
 from rayscope.runs.sql import FunctionFigures
 
@@ -62,3 +62,8 @@ def test_only_facts_that_differ_are_listed() -> None:
     b = [{"ray": "2.60", "lr": "1", "new": "yes"}, {"ray": "2.59", "lr": "1", "new": "yes"}]
     assert differences(a, b) == [("new", None, ["yes"])]
     assert differences(a, [a[0]]) == [("ray", ["2.59", "2.60"], ["2.59"])]
+
+
+def test_values_begin_alike_up_to_a_whole_word() -> None:
+    assert same_beginning(["train.py --rows 100", "train.py --rows 120"]) == len("train.py --rows ")
+    assert same_beginning(["torch", "torchvision"]) == 0

@@ -693,6 +693,7 @@ export interface DifferenceItem {
   what: string;
   a: string[] | null;
   b: string[] | null;
+  same_chars: number;
 }
 /**
  * A finding about the run A, B, or both. ``a_share``, ``b_share``: how much it costs or would save, as a

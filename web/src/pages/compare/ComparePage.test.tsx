@@ -91,9 +91,9 @@ const ANSWER: CompareAnswer = {
     { code: 'something new', a: ['x'], b: [] },
   ],
   differences: [
-    { what: 'metadata.commit', a: ['f00'], b: ['ba5', 'c0d'] },
-    { what: 'package.numpy', a: ['1.26'], b: ['2.0'] },
-    { what: 'ray_version', a: null, b: ['2.60.0'] },
+    { what: 'metadata.commit', a: ['f00'], b: ['ba5', 'c0d'], same_chars: 0 },
+    { what: 'package.numpy', a: ['1.26'], b: ['2.0'], same_chars: 0 },
+    { what: 'ray_version', a: null, b: ['2.60.0'], same_chars: 0 },
   ],
 };
 const AT = '/compare?a=a1,a2&b=b1,b2&lang=en';
@@ -133,7 +133,7 @@ it('shows the limits, the mean durations and the variation behind a verdict', as
   await screen.findByTestId('compare-verdict');
   const facts = [...document.querySelectorAll('dl > div')].map(({ textContent }) => textContent);
   expect(facts).toEqual([
-    'Change+20.8%between +10.0% and +32.0% (99.5% confidence)',
+    'Change+20.8%between +10.0% and +32.0% (99% confidence)',
     'Duration of A10.1 sgeometric mean of 2 runs',
     'Duration of B12.2 sgeometric mean of 2 runs',
     'Equal runs vary by2.1%',
@@ -183,8 +183,23 @@ it('states what is left out, the common factor, and what else differs', async ()
   ]);
 });
 
+it('shows long values from where they differ', async () => {
+  const same = '--table '.repeat(9);
+  const differences = [{ what: 'entrypoint', a: [`${same}1`], b: [`${same}2`], same_chars: same.length }];
+  await show({}, { differences });
+  const row = within(await screen.findByTestId('compare-differences'))
+    .getAllByRole('row')
+    .at(-1);
+  expect(row?.textContent).toBe('Command…1…2');
+});
+
 it('shows some of many differences, and all of them on request', async () => {
-  const differences = Array.from({ length: 20 }, (_, at) => ({ what: `package.p${at}`, a: ['1'], b: ['2'] }));
+  const differences = Array.from({ length: 20 }, (_, at) => ({
+    what: `package.p${at}`,
+    a: ['1'],
+    b: ['2'],
+    same_chars: 0,
+  }));
   await show({}, { differences });
   const table = within(await screen.findByTestId('compare-differences'));
   expect(table.getAllByRole('row')).toHaveLength(1 + 16);

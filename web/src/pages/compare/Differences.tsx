@@ -10,6 +10,9 @@ import css from './ComparePage.module.css';
 /** Number of differences that are shown at first. */
 const ROWS = 16;
 
+/** A longer beginning that both sides share is left out, so that the difference is in sight. */
+const MAX_SAME = 30;
+
 /** There may be hundreds of packages, so they are last. */
 const isPackage = ({ what }: DifferenceItem) => what.startsWith('package.');
 
@@ -33,14 +36,22 @@ export function Differences({ items }: { items: readonly DifferenceItem[] }) {
             </tr>
           </thead>
           <tbody>
-            {sorted.slice(0, all ? undefined : ROWS).map(({ what, a, b }) => (
+            {sorted.slice(0, all ? undefined : ROWS).map(({ what, a, b, same_chars }) => (
               <tr key={what}>
                 <td title={what}>{nameOf(what)}</td>
                 <td>
-                  <Value values={a} label={t('compare.copy', { what: nameOf(what), side: 'A' })} />
+                  <Value
+                    values={a}
+                    same={same_chars}
+                    label={t('compare.copy', { what: nameOf(what), side: 'A' })}
+                  />
                 </td>
                 <td>
-                  <Value values={b} label={t('compare.copy', { what: nameOf(what), side: 'B' })} />
+                  <Value
+                    values={b}
+                    same={same_chars}
+                    label={t('compare.copy', { what: nameOf(what), side: 'B' })}
+                  />
                 </td>
               </tr>
             ))}
@@ -57,14 +68,14 @@ export function Differences({ items }: { items: readonly DifferenceItem[] }) {
   );
 }
 
-function Value({ values, label }: { values: string[] | null; label: string }) {
+function Value({ values, same, label }: { values: string[] | null; same: number; label: string }) {
   const { t } = useTranslation();
   if (values === null) return <span className={words.dim}>{t('compare.notRecorded')}</span>;
   const text = values.join('; ');
   return (
     <span className={css.value}>
       <span className={`${css.text} ${words.mono}`} title={text}>
-        {text}
+        {same > MAX_SAME ? values.map((value) => `…${value.slice(same)}`).join('; ') : text}
       </span>
       <CopyButton text={text} label={label} />
     </span>
