@@ -126,3 +126,22 @@ def page(browser: Browser) -> Iterator[Page]:
     yield opened
     context.close()
     assert not problems, problems
+
+
+@pytest.fixture
+def offline(browser: Browser) -> Iterator[Page]:
+    """A page without a network, which no request leaves and no script fails."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-US", offline=True)
+    context.set_default_timeout(TIMEOUT_MS)
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on(
+        "request",
+        lambda request: (
+            None if request.url.startswith(("file:", "blob:", "data:")) else problems.append(request.url)
+        ),
+    )
+    yield page
+    context.close()
+    assert not problems

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import nbformat
@@ -10,6 +11,7 @@ import pytest
 from nbclient import NotebookClient
 from playwright.sync_api import Page, expect
 
+from rayscope.client.http import Client
 from rayscope.server.runner import Server
 from rayscope.settings import Settings
 from tests.e2e.places import open_view
@@ -26,17 +28,22 @@ def test_the_output_of_a_notebook_is_the_page(page: Page, tmp_path: Path) -> Non
     try:
         assert server.services is not None
         server.services.writer.submit_records(story.batch, "events")
+        server.services.writer.end_session(SESSION, time.time_ns())
         assert server.services.writer.flush()
+        Client(server.url).export_session(tmp_path / "kept.rayscope")
         cells = [
             f"import rayscope\nrayscope.show({SESSION!r}, 'gantt', url={server.url!r})",
             f"rayscope.Client({server.url!r}).report('kept.html')\nrayscope.show('kept.html', height=500)",
+            "rayscope.show('kept.rayscope', 'functions')",
         ]
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
         NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}).execute()
     finally:
         server.stop()
     # The notebook is opened without the server.
-    for number, (cell, seen) in enumerate(zip(notebook.cells, ("gantt-count", "nav-overview"), strict=True)):
+    for number, (cell, seen) in enumerate(
+        zip(notebook.cells, ("gantt-count", "nav-overview", "functions-weight"), strict=True)
+    ):
         output = tmp_path / f"{number}.html"
         output.write_text(f"<!doctype html><body>{cell.outputs[-1].data['text/html']}</body>")
         page.goto(output.as_uri())

@@ -232,6 +232,20 @@ def test_afterwards(program: Program, page: Page) -> None:
     expect(charts.locator("canvas").first).to_be_visible()
 
 
+def test_a_report_has_the_page(program: Program, offline: Page, tmp_path: Path) -> None:
+    program.finish() if program.job.poll() is None else None
+    params = {"session": program.session, "view": "data"}
+    file = tmp_path / "report.html"
+    file.write_bytes(httpx.get(f"{program.url}/api/v1/report", params=params, timeout=TIMEOUT_S).content)
+    offline.goto(file.as_uri())
+    expect(offline.get_by_test_id("dataset")).to_have_count(len(DATASETS) + 1)
+    offline.get_by_test_id("dataset").nth(1).get_by_role("link").first.click()
+    expect(offline.get_by_test_id("bottleneck")).to_contain_text("MapBatches(crunch)")
+    expect(offline.get_by_test_id("dataset-charts")).to_contain_text("no charts of the metrics")
+    expect(offline.get_by_text("Not in this report")).to_have_count(0)
+    expect(offline.get_by_test_id("nav-train")).to_have_count(0)
+
+
 def _tasks(dataset: dict[str, Any]) -> int:
     """How many tasks have finished."""
     return sum(one["tasks"]["states"].get("FINISHED", 0) for one in dataset["operators"] if one["tasks"])

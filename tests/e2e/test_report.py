@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import TIMEOUT_MS, Recorded
+from tests.e2e.conftest import Recorded
 from tests.e2e.places import open_view
 from tests.report_file import data_of
 
 pytestmark = [pytest.mark.ray, pytest.mark.e2e]
-
-
-@pytest.fixture
-def offline(browser: Browser) -> Iterator[Page]:
-    """A page without a network, which no request leaves and no script fails."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-US", offline=True)
-    context.set_default_timeout(TIMEOUT_MS)
-    page = context.new_page()
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on(
-        "request",
-        lambda request: (
-            None if request.url.startswith(("file:", "blob:", "data:")) else problems.append(request.url)
-        ),
-    )
-    yield page
-    context.close()
-    assert not problems
 
 
 def test_every_page_opens_from_the_file_alone(

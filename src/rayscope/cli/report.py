@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from rayscope.cli.clients import open_client
 from rayscope.cli.console import fail, say
-from rayscope.cli.options import DataDir, ServerUrl, Token
+from rayscope.cli.options import DataDir, ServerUrl, SkipFirst, Token
+from rayscope.cli.session_files import client_of_runs
 
 _FAILED = 1
 
@@ -19,12 +19,17 @@ def report(
         list[str] | None,
         typer.Argument(
             metavar="[SESSION | A B]",
-            help="The session (default: the newest), or the two sides of a comparison, as in `rayscope "
-            "compare`.",
+            help="The session (default: the newest) or its file, or the two sides of a comparison, as in "
+            "`rayscope compare`.",
             show_default=False,
         ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Output file.")] = Path("report.html"),
+    skip_first: SkipFirst = 0,
+    view: Annotated[
+        str | None,
+        typer.Option("--view", help="The page that opens first, such as gantt.", show_default=False),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -37,12 +42,16 @@ def report(
     """
     if len(runs or ()) > 2:
         raise typer.BadParameter("name a session, or two sides. Separate the runs of a side by commas.")
-    a, b = (runs or [])[:-1], runs[-1] if runs else None
+    if skip_first and len(runs or ()) < 2:
+        raise typer.BadParameter("--skip-first is of a comparison: name two sides.")
     if output.exists() and not force:
         fail(f"{output} exists.", "Choose another --output, or overwrite it with --force.", _FAILED)
-    with open_client(server, data_dir, token, None if a else b, status=_FAILED) as client:
+    with client_of_runs(runs or [], server, data_dir, token, status=_FAILED) as (client, names):
         try:
-            client.report(output, a=a[0] if a else None, b=b if a else None)
+            if len(names) < 2:
+                client.report(output, session=names[0] if names else None, view=view)
+            else:
+                client.report(output, a=names[0], b=names[1], skip_first=skip_first or None)
         except OSError as error:
             fail(f"Could not write {output}: {error.strerror or error}.", "Choose another --output.", _FAILED)
     say(f"{output} ({output.stat().st_size / 1e6:.1f} MB): open it in a web browser")

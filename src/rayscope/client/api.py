@@ -713,8 +713,10 @@ class Api(LogsApi):
         a: str | None,
         b: str | None,
         margin: float | None,
+        skip_first: int | None,
     ) -> Call[None]:
-        query = params(session=self._of(session) if b is None else None, view=view, a=a, b=b, margin=margin)
+        of = None if b is not None else self._of(session)
+        query = params(session=of, view=view, a=a, b=b, margin=margin, skip_first=skip_first)
         return Call("GET", "/api/v1/report", query, timeout_s=EXPORT_S)
 
     def _export(self, form: str, session: str | None, filters: Mapping[str, Any]) -> Call[None]:

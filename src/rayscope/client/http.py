@@ -224,13 +224,14 @@ class Client(_Http, SyncCaller):
         a: str | None = None,
         b: str | None = None,
         margin: float | None = None,
+        skip_first: int | None = None,
     ) -> Path:
         """Write a session, or a comparison of the runs ``a`` and ``b``, to ``path`` as one HTML file.
 
-        ``view``: the page of the session that opens first, by default ``overview``. ``margin``: as in
-        :meth:`compare`.
+        ``view``: the page of the session that opens first, by default ``overview``. ``margin`` and
+        ``skip_first``: as in :meth:`compare`.
         """
-        return self._download(self._report(session, view, a, b, margin), Path(path))
+        return self._download(self._report(session, view, a, b, margin, skip_first), Path(path))
 
     def _download(self, call: Call[None], path: Path) -> Path:
         with self.stream(call) as response, replacing(path) as file:
@@ -322,13 +323,14 @@ class AsyncClient(_Http, AsyncCaller):
         a: str | None = None,
         b: str | None = None,
         margin: float | None = None,
+        skip_first: int | None = None,
     ) -> Path:
         """Write a session, or a comparison of the runs ``a`` and ``b``, to ``path`` as one HTML file.
 
-        ``view``: the page of the session that opens first, by default ``overview``. ``margin``: as in
-        :meth:`compare`.
+        ``view``: the page of the session that opens first, by default ``overview``. ``margin`` and
+        ``skip_first``: as in :meth:`compare`.
         """
-        return await self._download(self._report(session, view, a, b, margin), Path(path))
+        return await self._download(self._report(session, view, a, b, margin, skip_first), Path(path))
 
     async def _download(self, call: Call[None], path: Path) -> Path:
         async with self.stream(call) as response:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import html
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 from rayscope.client.http import Client
+from rayscope.errors import RayscopeError
 
 
 class Shown:
@@ -35,13 +38,26 @@ def show(
 ) -> Shown:
     """Show a session in a notebook, beginning with a page such as ``gantt``.
 
-    ``session``: a recorded session, by default the newest, or the path of a report (``.html``). The server is
-    found as by :class:`rayscope.Client`. The output is a report, so it stays readable without the server, and
-    adds about 2 MB to the notebook. ``height``: in pixels. Raises RayscopeError.
+    ``session``: a recorded session, by default the newest, or the path of a session file (``.rayscope``) or
+    of a report (``.html``). The server is found as by :class:`rayscope.Client`; files need none. The output
+    is a report, so it stays readable without the server, and adds about 2 MB to the notebook. ``height``: in
+    pixels. Raises RayscopeError.
     """
     if session is not None and str(session).endswith(".html"):
         return Shown(Path(session).read_text(encoding="utf-8"), height)
-    with tempfile.TemporaryDirectory(prefix="rayscope-") as folder, Client(url, token) as client:
-        named = None if session is None else str(session)
-        file = client.report(Path(folder) / "report.html", session=named, view=view)
+    with tempfile.TemporaryDirectory(prefix="rayscope-") as folder:
+        file = Path(folder) / "report.html"
+        if session is not None and str(session).endswith(".rayscope"):
+            _report_of_file(Path(session), view, file)
+        else:
+            with Client(url, token) as client:
+                client.report(file, session=None if session is None else str(session), view=view)
         return Shown(file.read_text(encoding="utf-8"), height)
+
+
+def _report_of_file(session: Path, view: str, file: Path) -> None:
+    """Write the report of a session file, with a server that runs as long as that takes."""
+    command = [sys.executable, "-m", "rayscope.cli", "report", "--view", view, "-o", str(file), str(session)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RayscopeError(done.stderr.strip().removeprefix("Error: "))

@@ -116,7 +116,7 @@ def _ask_ourselves(request: Request) -> Ask:
     client = httpx.AsyncClient(transport=transport, base_url=f"http://{headers['host']}")
 
     async def ask(path: str, query: Mapping[str, str]) -> tuple[int, bytes]:
-        found = await client.get(f"/api/v1{path}", params=query, headers=headers)
+        found = await client.get(quote(f"/api/v1{path}"), params=query, headers=headers)
         return found.status_code, found.content
 
     return ask

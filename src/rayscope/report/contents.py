@@ -30,7 +30,13 @@ View = Literal[
     "memory",
     "events",
     "metrics",
+    "data",
+    "train",
+    "tune",
+    "serve",
 ]
+#: The pages of Ray's libraries, and the key of their items.
+_LIBRARIES = {"data": "dataset_id", "train": "run_id", "tune": "experiment_id", "serve": "name"}
 _TOPICS = ("cluster", "alerts", "metrics", "debugger")
 _WEIGHTS = ("critical_path", "executing", "duration", "cpu", "count", "awaiting")
 #: Width in pixels and number of lanes of each Gantt chart. The first is drawn sharply when zoomed in.
@@ -48,6 +54,8 @@ _MAX_CALLERS = 10
 _MAX_TASKS = 20
 #: Number of actors, workers, and nodes with details, dead ones first.
 _MAX_ENTITIES = 10
+#: Number of items with details of each library.
+_MAX_OF_LIBRARY = 20
 _MAX_MOMENTS = 24
 #: Number of points of a chart's line.
 _POINTS = 240
@@ -98,6 +106,7 @@ async def add_session(recorder: Recorder, session: str) -> tuple[Sequence[str], 
     functions = await recorder.add("/scheduling", limit=_MAX_CHOICES, **of)
     await recorder.add("/functions", only="mine", **of)
     await _add_flow(recorder, of, functions)
+    unused = [library for library in _LIBRARIES if not await _add_library(recorder, of, library)]
     for view in ("stack", "physical", "transfers"):  # as they are now, if the session is live
         await recorder.add(f"/flow/{view}", **of)
     await _add_lists(recorder, of)
@@ -107,7 +116,7 @@ async def add_session(recorder: Recorder, session: str) -> tuple[Sequence[str], 
     recorder.count("job_details", sum(shown), len(_rows(jobs)))
     shown = [await _add_task(recorder, of, *task) for task in _chosen_tasks(path, failures)[:_MAX_TASKS]]
     recorder.count("task_details", sum(shown), sum(item["tasks"] for item in items))
-    return get_args(View), moments
+    return [view for view in get_args(View) if view not in unused], moments
 
 
 async def add_pictures(recorder: Recorder, runs: Iterable[Any]) -> None:
@@ -137,6 +146,19 @@ async def _add_flow(recorder: Recorder, of: dict[str, Any], functions: Any) -> N
     for row in _rows(functions)[:_MAX_CALLERS]:
         named = {"only": "mine", "weight": "critical_path", "of": row["func_name"]}
         await recorder.add("/flow/flame", **named, **of)
+
+
+async def _add_library(recorder: Recorder, of: dict[str, Any], library: str) -> bool:
+    """Add the page of one of Ray's libraries, and return whether the session used it."""
+    answer = await recorder.add(f"/{library}", limit=_MAX_CHOICES, **of)
+    names = [item[_LIBRARIES[library]] for item in _rows(answer)]
+    shown = 0
+    for name in names[:_MAX_OF_LIBRARY]:
+        shown += await recorder.add(f"/{library}/{name}", **of) is not None
+        for order in ("slowest", "newest", "failed") if library == "serve" else ():
+            await recorder.add(f"/serve-requests/{name}", order=order, limit=50, **of)
+    recorder.count(f"{library}_details", shown, len(names))
+    return bool(names)
 
 
 async def _add_lists(recorder: Recorder, of: dict[str, Any]) -> None:

@@ -4,7 +4,9 @@ import { useTranslation } from 'react-i18next';
 import { useAnswer } from '../../api/queries';
 import type { TrainRunAnswer } from '../../api/schema';
 import { count, duration } from '../../base/format';
+import { REPORT } from '../../base/report';
 import { toItem, toView, withSettings } from '../../base/url';
+import { ChartsLeftOut } from '../../ui/charts/WhereMeasured';
 import { Section } from '../../ui/Drawer';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
@@ -64,7 +66,7 @@ export function RunDetails({ id }: { id: string }) {
         </>
       )}
       <Section title={t('train.overTime')}>
-        <RunCharts id={id} />
+        {REPORT === null ? <RunCharts id={id} /> : <ChartsLeftOut />}
       </Section>
       <Section title={t('train.settings')}>
         <Settings settings={data.settings} />
