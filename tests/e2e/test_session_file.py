@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,6 +48,16 @@ def test_a_session_file_is_saved_and_opened(
     path = tmp_path / download.value.suggested_filename
     download.value.save_as(path)
     assert path.suffix == ".rayscope"
+
+    # Without names: the page lists what is replaced before the file is saved.
+    page.get_by_test_id("export-menu").click()
+    page.get_by_test_id("export-anonymous").click()
+    expect(page.get_by_test_id("anonymous-replaced")).to_contain_text("attempts.func_name")
+    with page.expect_download() as download:
+        page.get_by_test_id("anonymous-save").click()
+    assert download.value.suggested_filename == f"{SESSION}.rayscope"
+    assert zipfile.is_zipfile(download.value.path())
+    assert download.value.path().read_bytes() != path.read_bytes()
     damaged = tmp_path / "damaged.rayscope"
     damaged.write_bytes(path.read_bytes()[:-1])
 

@@ -99,6 +99,17 @@ export function get<P extends keyof Paths, Q extends ParamsOf<P>>(
   return requestJson(apiPath(path, params), { signal, headers: { Accept: 'application/json' } });
 }
 
+/** A file of an ended session without names, with the number of values replaced in each column. */
+export async function anonymousFile(session: string, signal: AbortSignal) {
+  const response = await request(apiPath('/sessions/file', { session, anonymise: 'true' }), { signal });
+  const replaced = response.headers.get('X-Rayscope-Replaced') ?? '{}';
+  return {
+    name: `${session}.rayscope`,
+    file: await response.blob(),
+    replaced: JSON.parse(replaced) as Record<string, number>,
+  };
+}
+
 /** `parse` replaces `JSON.parse` where that would lose precision. */
 export function post<T>(
   path: string,

@@ -1,8 +1,10 @@
 import { ActionIcon, Menu } from '@mantine/core';
 import { IconFileExport } from '@tabler/icons-react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useHasEnded } from '../api/queries';
 import { useSessionUrl } from '../ui/useUrl';
+import { AnonymousFile } from './AnonymousFile';
 import css from './ExportMenu.module.css';
 import { exportPath, FORMATS, sessionFilePath } from './exportPath';
 
@@ -11,48 +13,62 @@ export function ExportMenu() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const hasEnded = useHasEnded(url.session);
+  const [isAnonymous, setAnonymous] = useState(false);
   const filtered = exportPath(url, 'perfetto') !== exportPath({ ...url, filters: {} }, 'perfetto');
   return (
-    <Menu position="bottom-end" shadow="md" width={370}>
-      <Menu.Target>
-        <ActionIcon
-          size={30}
-          aria-label={t('exporting.title')}
-          title={t('exporting.title')}
-          data-testid="export-menu"
-        >
-          <IconFileExport size={18} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown data-testid="export-formats">
-        <Menu.Label>{t(filtered ? 'exporting.filtered' : 'exporting.whole')}</Menu.Label>
-        {FORMATS.map((format) => (
-          <Menu.Item
-            key={format}
-            component="a"
-            href={exportPath(url, format)}
-            download
-            data-testid={`export-${format}`}
+    <>
+      <Menu position="bottom-end" shadow="md" width={370}>
+        <Menu.Target>
+          <ActionIcon
+            size={30}
+            aria-label={t('exporting.title')}
+            title={t('exporting.title')}
+            data-testid="export-menu"
           >
-            <div>{t(`exporting.${format}`)}</div>
-            <div className={css.hint}>{t(`exporting.${format}Hint`)}</div>
+            <IconFileExport size={18} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown data-testid="export-formats">
+          <Menu.Label>{t(filtered ? 'exporting.filtered' : 'exporting.whole')}</Menu.Label>
+          {FORMATS.map((format) => (
+            <Menu.Item
+              key={format}
+              component="a"
+              href={exportPath(url, format)}
+              download
+              data-testid={`export-${format}`}
+            >
+              <div>{t(`exporting.${format}`)}</div>
+              <div className={css.hint}>{t(`exporting.${format}Hint`)}</div>
+            </Menu.Item>
+          ))}
+          <Menu.Divider />
+          <Menu.Label>{t('exporting.forRayscope')}</Menu.Label>
+          <Menu.Item
+            component="a"
+            href={hasEnded === true ? sessionFilePath(url) : undefined}
+            download
+            disabled={hasEnded !== true}
+            data-testid="export-session"
+          >
+            <div>{t('exporting.session')}</div>
+            <div className={css.hint}>
+              {t(hasEnded === true ? 'exporting.sessionHint' : 'exporting.sessionLive')}
+            </div>
           </Menu.Item>
-        ))}
-        <Menu.Divider />
-        <Menu.Label>{t('exporting.forRayscope')}</Menu.Label>
-        <Menu.Item
-          component="a"
-          href={hasEnded === true ? sessionFilePath(url) : undefined}
-          download
-          disabled={hasEnded !== true}
-          data-testid="export-session"
-        >
-          <div>{t('exporting.session')}</div>
-          <div className={css.hint}>
-            {t(hasEnded === true ? 'exporting.sessionHint' : 'exporting.sessionLive')}
-          </div>
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+          <Menu.Item
+            onClick={() => setAnonymous(true)}
+            disabled={hasEnded !== true}
+            data-testid="export-anonymous"
+          >
+            <div>{t('exporting.anonymous')}</div>
+            <div className={css.hint}>
+              {t(hasEnded === true ? 'exporting.anonymousHint' : 'exporting.sessionLive')}
+            </div>
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {isAnonymous && <AnonymousFile session={url.session} onClose={() => setAnonymous(false)} />}
+    </>
   );
 }
