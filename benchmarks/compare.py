@@ -3,13 +3,15 @@
     python benchmarks/compare.py simulated            # a few seconds
     python benchmarks/compare.py slower --file /tmp/slower.json    # one function of 20 is slower, 40 minutes
     python benchmarks/compare.py equal --file /tmp/equal.json      # equal runs of 200 functions, 80 minutes
+    python benchmarks/compare.py renamed      # one function of 20 has another name, 3 minutes
 
 *simulated*: how often a function that is slower by 5 % or 10 % is found, where the means of functions vary by
 2 % from run to run and whole runs by another 3 %.
 
 *slower*: comparisons of 5 and 5 real runs of 20 s; on one side, one function of 20 takes 20 % longer. *equal*:
-likewise, with nothing changed. Each comparison has runs of its own, and both sides alternate. Finished ones are
-kept in ``--file``, so an interrupted benchmark continues there.
+likewise, with nothing changed. *renamed*: one run on each side, where another function has a new name in each
+comparison. Each comparison has runs of its own, and both sides alternate. Finished ones are
+kept in ``--file``, so an interrupted *slower* or *equal* continues there.
 
 The exit status is 1 if less is found, or more is wrong, than docs/benchmarks.md promises.
 """
@@ -34,11 +36,27 @@ from whatif import Cluster
 #: Standard deviation of a function's mean from run to run, and of all functions of a run.
 OWN_NOISE, COMMON_NOISE = 0.02, 0.03
 SLOW = "step_003"
+#: Old and new names of functions, the last three of them with little in common.
+RENAMED = {
+    "load_chunk": "read_chunk",
+    "tokenize": "tokenize_text",
+    "train_step": "training_step",
+    "merge": "merge_parts",
+    "clean": "clean_rows",
+    "embed": "embed_batch",
+    "write": "write_output",
+    "fetch": "download",
+    "score": "evaluate",
+    "shuffle": "permute",
+}
 CPUS = 2
 
 
-def program(functions: int, calls: int, seconds: float, factor: float) -> None:
-    """Use ``seconds`` of CPU time in calls of functions, one of which takes ``factor`` times as long."""
+def program(functions: int, calls: int, seconds: float, factor: float, renamed: str = "") -> None:
+    """Use ``seconds`` of CPU time in calls of functions, one of which takes ``factor`` times as long.
+
+    Another has a new name if ``renamed`` is its old one.
+    """
     import ray
 
     ray.init(log_to_driver=False)
@@ -51,8 +69,10 @@ def program(functions: int, calls: int, seconds: float, factor: float) -> None:
         return number
 
     made = []
-    for place in range(functions):
-        name = f"step_{place:03}"
+    names = [f"step_{place:03}" for place in range(functions)]
+    if functions >= len(RENAMED):
+        names[-len(RENAMED) :] = [RENAMED[name] if name == renamed else name for name in RENAMED]
+    for name in names:
 
         def step(number: int, name: str = name) -> int:
             return spin(number, name)
@@ -107,7 +127,7 @@ class Lab:
         self.cluster.stop()
         self.server.stop()
 
-    def run(self, *arguments: float) -> str:
+    def run(self, *arguments: float | str) -> str:
         """Run the program as a job. Returns the job's ID."""
         command = [sys.executable, __file__, "program", *map(str, arguments)]
         done = subprocess.run(command, env=self.cluster.env, capture_output=True, text=True, check=True)
@@ -158,6 +178,27 @@ def real(kind: str, options: argparse.Namespace) -> bool:
     return named >= 0.9 * len(done) and verdicts.count("cannot_tell") <= 0.1 * len(done)
 
 
+def renames(options: argparse.Namespace) -> bool:
+    """Compare runs in which one function was renamed. Returns whether enough renames are suggested."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        lab = Lab(Path(folder))
+        try:
+            before = lab.run(20, 5, options.seconds, 1.0)
+            for old, new in list(RENAMED.items())[: options.comparisons]:
+                answer = lab.compare([before], [lab.run(20, 5, options.seconds, 1.0, old)])
+                named = {one["name"]: one["renamed_from"] for one in answer["functions"]}
+                rows.append(
+                    (old, new, next((was or "-" for name, was in named.items() if name.endswith(new)), ""))
+                )
+        finally:
+            lab.stop()
+    print(table(("before", "after", "suggested"), rows))
+    right = sum(was.endswith(old) for old, _, was in rows)
+    print(f"The right function was suggested in {right} of {len(rows)}.")
+    return right >= 0.9 * len(rows)
+
+
 def _summary(answer: dict[str, Any]) -> dict[str, Any]:
     rows = [one["name"] for one in answer["functions"] if one["verdict"] in ("slower", "faster")]
     slow = next(one for one in answer["functions"] if one["name"].endswith(SLOW))
@@ -174,21 +215,24 @@ def _summary(answer: dict[str, Any]) -> dict[str, Any]:
 def main() -> int:
     if sys.argv[1:2] == ["program"]:
         functions, calls, seconds, factor = map(float, sys.argv[2:6])
-        program(int(functions), int(calls), seconds, factor)
+        program(int(functions), int(calls), seconds, factor, *sys.argv[6:])
         return 0
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("kind", nargs="?", choices=("simulated", "slower", "equal"), default="simulated")
+    parser.add_argument(
+        "kind", nargs="?", choices=("simulated", "slower", "equal", "renamed"), default="simulated"
+    )
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--comparisons", type=int, help="default: 10 of slower runs, 20 of equal ones")
     parser.add_argument("--runs", type=int, default=5, help="on each side")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each run")
     parser.add_argument("--file", type=Path, default=Path("compare.json"), help="what is done so far")
     options = parse_arguments(parser, seeds=5, comparisons=1, runs=2, seconds=1.0)
-    options.comparisons = options.comparisons or (10 if options.kind == "slower" else 20)
+    options.comparisons = options.comparisons or (20 if options.kind == "equal" else 10)
     print(header("Comparisons", ["ray", "scipy"]))
-    is_good = simulated(options.seeds) if options.kind == "simulated" else real(options.kind, options)
+    kinds = {"simulated": lambda: simulated(options.seeds), "renamed": lambda: renames(options)}
+    is_good = kinds.get(options.kind, lambda: real(options.kind, options))()
     return 0 if is_good else 1
 
 

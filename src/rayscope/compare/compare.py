@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import geometric_mean
+from statistics import geometric_mean, median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,11 +178,14 @@ def _is_measured(figures: FunctionFigures | None) -> bool:
 
 def _matched(a: Sequence[Run], b: Sequence[Run]) -> list[_Function]:
     """The functions of both sides. One that is gone is matched with the new one that it seems to be."""
-    names_a, names_b = ({name for run in side for name in run.functions} for side in (a, b))
-    gone = _any_figures(a, names_a - names_b)
-    new = _any_figures(b, names_b - names_a)
-    before = {after: name for name, after in renamed(gone, new)}
-    names = sorted(names_b) + sorted(names_a - names_b - set(before.values()))
+    any_a, any_b = _any_figures(a), _any_figures(b)
+    pairs = [(any_a[name].mean_ns, any_b[name].mean_ns) for name in any_a.keys() & any_b.keys()]
+    changes = [after / before for before, after in pairs if before and after]
+    gone = {name: figures for name, figures in any_a.items() if name not in any_b}
+    new = {name: figures for name, figures in any_b.items() if name not in any_a}
+    renames = renamed(gone, new, median(changes) if changes else 1.0)
+    before = {after: name for name, after in renames}
+    names = sorted(any_b) + sorted(gone.keys() - before.values())
     return [
         _Function(
             name,
@@ -194,8 +197,9 @@ def _matched(a: Sequence[Run], b: Sequence[Run]) -> list[_Function]:
     ]
 
 
-def _any_figures(runs: Sequence[Run], names: set[str]) -> dict[str, FunctionFigures]:
-    return {name: run.functions[name] for run in runs for name in names if name in run.functions}
+def _any_figures(runs: Sequence[Run]) -> dict[str, FunctionFigures]:
+    """The figures of each function in one of the runs."""
+    return {name: figures for run in runs for name, figures in run.functions.items()}
 
 
 def _changes(functions: Sequence[_Function], margin: float) -> FunctionChanges:

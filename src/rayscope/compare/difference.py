@@ -16,6 +16,8 @@ MAX_PARTS = 20
 OTHERS = "others"
 #: Minimum similarity of a removed and an added function to suggest that one was renamed, from 0 to 1.
 _MIN_SIMILARITY = 0.4
+#: Minimum similarity in attempts and in time if the names have little in common.
+_NEARLY_SAME = 0.8
 #: Number of removed and of added functions that are compared with each other.
 _MAX_RENAMED = 50
 
@@ -50,18 +52,18 @@ def representative(runs: Sequence[Run]) -> Run:
 
 
 def renamed(
-    removed: Mapping[str, FunctionFigures], added: Mapping[str, FunctionFigures]
+    removed: Mapping[str, FunctionFigures], added: Mapping[str, FunctionFigures], factor: float = 1.0
 ) -> list[tuple[str, str]]:
     """Pairs of a removed and an added function that are probably the same one, the most similar first.
 
-    Only the functions with the most time are tried.
+    ``factor``: by which the time of other functions changed. Only the functions with the most time are tried.
     """
     candidates = sorted(
         (
             (score, before, after)
             for before, figures in _largest(removed)
             for after, others in _largest(added)
-            if (score := _similarity(before, figures, after, others)) is not None
+            if (score := _similarity(before, figures, after, others, factor)) is not None
         ),
         reverse=True,
     )
@@ -78,14 +80,22 @@ def _largest(functions: Mapping[str, FunctionFigures]) -> list[tuple[str, Functi
     return sorted(functions.items(), key=lambda item: -item[1].total_ns)[:_MAX_RENAMED]
 
 
-def _similarity(before: str, figures: FunctionFigures, after: str, others: FunctionFigures) -> float | None:
-    """The similarity of two functions, or None if they are not similar in all of name, attempts and time."""
-    parts = (
-        SequenceMatcher(None, before, after).ratio(),
-        _closeness(figures.attempts, others.attempts),
-        _closeness(figures.mean_ns, others.mean_ns),
-    )
-    return sum(parts) if min(parts) >= _MIN_SIMILARITY else None
+def _similarity(
+    before: str, figures: FunctionFigures, after: str, others: FunctionFigures, factor: float
+) -> float | None:
+    """The similarity of two functions, or None if they differ.
+
+    Similar functions resemble each other in attempts, time and name. The name does not matter for two
+    functions, or two methods of a class, whose attempts and time are nearly the same.
+    """
+    name = SequenceMatcher(None, before, after).ratio()
+    attempts = _closeness(figures.attempts, others.attempts)
+    time = _closeness(figures.mean_ns and factor * figures.mean_ns, others.mean_ns)
+    has_same_class = before.rpartition(".")[0] == after.rpartition(".")[0]
+    is_nearly_same = has_same_class and min(attempts, time) >= _NEARLY_SAME
+    if min(attempts, time, 1.0 if is_nearly_same else name) < _MIN_SIMILARITY:
+        return None
+    return attempts + time + name
 
 
 def _closeness(some: float | None, other: float | None) -> float:

@@ -45,11 +45,17 @@ def test_a_renamed_function_is_suggested() -> None:
     assert renamed(gone, new) == [("load_rows", "load_batches")]
 
 
+def test_the_name_does_not_matter_if_the_figures_are_nearly_the_same() -> None:
+    assert renamed({"load": FIGURES}, {"fetch": FIGURES._replace(mean_ns=1.1e9)}) == [("load", "fetch")]
+    assert renamed({"load": FIGURES}, {"fetch": FIGURES._replace(mean_ns=3e9)}, 3.0) == [("load", "fetch")]
+
+
 @pytest.mark.parametrize(
     ("name", "other"),
     [
         ("load_all", FIGURES._replace(attempts=4000)),
         ("load_all", FIGURES._replace(mean_ns=1e6)),
+        ("fetch", FIGURES._replace(mean_ns=2e9)),
         ("Trainer.step", FIGURES),
     ],
 )
