@@ -100,13 +100,16 @@ class Runs:
         known = {run.summary.session for run in self.store.runs()}
         return sum(1 for name in self._due() if name not in known and not self._records.is_live(name))
 
-    def forget(self, session: str) -> bool:
-        """Remove the runs of a session. Returns whether there were any. Raises StoreError."""
+    def has(self, session: str) -> bool:
+        """Whether there are runs of a session."""
+        return any(run.summary.session == session for run in self.store.runs())
+
+    def forget(self, session: str) -> None:
+        """Remove the runs of a session. Raises StoreError."""
         with self._adding:
             keys = [run.key for run in self.store.runs() if run.summary.session == session]
             self.store.remove(keys)
         self.store.set_complete(session, is_complete=False)
-        return bool(keys)
 
     def _due(self) -> list[str]:
         """The sessions on this disk that may lack summaries, the newest first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -42,7 +43,11 @@ def _broken(error: Exception) -> StoreError:
 
 
 def _without_baseline(run: Run) -> Run:
-    return run._replace(marks=msgspec.structs.replace(run.marks, is_baseline=False))
+    return run._replace(marks=_changed(msgspec.structs.replace(run.marks, is_baseline=False)))
+
+
+def _changed(marks: Marks) -> Marks:
+    return msgspec.structs.replace(marks, changed_ns=time.time_ns())
 
 
 class RunStore:
@@ -143,15 +148,31 @@ class RunStore:
 
     def add(self, summary: RunSummary, functions: Sequence[FunctionSummary]) -> None:
         """Store a summary, replacing an older one of the run and keeping its marks. Raises StoreError."""
-        key = (summary.session, summary.job_id)
         with self._lock:
-            self._write(
-                "INSERT INTO runs (session, job_id, summary, functions) VALUES (?, ?, ?, ?) ON CONFLICT DO "
-                "UPDATE SET summary = excluded.summary, functions = excluded.functions",
-                [(*key, msgspec.json.encode(summary), msgspec.json.encode(functions))],
-            )
-            before = self._runs.get(key)
-            self._runs[key] = Run(summary, NO_MARKS if before is None else before.marks)
+            self._add(summary, functions)
+
+    def _add(self, summary: RunSummary, functions: Sequence[FunctionSummary]) -> None:
+        """Store a summary. The caller holds the lock."""
+        key = (summary.session, summary.job_id)
+        self._write(
+            "INSERT INTO runs (session, job_id, summary, functions) VALUES (?, ?, ?, ?) ON CONFLICT DO "
+            "UPDATE SET summary = excluded.summary, functions = excluded.functions",
+            [(*key, msgspec.json.encode(summary), msgspec.json.encode(functions))],
+        )
+        before = self._runs.get(key)
+        self._runs[key] = Run(summary, NO_MARKS if before is None else before.marks)
+
+    def merge(self, run: Run, functions: Sequence[FunctionSummary]) -> None:
+        """Take over another server's summary of a run and its marks where they are newer.
+
+        Raises StoreError.
+        """
+        with self._lock:
+            before = self._runs.get(run.key)
+            if before is None or run.summary.made_ns > before.summary.made_ns:
+                self._add(run.summary, functions)
+            if run.marks.changed_ns > (0 if before is None else before.marks.changed_ns):
+                self._replace([self._runs[run.key]._replace(marks=run.marks)])
 
     def set_tags(self, session: str, tags: tuple[str, ...]) -> None:
         """Store the current tags of a session with its runs. Raises StoreError.
@@ -179,7 +200,7 @@ class RunStore:
         """
         with self._lock:
             before = self._get(session, job_id)
-            run = before._replace(marks=change(before.marks))
+            run = before._replace(marks=_changed(change(before.marks)))
             changed = [run]
             if run.marks.is_baseline:
                 changed += [

@@ -85,11 +85,13 @@ class Marks(msgspec.Struct, frozen=True):
     """Marks of a run that an operator set. ``tags`` replace those of the session, unless they are None.
 
     ``is_baseline``: other runs of its group are compared with it. ``is_left_out``: it is not comparable.
+    ``changed_ns``: when any of them was set last, 0 if none was.
     """
 
     tags: tuple[str, ...] | None = None
     is_baseline: bool = False
     is_left_out: bool = False
+    changed_ns: int = 0
 
 
 NO_MARKS = Marks()

@@ -17,7 +17,6 @@ from rayscope.metrics.service import Metrics
 from rayscope.records.reader import SessionReader
 from rayscope.runs.service import Runs
 from rayscope.server import schemas
-from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound, StoreError
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 class Deletion:
     """Deletes a session from all places that store parts of it."""
 
-    catalog: Catalog
     records: SessionReader
     writer: Writer
     metrics: Metrics
@@ -38,14 +36,16 @@ class Deletion:
     warehouse: WarehouseService | None
 
     def delete_here(self, session: str) -> bool:
-        """Delete a session from the archive, and from this server unless it is in use.
+        """Delete a session from the archive, and with its runs from this server unless it is in use.
 
         Returns whether it was deleted here. Raises StoreError.
         """
         if self.archive is not None:
             self.archive.remove(session)
         self.metrics.forget(session)
-        return self.writer.remove_session(session)
+        if is_gone := self.writer.remove_session(session):
+            self.runs.forget(session)
+        return is_gone
 
     def delete(self, session: str, *, force: bool) -> None:
         """Delete a session everywhere, with the summaries of its runs. Raises StoreError.
@@ -53,12 +53,12 @@ class Deletion:
         ``force``: even while it is being recorded.
         """
         try:
-            self.catalog.about(session)
+            is_live = self.records.is_live(session)
         except NotFound:  # retention has deleted the record, but not the summaries of its runs
-            if self.runs.forget(session):
-                return
-            raise
-        if self.records.is_live(session) and not force:
+            if not self.runs.has(session):
+                raise
+            is_live = False
+        if is_live and not force:
             raise StoreError(
                 f"{session} is still being recorded.",
                 "Stop its cluster and wait half a minute, or force the deletion (force=true).",
@@ -78,7 +78,6 @@ class Deletion:
             raise StoreError(
                 f"{session} is in use.", "Try again in a few seconds.", "session_in_use", status=409
             )
-        self.runs.forget(session)
 
 
 router = Router()

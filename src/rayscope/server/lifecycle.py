@@ -38,6 +38,7 @@ from rayscope.periodic import PeriodicTask
 from rayscope.records.reader import SessionReader
 from rayscope.records.rollups import Rollups
 from rayscope.runs.collector import RunCollector
+from rayscope.runs.exchange import RunExchange
 from rayscope.runs.service import Runs
 from rayscope.server import memory
 from rayscope.server.deletion import Deletion
@@ -99,7 +100,9 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
     objects = ObjectReferences(records, clusters, readings)
     catalog.on_remove += [logs.forget_session, objects.forget]
     runs = Runs(folder / "runs" / "runs.sqlite", catalog, records, settings.max_runs, read_only=read_only)
-    deletion = Deletion(catalog, records, writer, metrics, runs, archive, warehouse)
+    if warehouse is not None:
+        warehouse.exchanges.append(RunExchange(runs.store, settings.max_runs))
+    deletion = Deletion(records, writer, metrics, runs, archive, warehouse)
     findings = LiveFindings(records, metrics, read_ns_by_task)
     metrics.register("insights", findings.collector)
     metrics.register("runs", RunCollector(runs).collector)

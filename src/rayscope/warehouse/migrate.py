@@ -23,6 +23,7 @@ MIGRATIONS: Mapping[int, Callable[[Layout], list[str]]] = MappingProxyType(
         5: lambda layout: [],  # changes only views: the driver of Ray's dashboard is internal
         6: lambda layout: [],  # adds columns and changes views: the peak memory of attempts
         7: lambda layout: [],  # adds a column: the memory of workers that Ray killed for memory
+        8: schema.create_tables,  # adds raw_runs
     }
 )
 
@@ -117,8 +118,8 @@ def _add_columns(warehouse: Warehouse, layout: Layout) -> None:
 
 def _set_retention(warehouse: Warehouse, layout: Layout) -> None:
     """Set or remove the rule for deleting old sessions in tables whose rule differs from the layout's."""
-    wanted = schema.ttl(layout)
     for table in TABLES:
+        wanted = schema.ttl(table, layout)
         name = stored_name(table, layout)
         ((definition,),) = warehouse.rows(
             "SELECT create_table_query FROM system.tables "

@@ -15,7 +15,7 @@ from rayscope.storage.schema import ANNOTATION_COLUMNS, EDGE_COLUMNS, SPAN_COLUM
 from rayscope.storage.sql.merge import KEY, LARGEST, PART_COLUMNS, SCALAR_COLUMNS, TOGETHER
 
 #: Version of the tables and views. :mod:`rayscope.warehouse.migrate` migrates older warehouses to it.
-VERSION = 7
+VERSION = 8
 #: DuckDB's type -> ClickHouse's.
 TYPES = {
     "UBIGINT": "UInt64",
@@ -55,11 +55,15 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table. ``indexed``: number of key columns in the primary index, which is held in memory."""
+    """A table. ``indexed``: number of key columns in the primary index, which is held in memory.
+
+    ``outlives``: whether its rows stay when old sessions are deleted by their age.
+    """
 
     name: str
     columns: tuple[Column, ...]
     indexed: int
+    outlives: bool = False
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -163,6 +167,19 @@ ENTITIES = Table(
 )
 #: Deleted sessions. Every server deletes its part of them.
 DELETIONS = Table("raw_deletions", (_SESSION, *_PUBLISHED), 1)
+#: The summaries of runs, and the marks that operators gave them, as JSON: see :mod:`rayscope.runs.exchange`.
+RUNS = Table(
+    "raw_runs",
+    (
+        _SESSION,
+        Column("job_id", "String"),
+        Column("summary", "Tuple(made_ns Int64, content String, functions String)", "max"),
+        Column("marks", "Tuple(changed_ns Int64, content String)", "max"),
+        *_PUBLISHED,
+    ),
+    2,
+    outlives=True,
+)
 TABLES: tuple[Table, ...] = (
     ATTEMPTS,
     _set("raw_spans", SPAN_COLUMNS),
@@ -184,6 +201,7 @@ TABLES: tuple[Table, ...] = (
         2,
     ),
     DELETIONS,
+    RUNS,
     # If there are two accounts of lost data, the larger one wins.
     Table(
         "raw_drops",
@@ -251,9 +269,9 @@ def stored_name(table: Table, layout: Layout) -> str:
     return f"{table.name}_local" if layout.cluster else table.name
 
 
-def ttl(layout: Layout) -> str:
+def ttl(table: Table, layout: Layout) -> str:
     """The rule for deleting old sessions, '' for none. It drops whole parts, as each belongs to one day."""
-    if layout.max_age_days is None:
+    if layout.max_age_days is None or table.outlives:
         return ""
     return f"day + toIntervalDay({int(layout.max_age_days)}) WHERE day > toDate(0)"
 
@@ -268,7 +286,8 @@ def create_table(table: Table, layout: Layout) -> Iterator[str]:
     """The statements that create a table if it does not exist."""
     indexed = ", ".join(table.key[: table.indexed])
     columns = ",\n    ".join([*(column.ddl for column in table.columns), f"day Date DEFAULT {DAY}"])
-    delete = f"\nTTL {ttl(layout)}" if ttl(layout) else ""
+    rule = ttl(table, layout)
+    delete = f"\nTTL {rule}" if rule else ""
     yield (
         f"CREATE TABLE IF NOT EXISTS {stored_name(table, layout)}{on_cluster(layout)} (\n    {columns}\n)\n"
         f"ENGINE = {_engine('AggregatingMergeTree', layout)}\n"

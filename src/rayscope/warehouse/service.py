@@ -44,6 +44,21 @@ class Writer(Merger, Protocol):
     on_merge: Callable[[About, RecordBatch, Tables], None] | None
 
 
+class Exchange(Protocol):
+    """Shares other data than records, see :class:`rayscope.runs.exchange.RunExchange`."""
+
+    def begin(self) -> None:
+        """Start over after a reconnect."""
+
+    def forget(self, session: str) -> None:
+        """Forget a deleted session."""
+
+    def follow(
+        self, warehouse: Warehouse, publisher: Publisher, until_ns: int, deleted: Collection[str]
+    ) -> None:
+        """Read what others published until ``until_ns``, and publish what changed. Raises StoreError."""
+
+
 class WarehouseService:
     """Keeps a data directory and a warehouse in sync. Call :meth:`start` before use, :meth:`stop` at the end.
 
@@ -102,6 +117,7 @@ class WarehouseService:
             position=position,
             url=self.shown_url,
         )
+        self.exchanges: list[Exchange] = []
         self._open = ExitStack()
         self._warehouse: Warehouse | None = None
         self._failures = 0
@@ -223,8 +239,12 @@ class WarehouseService:
             for session in self._deletions.follow(warehouse):
                 self._reporter.forget(session)
                 self._follower.forget(session)
+                for exchange in self.exchanges:
+                    exchange.forget(session)
             self._reporter.publish(warehouse)
             self._follower.list(warehouse)
+            for exchange in self.exchanges:
+                exchange.follow(warehouse, self._publisher, self._watermark_ns(), self._sessions.deleted)
             self._follower.follow(warehouse, self._is_stopping)
             self._reporter.publish_whole(warehouse, self._is_stopping)
         except StoreError as error:
@@ -246,6 +266,8 @@ class WarehouseService:
             migrate.check(warehouse)
             self._warehouse = warehouse
             self._follower.begin()
+            for exchange in self.exchanges:
+                exchange.begin()
         self._heartbeat.wait()
         return self._warehouse
 

@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rayscope.runs.store import RunStore
-from rayscope.runs.summary import FunctionSummary, Marks, RunSummary
+from rayscope.runs.summary import FunctionSummary, Marks, Run, RunSummary
 from rayscope.storage.errors import NotFound
 
 LOAD = FunctionSummary("load", None, 2, 0, 5, 5, 6, 10, None)
@@ -125,3 +126,19 @@ def test_the_newest_baseline_stays_when_tags_join_two_groups(path: Path) -> None
     assert [run.summary.session for run in store.runs() if run.marks.is_baseline] == ["new"]
     assert [run.tags for run in store.runs()] == [("data=large",)] * 2
     store.close()
+
+
+def test_the_newer_summary_and_the_newer_marks_win(path: Path) -> None:
+    store = RunStore(path)
+    store.add(summary("a"), [LOAD])
+    key = ("a", "01000000")
+    newer = msgspec.structs.replace(summary("a"), made_ns=2, tasks=3)
+    store.merge(Run(newer, Marks(is_baseline=True, changed_ns=5)), [])
+    store.merge(Run(summary("a"), Marks(is_left_out=True, changed_ns=4)), [LOAD])
+    assert store.get(*key) == Run(newer, Marks(is_baseline=True, changed_ns=5))
+    assert store.functions([key]) == [[]]
+    store.mark(*key, lambda _: Marks(("mine",)))
+    store.merge(Run(newer, Marks(is_baseline=True, changed_ns=5)), [LOAD])
+    assert store.get(*key).marks.tags == ("mine",)
+    store.close()
+    assert RunStore(path).get(*key).marks.tags == ("mine",)

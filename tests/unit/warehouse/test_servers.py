@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from tests.story import JOB, SESSION, Story
+from tests.unit.compare.test_api import job
 from tests.unit.warehouse.http_bridge import bridge
 from tests.waiting import wait_until
 
@@ -321,3 +323,44 @@ def test_a_session_name_set_on_one_server_applies_on_all(
         with connect(warehouse) as asked:
             found = asked.rows("SELECT name, tags FROM sessions")
         assert [(text, list(tags)) for text, tags in found] == [("ours", ["ours"])]
+
+
+def test_each_lists_the_runs_of_all(tmp_path: Path, warehouse: str) -> None:
+    """Their marks and their deletion, too, even once no server has the record of the session."""
+
+    def runs(server: Server) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = get(server, "/api/v1/runs")["items"]
+        return items
+
+    def operator(server: Server) -> dict[str, str]:
+        assert server.services is not None
+        return {HEADER: server.services.secrets.operator_token}
+
+    story = Story()
+    job(story, JOB, 400)
+    with running(tmp_path / "a", warehouse) as a, running(tmp_path / "b", warehouse) as b:
+        assert a.services is not None
+        a.services.writer.submit_records(story.batch, "events")
+        assert a.services.writer.flush()
+        end(a, time.time_ns())
+        wait_until(lambda: len(runs(a)) == len(runs(b)) == 1, "both list the run")
+        assert runs(b) == runs(a)
+        named = f"/api/v1/runs/{SESSION}/{JOB}"
+        assert get(b, named)["functions"] == get(a, named)["functions"] != []
+        httpx.put(f"{b.url}{named}", json={"baseline": True}, headers=operator(b)).raise_for_status()
+        wait_until(lambda: runs(a)[0]["baseline"], "it is the baseline")
+    with running(tmp_path / "c", warehouse) as c:
+        wait_until(lambda: [run["baseline"] for run in runs(c)] == [True], "a new server lists it")
+        # Its record goes first, as by retention, and the summary outlives it.
+        with connect(warehouse) as asked:
+            asked.run("DELETE FROM raw_sessions WHERE true")
+        with running(tmp_path / "a", warehouse) as a:
+            assert a.services is not None
+            assert a.services.writer.remove_session(SESSION)
+            assert len(runs(a)) == 1
+            wait_until(lambda: get(a, "/api/health")["warehouse"]["servers"], "a heartbeat")
+            answer = httpx.delete(f"{a.url}/api/v1/sessions/{SESSION}", headers=operator(a))
+            assert answer.status_code == 200, answer.text
+            wait_until(lambda: runs(a) == runs(c) == [], "it is gone from both")
+            time.sleep(3 * HEARTBEAT_S)
+            assert runs(a) == runs(c) == []
