@@ -5,7 +5,9 @@
 
 Headless Chromium shows the pages of a real server at 1440 x 900. Measured for each view: the time from the
 click on its name until its picture is on the canvas (first visit, nothing cached), and the time between
-frames while the chart is dragged, zoomed with the wheel and moved by keys, recorded in the page.
+frames while the chart is dragged, zoomed with the wheel and moved by keys, recorded in the page. At last, the
+record is compared with a copy of itself: the answers about both critical paths, that of the comparison, and
+the time from the navigation to its page until the verdict is painted.
 """
 
 from __future__ import annotations
@@ -14,12 +16,15 @@ import argparse
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
+import httpx
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from common import RayscopeServer, header, parse_arguments, quantile, table
+from rayscope.storage.catalog import Catalog
 from views import SESSION, generate
 
 #: Records the times between frames until they are read.
@@ -99,6 +104,39 @@ def _moves(page: Page) -> list[list[str]]:
     ]
 
 
+def _copy(folder: Path) -> str:
+    """Copy the session under another name, and return that."""
+    other = SESSION.replace("_1", "_2")
+    target = folder / "sessions" / other
+    if not target.exists():
+        shutil.copytree(folder / "sessions" / SESSION, target, ignore=shutil.ignore_patterns("about.json"))
+        catalog = Catalog(folder)
+        catalog.add(other)
+        catalog.save_about(other)
+        catalog.close()
+    return other
+
+
+def _compared(browser: Browser, url: str, other: str) -> list[list[str]]:
+    rows = []
+
+    def ask(what: str, path: str, **params: str) -> None:
+        began = time.monotonic()
+        httpx.get(f"{url}/api/v1{path}", params=params, timeout=300).raise_for_status()
+        rows.append([what, f"{1000 * (time.monotonic() - began):,.0f} ms"])
+
+    for session in (SESSION, other):
+        ask(f"critical path of {session}", "/flow/critical-path", session=session)
+    for what in ("comparison, once both paths are known", "comparison again"):
+        ask(what, "/compare", a=SESSION, b=other)
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(f"{url}/compare?a={SESSION}&b={other}", wait_until="commit")
+    page.get_by_test_id("compare-verdict").wait_for()
+    took = page.evaluate("() => new Promise((seen) => requestAnimationFrame(() => seen(performance.now())))")
+    rows.append(["its page, from the navigation to the verdict", f"{took:,.0f} ms"])
+    return rows
+
+
 def main() -> int:
     """Generate the record, serve it, and measure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -110,6 +148,7 @@ def main() -> int:
     try:
         if not any(folder.glob("sessions/*/record.duckdb")):
             generate(folder, args.tasks)
+        other = _copy(folder)
         server = RayscopeServer(folder)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium-headless-shell"))
@@ -124,9 +163,11 @@ def main() -> int:
                 if view == "gantt":
                     moved = _moves(page)
                 page.close()
+            compared = _compared(browser, server.url, other)
             browser.close()
         server.stop()
         print(f"{args.tasks:,} tasks\n\n" + table(["View", "from the click to the picture"], opened))
+        print(table(["Comparison", "time"], compared))
         print(table(["Gantt chart", "frames", "p50", "p95", "max"], moved))
     finally:
         if not args.keep:
