@@ -51,7 +51,7 @@ def test_every_page_opens_from_the_file_alone(
     # A failure with its traceback, and what is left out.
     open_view(offline, "failures")
     offline.get_by_text("broken").first.click()
-    offline.get_by_text(re.compile("^Attempt 0")).first.click()
+    offline.get_by_text(re.compile("^Attempt 1")).first.click()
     expect(offline.get_by_test_id("task-drawer")).to_contain_text("raise ValueError")
     offline.keyboard.press("Escape")
     offline.get_by_test_id("report-note").get_by_role("button").click()

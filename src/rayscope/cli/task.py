@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +14,7 @@ from rayscope.cli.clients import open_client
 from rayscope.cli.console import print_json, shown, stdout, visible
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import PHASES, Format, clock, counted, print_rows, short_id, state_text
+from rayscope.model.node_title import unique_titles
 from rayscope.units import duration, size
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def task(
             for attempt in detail["attempts"]
             if (lost := attempt["lost_with"]) is not None
         }
+        nodes = unique_titles(client.nodes()) if form is Format.table else {}
     if form is Format.json:
         print_json(detail, indent=2)
         return
@@ -57,7 +59,7 @@ def task(
         return
     console = stdout()
     for attempt in detail["attempts"]:
-        console.print(_attempt(attempt, len(detail["attempts"]) > 1, detail["scheduling"]))
+        console.print(_attempt(attempt, detail, nodes))
         if attempt["error"] is not None:
             console.print(Text(visible(attempt["error"]["message"] or attempt["error"]["type"]), style="red"))
         for death in deaths.get(attempt["attempt"], ()):
@@ -67,13 +69,17 @@ def task(
     console.print(Text(f"Its log: rayscope logs --task {detail['task_id']}", style="dim"))
 
 
-def _attempt(attempt: AttemptDetail, is_one_of_several: bool, scheduling: list[SchedulingItem]) -> Table:
-    name = attempt["name"] or "unnamed task"
-    title = f"{name}, attempt {attempt['attempt']}" if is_one_of_several else name
-    return _table(title, _of_attempt(attempt, scheduling))
+def _attempt(attempt: AttemptDetail, task: TaskDetail, nodes: Mapping[str, str]) -> Table:
+    """The facts about an attempt. ``nodes``: the names of nodes by ID."""
+    title, attempts = attempt["name"] or "unnamed task", task["attempts"][-1]["attempt"] + 1
+    if attempts > 1:
+        title += f", attempt {attempt['attempt'] + 1} of {attempts}"
+    return _table(title, _of_attempt(attempt, task["scheduling"], nodes))
 
 
-def _of_attempt(attempt: AttemptDetail, scheduling: list[SchedulingItem]) -> Iterator[tuple[str, str | Text]]:
+def _of_attempt(
+    attempt: AttemptDetail, scheduling: list[SchedulingItem], nodes: Mapping[str, str]
+) -> Iterator[tuple[str, str | Text]]:
     yield "id", attempt["task_id"]
     yield "state", state_text(attempt["state"])
     yield "submitted", clock(attempt["created_ns"])
@@ -98,7 +104,8 @@ def _of_attempt(attempt: AttemptDetail, scheduling: list[SchedulingItem]) -> Ite
     if attempt["required_resources"]:
         resources = json.loads(attempt["required_resources"])
         yield "resources", ", ".join(f"{amount:g} {kind}" for kind, amount in resources.items())
-    where = [f"node {short_id(attempt['node_id'])}"] if attempt["node_id"] else []
+    node_id = attempt["node_id"]
+    where = [f"node {visible(nodes.get(node_id, short_id(node_id)))}"] if node_id else []
     where += [f"pid {attempt['worker_pid']}"] if attempt["worker_pid"] else []
     yield "ran on", ", ".join(where)
     yield "job", attempt["job_id"] or ""

@@ -488,8 +488,8 @@ export const shared = {
     open: 'Open',
   },
   task: {
-    firstAttempt: 'Attempt 0',
     attempt: 'Attempt {{n}}',
+    attemptOf: 'Attempt {{n}} of {{of}}',
     attemptsOf: 'Attempts',
     timeline: 'Ray task states',
     timelineEmpty: 'No states reported',

@@ -478,8 +478,8 @@ const shared: Translated<typeof english> = {
     open: '打开',
   },
   task: {
-    firstAttempt: '首次尝试',
-    attempt: '第 {{n}} 次重试',
+    attempt: '第 {{n}} 次尝试',
+    attemptOf: '第 {{n}} 次尝试，共 {{of}} 次',
     attemptsOf: '各次尝试',
     timeline: 'Ray 任务状态',
     timelineEmpty: '没有上报任何状态',

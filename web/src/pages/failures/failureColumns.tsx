@@ -11,6 +11,7 @@ import { useFailureText } from '../../ui/DeathCause';
 import { Dot } from '../../ui/Dot';
 import { OriginTag } from '../../ui/insights/OriginTag';
 import { Link } from '../../ui/Link';
+import { NodeLabel } from '../../ui/NodeLabel';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
@@ -32,9 +33,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
           <GroupName group={row} isUnfolded={unfolded.has(failureKey(row))} />
         ) : isMore(row) ? null : (
           <span className={css.attempt}>
-            <span className={words.dim}>
-              {row.attempt === 0 ? t('task.firstAttempt') : t('task.attempt', { n: row.attempt })}
-            </span>
+            <span className={words.dim}>{t('task.attempt', { n: row.attempt + 1 })}</span>
             <CopyId id={row.task_id} />
           </span>
         ),
@@ -107,7 +106,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
       header: t('column.node'),
       width: 104,
       optional: true,
-      cell: (row) => (isGroup(row) || isMore(row) ? null : <CopyId id={row.node_id} />),
+      cell: (row) => (isGroup(row) || isMore(row) ? null : <NodeLabel id={row.node_id} />),
     },
   ];
 }

@@ -88,7 +88,7 @@ export function TaskDrawer({ taskId }: { taskId: string }) {
                   label: (
                     <span className={words.state}>
                       <Dot color={stateColor(each.state)} />
-                      {t(each.attempt === 0 ? 'task.firstAttempt' : 'task.attempt', { n: each.attempt })}
+                      {t('task.attemptOf', { n: each.attempt + 1, of: (attempts.at(-1)?.attempt ?? 0) + 1 })}
                     </span>
                   ),
                 }))}

@@ -88,7 +88,8 @@ function BarTooltip({ data, bar, detail }: { data: GanttAnswer; bar: number; det
       ) : (
         <div>
           {duration(length)} · {t(`gantt.state.${state}`)}
-          {(bars.attempt[bar] as number) > 0 && ` · ${t('gantt.attempt', { n: bars.attempt[bar] })}`}
+          {(bars.attempt[bar] as number) > 0 &&
+            ` · ${t('gantt.attempt', { n: (bars.attempt[bar] as number) + 1 })}`}
         </div>
       )}
       {n > 1 && failed > 0 && <div className={shared.bad}>{t('gantt.tipFailed', { n: count(failed) })}</div>}
