@@ -285,6 +285,7 @@ def _channel_info(alerts: AlertService, channel: ConfiguredChannel) -> schemas.C
         "type": channel.kind,
         "targets": channel.channel.targets() if channel.channel else [],
         "match": dict(channel.match),
+        "rules": list(channel.rules),
         "send_resolved": channel.send_resolved,
         "send_info": channel.send_info,
         "group_by": list(route.group_by),

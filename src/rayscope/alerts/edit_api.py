@@ -79,7 +79,7 @@ def switch_rule(alerts: CurrentAlerts, name: Name, body: schemas.EnabledBody) ->
 @router.put("/api/v1/alerts/channels/{name}")
 def put_channel(alerts: CurrentAlerts, name: Name, body: schemas.ChannelBody) -> Json[schemas.Changed]:
     """Add a channel, or replace the channel of that name in ``channels.yml``."""
-    entry = body.model_dump(include={"type", "match", "send_resolved", "send_info"})
+    entry = body.model_dump(include={"type", "match", "rules", "send_resolved", "send_info"})
     editing.put_channel(alerts.folder, name, entry, body.config)
     return _changed(alerts, name)
 

@@ -28,6 +28,7 @@ _OURS = {
     "name",
     "type",
     "match",
+    "rules",
     "send_resolved",
     "send_info",
     "group_by",

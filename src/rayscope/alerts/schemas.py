@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -245,6 +245,7 @@ class ChannelInfo(TypedDict):
     type: str
     targets: list[str]
     match: dict[str, str]
+    rules: list[str]
     send_resolved: bool
     send_info: bool
     group_by: list[str]
@@ -329,12 +330,13 @@ class EnabledBody(Body):
 
 class ChannelBody(Body):
     """A channel. ``config`` contains the settings of its type, such as ``urls``. Null keeps the current
-    settings.
+    settings. ``rules``: the rules whose alerts are sent, all if empty.
     """
 
     type: str = Field(min_length=1, max_length=100)
     config: dict[str, Any] | None = Field(None, max_length=20)
     match: dict[str, str] = Field({}, max_length=20)
+    rules: list[Annotated[str, Field(max_length=200)]] = Field([], max_length=100)
     send_resolved: bool = True
     send_info: bool = False
 

@@ -231,9 +231,15 @@ def test_a_channel_gets_what_matches(make: Callable[..., Notifier], wait_for: Ca
 def test_a_channel_gets_information_only_if_it_asks(
     make: Callable[..., Notifier], wait_for: Callable[..., Any]
 ) -> None:
-    both = [alert("a", severity="info"), alert("b", severity="warning")]
+    both = [alert("a", rule="Slow", severity="info"), alert("b", severity="warning")]
     for number, (key, wanted) in enumerate(
-        {"": ["b"], ", match: {severity: info}": ["a"], ", send_info: true": ["a", "b"]}.items()
+        {
+            "": ["b"],
+            ", match: {severity: info}": ["a"],
+            ", send_info: true": ["a", "b"],
+            ", send_info: true, rules: [Slow]": ["a"],
+            ", rules: [R, Other]": ["b"],
+        }.items()
     ):
         channel = f"{{name: k{number}, type: keeper{key}}}"
         notifier = make(f"route: {{group_wait: 0s, group_by: []}}\nchannels: [{channel}]")
@@ -262,6 +268,7 @@ def test_the_file_is_read_again_when_it_changes(make: Callable[..., Notifier], t
         "channels: [{name: a, type: nosuch}]",
         "channels: {}",
         "channels: [7]",
+        "channels: [{name: a, type: keeper, rules: R}]",
     ],
 )
 def test_unusable_channels_say_so_without_their_secrets(make: Any, tmp_path: Path, text: str) -> None:

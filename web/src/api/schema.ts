@@ -459,7 +459,7 @@ export interface Changed {
 }
 /**
  * A channel. ``config`` contains the settings of its type, such as ``urls``. Null keeps the current
- * settings.
+ * settings. ``rules``: the rules whose alerts are sent, all if empty.
  */
 export interface ChannelBody {
   type: string;
@@ -469,6 +469,7 @@ export interface ChannelBody {
   match?: {
     [k: string]: string;
   };
+  rules?: string[];
   send_resolved?: boolean;
   send_info?: boolean;
 }
@@ -480,6 +481,7 @@ export interface ChannelInfo {
   match: {
     [k: string]: string;
   };
+  rules: string[];
   send_resolved: boolean;
   send_info: boolean;
   group_by: string[];

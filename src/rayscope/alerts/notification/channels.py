@@ -89,13 +89,14 @@ class Channel(Protocol):
 class ConfiguredChannel(NamedTuple):
     """A channel in the file. ``channel`` is None if it cannot be used.
 
-    It is notified of alerts that have the labels ``match``. ``send_info``: whether alerts of severity
-    ``info`` are included.
+    It is notified of alerts of these ``rules`` (all if empty) that have the labels ``match``. ``send_info``:
+    whether alerts of severity ``info`` are included.
     """
 
     name: str
     kind: str
     match: Mapping[str, str]
+    rules: tuple[str, ...]
     send_resolved: bool
     send_info: bool
     route: Route
@@ -192,6 +193,7 @@ def load_channels(path: Path) -> Config:
 def _configured(entry: Any, number: int, route: Route) -> ConfiguredChannel:
     name, kind = f"channel-{number + 1}", ""
     match: dict[str, str] = {}
+    rules: tuple[str, ...] = ()
     resolved, info = True, False
     try:
         if not isinstance(entry, dict):
@@ -208,13 +210,21 @@ def _configured(entry: Any, number: int, route: Route) -> ConfiguredChannel:
                 what="channel_match",
             )
         match = {str(label): str(value) for label, value in labels.items()}
+        names = entry.get("rules") or []
+        if not isinstance(names, list):
+            raise BadQuery(
+                "`rules` must list names of rules.",
+                "For example rules: [JobFailed, NodeDead].",
+                what="channel_rules",
+            )
+        rules = tuple(map(str, names))
         resolved = bool(entry.get("send_resolved", True))
         info = bool(entry.get("send_info", match.get("severity") == "info"))
         channel: Channel = _kind(kind)(entry)
         route = channel.route or _route(entry, route)
-        return ConfiguredChannel(name, kind, match, resolved, info, route, channel, None)
+        return ConfiguredChannel(name, kind, match, rules, resolved, info, route, channel, None)
     except BadQuery as problem:
-        return ConfiguredChannel(name, kind, match, resolved, info, route, None, error_info(problem))
+        return ConfiguredChannel(name, kind, match, rules, resolved, info, route, None, error_info(problem))
     except Exception as error:  # raised by a plug-in, so its text could contain a secret
         said: ErrorDetail = {
             "code": "channel_plugin",
@@ -222,7 +232,7 @@ def _configured(entry: Any, number: int, route: Route) -> ConfiguredChannel:
             "remedy": "See the plugin's documentation.",
             "params": {"error": type(error).__name__},
         }
-        return ConfiguredChannel(name, kind, match, resolved, info, route, None, said)
+        return ConfiguredChannel(name, kind, match, rules, resolved, info, route, None, said)
 
 
 def _route(route: Mapping[str, Any], base: Route) -> Route:

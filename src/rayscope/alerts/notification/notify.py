@@ -214,6 +214,8 @@ def _grouped(
     for alert in alerts:
         if any(alert.labels.get(name, "") != value for name, value in channel.match.items()):
             continue
+        if channel.rules and alert.rule not in channel.rules:
+            continue
         if alert.labels.get("severity") == "info" and not channel.send_info:
             continue
         labels = {name: alert.labels.get(name, "") for name in channel.route.group_by}

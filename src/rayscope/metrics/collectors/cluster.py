@@ -67,10 +67,11 @@ class Actors:
         for what in ("actors", "jobs", "workers", "placement_groups", "nodes"):
             words = what.replace("_", " ").capitalize()
             yield Family(f"rayscope_{what}", "gauge", f"{words} on record by state.", "count")
-            for state, count in counts.get(what, {}).items():
+            # Start at zero, so that the first failure is visible as an increase.
+            zero = {"FAILED": 0} if what == "jobs" else {}
+            for state, count in (zero | counts.get(what, {})).items():
                 yield sample(f"rayscope_{what}", count, state=state)
         yield Family("rayscope_train_runs", "gauge", "Runs of Ray Train on record by state.", "count")
-        # Start at zero, so that the first failure is visible as an increase.
         for state, count in ({"ERRORED": 0} | counts.get("train_runs", {})).items():
             yield sample("rayscope_train_runs", count, state=state)
         for what, failed in (("experiments", "ERRORED"), ("trials", "ERROR")):

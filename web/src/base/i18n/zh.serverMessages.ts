@@ -473,6 +473,10 @@ export const zhServerMessages = {
       message: '`match` 必须是从标签到值的映射。',
       remedy: '例如 match: {severity: critical}。',
     },
+    bad_query_channel_rules: {
+      message: '`rules` 必须是规则名称的列表。',
+      remedy: '例如 rules: [JobFailed, NodeDead]。',
+    },
     bad_query_channel_names: { message: '有两个通知渠道同名。', remedy: '请为每个通知渠道取不同的名称。' },
     bad_query_channel_route: { message: '`route` 必须是映射。', remedy: '它的键为 {{keys}}。' },
     bad_query_channel_type: { message: '未知的渠道类型：{{type}}。', remedy: '可用的类型：{{known}}。' },

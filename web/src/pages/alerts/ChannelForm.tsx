@@ -1,10 +1,20 @@
-import { SegmentedControl, Select, Stack, Textarea, TextInput } from '@mantine/core';
+import { Checkbox, SegmentedControl, Select, Stack, Textarea, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { ChannelInfo } from '../../api/schema';
 import { useDraft } from '../../ui/useDraft';
 
 /** This severity sends alerts of every severity. By default, alerts of severity `info` are not sent. */
 const ALL = '*';
+/** Sends the alerts of chosen rules. */
+const CHOSEN = 'chosen';
+/** The rules that the form offers, in plain words. */
+const OFFERED = [
+  'JobFailed',
+  'NodeDead',
+  'NodeMemoryHigh',
+  'UnschedulableDemands',
+  'RunSlowerThanUsual',
+] as const;
 
 /** A channel as entered in the form. */
 interface ChannelDraft {
@@ -13,6 +23,7 @@ interface ChannelDraft {
   address: string;
   token: string;
   severity: string;
+  rules: string[];
 }
 
 export function channelDraft(channel?: ChannelInfo): ChannelDraft {
@@ -21,7 +32,11 @@ export function channelDraft(channel?: ChannelInfo): ChannelDraft {
     type: channel?.type ?? 'apprise',
     address: '',
     token: '',
-    severity: channel?.match.severity ?? (channel?.send_info ? ALL : ''),
+    severity:
+      channel === undefined || channel.rules.length > 0
+        ? CHOSEN
+        : (channel.match.severity ?? (channel.send_info ? ALL : '')),
+    rules: channel?.rules ?? [...OFFERED],
   };
 }
 
@@ -30,6 +45,8 @@ export function channelDraft(channel?: ChannelInfo): ChannelDraft {
  */
 export function channelBody(draft: ChannelDraft, before?: ChannelInfo): object {
   const { severity: _, ...match } = before?.match ?? {};
+  const isChosen = draft.severity === CHOSEN;
+  const isSeverity = !isChosen && draft.severity !== '' && draft.severity !== ALL;
   const addresses = draft.address.split(/\s+/).filter((address) => address !== '');
   const config =
     draft.type === 'apprise'
@@ -38,9 +55,10 @@ export function channelBody(draft: ChannelDraft, before?: ChannelInfo): object {
   return {
     type: draft.type,
     config: addresses.length === 0 ? null : config,
-    match: { ...match, ...(draft.severity !== '' && draft.severity !== ALL && { severity: draft.severity }) },
+    match: isChosen ? (before?.match ?? {}) : { ...match, ...(isSeverity && { severity: draft.severity }) },
+    rules: isChosen ? draft.rules : [],
     send_resolved: before?.send_resolved ?? true,
-    send_info: draft.severity === ALL || draft.severity === 'info',
+    send_info: isChosen || draft.severity === ALL || draft.severity === 'info',
   };
 }
 
@@ -102,6 +120,7 @@ export function ChannelForm({ draft, types }: { draft: ChannelDraft; types?: rea
         value={shown.severity}
         onChange={(severity) => set({ severity: severity ?? '' })}
         data={[
+          { value: CHOSEN, label: t('alerts.form.chosen') },
           { value: '', label: t('alerts.form.most') },
           { value: ALL, label: t('alerts.form.all') },
           ...(['critical', 'warning', 'info'] as const).map((value) => ({
@@ -110,6 +129,24 @@ export function ChannelForm({ draft, types }: { draft: ChannelDraft; types?: rea
           })),
         ]}
       />
+      {shown.severity === CHOSEN && (
+        <Checkbox.Group
+          value={shown.rules}
+          onChange={(rules) => rules.length > 0 && set({ rules })}
+          data-testid="channel-rules"
+        >
+          <Stack gap={6}>
+            {[...new Set<string>([...OFFERED, ...shown.rules])].map((rule) => (
+              <Checkbox
+                key={rule}
+                size="xs"
+                value={rule}
+                label={t(`alerts.form.rules.${rule as (typeof OFFERED)[number]}`, { defaultValue: rule })}
+              />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+      )}
     </Stack>
   );
 }

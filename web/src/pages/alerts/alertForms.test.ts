@@ -27,6 +27,7 @@ it('sends an address only if one was entered', () => {
     name: 'am',
     type: 'alertmanager',
     match: { severity: 'info', job: 'j' },
+    rules: [],
   } as unknown as ChannelInfo;
   const draft = { ...channelDraft(channel), severity: '' };
   expect(channelBody(draft, channel)).toMatchObject({ config: null, match: { job: 'j' } });
@@ -35,5 +36,7 @@ it('sends an address only if one was entered', () => {
   });
   expect(channelBody({ ...channelDraft(), address: 'json://a\nmailto://b' })).toMatchObject({
     config: { urls: ['json://a', 'mailto://b'] },
+    rules: expect.arrayContaining(['JobFailed', 'NodeDead']),
+    send_info: true,
   });
 });
