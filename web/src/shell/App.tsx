@@ -16,6 +16,7 @@ import words from '../ui/theme/words.module.css';
 import { useUrl } from '../ui/useUrl';
 import css from './App.module.css';
 import { Header } from './Header';
+import { JobEnds } from './JobEnds';
 import { LoginPage } from './LoginPage';
 import { usePages } from './pages';
 import { ReportNote } from './ReportNote';
@@ -59,6 +60,7 @@ function Shell() {
       )}
       <Header />
       {REPORT === null ? <ServerNotice /> : <ReportNote report={REPORT} />}
+      {REPORT === null && <JobEnds />}
       {url.page === 'sessions' && <Sessions />}
       {url.page === 'session' && <SessionPage key={url.session} />}
       {(url.page === 'compare' || url.page === 'runs') && (

@@ -15,6 +15,7 @@ export const shared = {
     rangeNotHere: 'Not applied here',
     rangeNotHereHint: 'This page shows the whole session. Other pages show {{range}}.',
     rangeRemove: 'Remove the time range',
+    jobEnded: '{{name}}: {{state}}',
     share: 'Share',
     copyLink: 'Copy link',
     copyLinkHint: 'Links to this page as it is now, with the same session and time',

@@ -15,6 +15,7 @@ const shared: Translated<typeof english> = {
     rangeNotHere: '不适用于本页',
     rangeNotHereHint: '本页显示整个会话，其他页面显示 {{range}}。',
     rangeRemove: '移除时间范围',
+    jobEnded: '{{name}}：{{state}}',
     share: '分享',
     copyLink: '复制链接',
     copyLinkHint: '指向此页面的当前内容：会话和时间保持不变',

@@ -7,6 +7,8 @@ import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './entities.module.css';
 
+export const isRunning = ({ state }: JobDetail) => state === 'RUNNING' || state === 'PENDING';
+
 /** The operator's actions on a submitted job. */
 export function JobActions({ job }: { job: JobDetail }) {
   const [url] = useSessionUrl();
@@ -14,7 +16,7 @@ export function JobActions({ job }: { job: JobDetail }) {
   const act = useOperatorAction();
   const client = useQueryClient();
   if (!job.submission_id) return null;
-  const runs = job.state === 'RUNNING' || job.state === 'PENDING';
+  const runs = isRunning(job);
   const action = runs ? 'stop' : 'delete';
   const Icon = runs ? IconPlayerStop : IconTrash;
   const path = `/jobs/${encodeURIComponent(job.job_id)}${runs ? '/stop' : ''}`;

@@ -8,6 +8,7 @@ import { useRun } from '../../api/runs';
 import type { JobDetail } from '../../api/schema';
 import { bytes, count, duration, programName } from '../../base/format';
 import { progressOf } from '../../base/progress';
+import { REPORT } from '../../base/report';
 import { isFlow, toView } from '../../base/url';
 import { ActivityTrack } from '../../ui/activity/ActivityTrack';
 import { useActivity } from '../../ui/activity/useActivity';
@@ -31,7 +32,8 @@ import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { EntityFields } from './EntityFields';
-import { JobActions } from './JobActions';
+import { isRunning, JobActions } from './JobActions';
+import { JobBell } from './JobBell';
 import css from './JobPage.module.css';
 import { jobDuration } from './jobDuration';
 import { ProgressCount, ProgressTable, useEntityProgress } from './ProgressTable';
@@ -150,6 +152,7 @@ function JobHead({ job }: { job: JobDetail }) {
         <Duration ns={jobDuration(job)} />
       </span>
       <span className={css.acts}>
+        {isRunning(job) && REPORT === null && <JobBell job={job} />}
         <JobActions job={job} />
       </span>
     </header>

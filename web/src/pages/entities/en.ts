@@ -13,6 +13,9 @@ export const en = {
   },
   jobs: {
     compare: 'Compare with previous runs',
+    watch: 'Notify me in this browser when it ends, while Rayscope is open',
+    unwatch: 'Do not notify me when it ends',
+    cannotWatch: 'Browsers show notifications only of pages over HTTPS or from this machine',
     exitUnknown: 'Finished, exit status unknown',
     submit: 'Submit a job',
     submitText:

@@ -16,6 +16,9 @@ export const zh: Translated<typeof en> = {
   },
   jobs: {
     compare: '与之前的运行对比',
+    watch: '结束时在此浏览器中通知我（Rayscope 页面需保持打开）',
+    unwatch: '结束时不再通知我',
+    cannotWatch: '浏览器只对 HTTPS 或本机的页面显示通知',
     exitUnknown: '已结束，退出状态未知',
     submit: '提交作业',
     submitText: 'Ray 将以集群的权限在头节点（或具有所需资源的节点）上运行此命令。',
