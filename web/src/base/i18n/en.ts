@@ -823,6 +823,12 @@ export const shared = {
     minutes: '{{n}} minute{{n, s}}',
     hours: '{{n}} hour{{n, s}}',
     hour: 'hour',
+  activity: {
+    running: 'Running',
+    in_flight: 'In flight',
+    failed: 'Failed',
+    hint: 'Click for the call stack at that time, drag to choose a range',
+  },
     days: '{{n}} day{{n, s}}',
     whole: 'Whole session',
     fixed: 'Custom range',

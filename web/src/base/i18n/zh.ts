@@ -791,6 +791,12 @@ const shared: Translated<typeof english> = {
     last: '最近 {{span}}',
     seconds: '{{n}} 秒',
     minutes: '{{n}} 分钟',
+  activity: {
+    running: '运行中',
+    in_flight: '进行中',
+    failed: '失败',
+    hint: '点击查看该时刻的调用栈，拖动可选择时间范围',
+  },
     hours: '{{n}} 小时',
     hour: '1 小时',
     days: '{{n}} 天',

@@ -26,12 +26,6 @@ export const en = {
     whySoFar: 'Why {{job}} is taking {{lasted}} so far',
     whyMost: 'Most in {{name}}; {{more}} other function{{more, s}}',
     whyRest: 'Everything else on the critical path: {{rest}} ({{share}}%)',
-    timeline: {
-      running: 'Running',
-      inFlight: 'In flight',
-      failed: 'Failed',
-      hint: 'Click for the call stack at that time, drag to choose a range',
-    },
     path: 'Critical path',
     pathHint: 'The chain of tasks that determines how long the job takes, on the Gantt chart',
     stack: 'Stack',

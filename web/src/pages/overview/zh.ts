@@ -29,12 +29,6 @@ export const zh: Translated<typeof en> = {
     whySoFar: '{{job}} 为何已耗时 {{lasted}}',
     whyMost: '主要是 {{name}}，另有 {{more}} 个函数',
     whyRest: '关键路径上的其余部分：{{rest}}（{{share}}%）',
-    timeline: {
-      running: '运行中',
-      inFlight: '进行中',
-      failed: '失败',
-      hint: '点击查看该时刻的调用栈，拖动可选择时间范围',
-    },
     path: '关键路径',
     pathHint: '在甘特图上显示决定作业耗时的任务链',
     stack: '调用栈',

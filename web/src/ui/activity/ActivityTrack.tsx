@@ -1,23 +1,17 @@
 import { Group, Text } from '@mantine/core';
 import { useCallback, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { count } from '../../base/format';
-import type { Tone } from '../../base/tokens';
 import { type Filters, rangeIn, toView, withRange, withSettings } from '../../base/url';
 import { type Draw, useCanvas, usePalette } from '../canvas';
 import { Time } from '../Time';
 import layout from '../theme/layout.module.css';
 import { go, useSessionUrl } from '../useUrl';
+import { ActivityLegend } from './ActivityLegend';
 import css from './ActivityTrack.module.css';
 import { type Activity, bucketOf, drawActivity, timeOf } from './activity';
 
 /** Minimum pointer movement that counts as a drag, in buckets. */
 const DRAG_THRESHOLD = 3;
-const LEGEND: [Tone, 'running' | 'inFlight' | 'failed'][] = [
-  ['busy', 'running'],
-  ['waiting', 'inFlight'],
-  ['bad', 'failed'],
-];
 
 /**
  * Running, waiting and failed attempts over time that match `filters`. A click opens the call stack at that
@@ -58,27 +52,12 @@ export function ActivityTrack({ activity, filters = {} }: { activity: Activity; 
     change((before) => withRange(before, { from: at(shown.begin), to: at(shown.end) }));
   };
   const ns = pointed === null ? null : timeOf(activity, pointed);
-  const figures = (bucket: number) => ({
-    running: count(Math.round((activity.running[bucket] ?? 0) * 10) / 10),
-    inFlight: count(Math.round((activity.in_flight[bucket] ?? 0) * 10) / 10),
-    failed: count(activity.failed[bucket] ?? 0),
-  });
   return (
     <>
       <Group gap="md" mb={4} justify="space-between">
-        <Group gap="md">
-          {LEGEND.map(([tone, name]) => (
-            <Group key={name} gap={6}>
-              <span className={css.swatch} style={{ background: `var(--rs-tone-${tone})` }} />
-              <Text size="xs" c="dimmed">
-                {t(`overview.timeline.${name}`)}
-                {pointed !== null && `: ${figures(pointed)[name]}`}
-              </Text>
-            </Group>
-          ))}
-        </Group>
+        <ActivityLegend activity={activity} bucket={pointed} failures />
         <Text size="xs" c="dimmed">
-          {ns === null ? t('overview.timeline.hint') : <Time ns={ns} exact />}
+          {ns === null ? t('activity.hint') : <Time ns={ns} exact />}
         </Text>
       </Group>
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: keyboard users have the slider of the call stack */}

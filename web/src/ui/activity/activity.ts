@@ -1,4 +1,5 @@
 import type { ActivityAnswer } from '../../api/schema';
+import { count } from '../../base/format';
 import type { Palette, Size } from '../canvas';
 
 export type Activity = ActivityAnswer;
@@ -28,9 +29,12 @@ export function busiestTime(activity: Activity): number | null {
   return values.length === 0 ? null : timeOf(activity, values.indexOf(Math.max(...values)));
 }
 
+/** Formats a mean number of attempts. */
+export const meanText = (mean: number) => count(Math.round(mean * 10) / 10);
+
 /**
- * Draws bars of the attempts in flight and, in front of them, bars of the running ones. `failures` also marks
- * failed attempts.
+ * Draws bars of the attempts in flight above bars of the running ones. Each half has its own scale, because
+ * thousands may be in flight while few run. `failures` also marks failed attempts.
  */
 export function drawActivity(
   context: CanvasRenderingContext2D,
@@ -39,20 +43,23 @@ export function drawActivity(
   palette: Palette,
   failures = false,
 ) {
-  if (activity.in_flight.length === 0) return;
-  const most = Math.max(...activity.in_flight, ...activity.running, 1e-9);
   const step = size.width / activity.in_flight.length;
-  const bars = (values: number[], color: string, alpha: number) => {
+  const middle = Math.round(size.height * 0.48);
+  const bars = (values: number[], color: string, top: number, bottom: number) => {
     context.fillStyle = color;
-    context.globalAlpha = alpha;
+    const most = Math.max(...values, 1e-9);
     values.forEach((value, at) => {
-      const height = value > 0 ? Math.max(1, (value / most) * (size.height - 4)) : 0;
-      context.fillRect(at * step, size.height - height, Math.max(step, 0.5), height);
+      const height = value > 0 ? Math.max(1, (value / most) * (bottom - top - 4)) : 0;
+      context.fillRect(at * step, bottom - height, Math.max(step, 0.5), height);
     });
-    context.globalAlpha = 1;
   };
-  bars(activity.in_flight, palette.tone('waiting'), 0.35);
-  bars(activity.running, palette.tone('busy'), 0.6);
+  context.globalAlpha = 0.45;
+  bars(activity.in_flight, palette.tone('waiting'), 0, middle);
+  context.globalAlpha = 0.75;
+  bars(activity.running, palette.tone('busy'), middle, size.height);
+  context.globalAlpha = 1;
+  context.fillStyle = palette.line;
+  context.fillRect(0, middle, size.width, 1);
   if (!failures) return;
   context.fillStyle = palette.tone('bad');
   activity.failed.forEach((failed, at) => {

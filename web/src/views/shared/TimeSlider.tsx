@@ -2,8 +2,9 @@ import { ActionIcon, Button, Tooltip } from '@mantine/core';
 import { IconActivity, IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { count, fullTime } from '../../base/format';
-import { type Activity, bucketOf, drawActivity, timeOf } from '../../ui/activity/activity';
+import { fullTime } from '../../base/format';
+import { ActivityLegend } from '../../ui/activity/ActivityLegend';
+import { type Activity, bucketOf, drawActivity, meanText, timeOf } from '../../ui/activity/activity';
 import { useCanvas, usePalette } from '../../ui/canvas';
 import { Dot } from '../../ui/Dot';
 import { Time } from '../../ui/Time';
@@ -91,8 +92,8 @@ export function TimeSlider(props: {
     bucket === null || activity === undefined || !within
       ? ''
       : t('stack.activityHere', {
-          running: count(Math.round((activity.running[bucket] ?? 0) * 10) / 10),
-          flight: count(Math.round((activity.in_flight[bucket] ?? 0) * 10) / 10),
+          running: meanText(activity.running[bucket] ?? 0),
+          flight: meanText(activity.in_flight[bucket] ?? 0),
         });
 
   return (
@@ -145,15 +146,8 @@ export function TimeSlider(props: {
           {shownAt === null ? '–' : <Time ns={shownAt} exact />}
         </b>
         <span className={`${words.dim} ${words.num} ${css.here}`}>{here}</span>
-        <span className={`${css.legend} ${words.dim}`}>
-          <span className={words.state}>
-            <Dot color="var(--rs-tone-busy)" />
-            {t('stack.running')}
-          </span>
-          <span className={words.state}>
-            <Dot color="color-mix(in srgb, var(--rs-tone-waiting) 50%, transparent)" />
-            {t('stack.inFlight')}
-          </span>
+        <span className={css.legend}>
+          {activity !== undefined && <ActivityLegend activity={activity} bucket={null} />}
         </span>
       </div>
       <div

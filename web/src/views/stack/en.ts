@@ -10,8 +10,6 @@ export const en = {
     after: 'Later',
     live: 'Live',
     busiest: 'Busiest moment',
-    running: 'Running',
-    inFlight: 'In flight',
     activityHere: 'On average {{running}} running, {{flight}} in flight',
     loading: 'Loading…',
     count: '{{n}} in flight',
