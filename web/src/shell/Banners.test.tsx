@@ -119,3 +119,13 @@ it('is absent while nothing is missing', async () => {
   await render(<Banners summary={summary({})} />);
   expect(screen.queryByRole('status')).toBeNull();
 });
+
+it.each([
+  ['gantt', 'the critical path assumes that the driver waited for everything'],
+  ['logical', 'so there are no data edges'],
+  ['tasks', 'Object transfers and waits are unknown'],
+])('says what the page %s lacks without the tracer', async (view, text) => {
+  const tracing = { traced: 0, untraced: 2, said: [], tasks_without_events: 0, without_events: [] };
+  await render(<Banners summary={summary({}, { tracing })} />, { at: `/s/session_1/${view}` });
+  expect(screen.getByTestId('banner-tracing').textContent).toContain(text);
+});

@@ -2,13 +2,16 @@ import { IconRoute } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { Tracing } from '../api/schema';
 import { count } from '../base/format';
+import { isFlow } from '../base/url';
 import words from '../ui/theme/words.module.css';
+import { useSessionUrl } from '../ui/useUrl';
 import { Banner } from './Banner';
 import css from './shell.module.css';
 
-/** Processes whose objects and waits are not recorded, and why. */
+/** Processes whose objects and waits are not recorded, what the view lacks therefore, and why. */
 export function TracingBanner({ tracing, events }: { tracing: Tracing; events: boolean }) {
   const { t } = useTranslation();
+  const [url] = useSessionUrl();
   const all = tracing.traced + tracing.untraced;
   if (!events || (tracing.untraced === 0 && tracing.said.length === 0)) return null;
   return (
@@ -31,7 +34,7 @@ export function TracingBanner({ tracing, events }: { tracing: Tracing; events: b
       {tracing.untraced === 0
         ? t('banner.tracerSaid')
         : tracing.traced === 0
-          ? t('banner.untracedAll')
+          ? t(isFlow(url.view) ? `banner.untracedIn.${url.view}` : 'banner.untracedAll')
           : t('banner.untraced', { n: count(tracing.untraced), all: count(all) })}
     </Banner>
   );

@@ -626,6 +626,15 @@ export const shared = {
     untraced: 'Object transfers and waits are unknown for {{n}} of {{all}} worker{{all, s}} that ran tasks.',
     untracedAll: 'Object transfers and waits are unknown: no worker was traced.',
     untracedWhy:
+    untracedIn: {
+      gantt:
+        'No worker was traced: peak memory and awaits are unknown, and the critical path assumes that the driver waited for everything it submitted.',
+      flame:
+        'No worker was traced: CPU time, returned bytes, and memory are unknown, and awaiting counts as executing.',
+      stack: 'No worker was traced: what waits for what is unknown, so there are no waiting chains.',
+      logical: 'No worker was traced: which data moved between tasks is unknown, so there are no data edges.',
+      physical: 'No worker was traced: objects that moved between nodes are unknown.',
+    },
       "The tracer does not run in processes whose Python has no rayscope-agent (a separate runtime environment, uv run, a container), in drivers started without Rayscope's settings, or with --no-trace.",
     tracerSaid: 'The tracer reported problems.',
     silent: '{{n}} of {{all}} node{{all, s}} {{n, plural(one: has; other: have)}} sent no events yet.',

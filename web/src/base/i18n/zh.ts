@@ -602,6 +602,13 @@ const shared: Translated<typeof english> = {
     untraced: '运行过任务的 {{all}} 个 Worker 中，有 {{n}} 个的对象传输和等待情况未知。',
     untracedAll: '对象传输和等待情况未知：没有追踪任何 Worker。',
     untracedWhy:
+    untracedIn: {
+      gantt: '没有追踪任何 Worker：峰值内存和异步等待未知，关键路径假定 Driver 等待了自己提交的所有任务。',
+      flame: '没有追踪任何 Worker：CPU 时间、返回字节和内存未知，异步等待计入执行时间。',
+      stack: '没有追踪任何 Worker：谁在等待谁未知，因此没有等待链。',
+      logical: '没有追踪任何 Worker：任务之间传递的数据未知，因此没有数据边。',
+      physical: '没有追踪任何 Worker：节点之间传输的对象未知。',
+    },
       '以下进程中没有追踪器：其 Python 未安装 rayscope-agent（独立的运行时环境、uv run、容器），Driver 启动时没有 Rayscope 的设置，或使用了 --no-trace。',
     tracerSaid: '追踪器报告了问题。',
     silent: '{{all}} 个节点中有 {{n}} 个尚未发送任何事件。',
