@@ -106,14 +106,14 @@ def test_one_switch_for_all_views(cluster: Recorded, job: str, page: Page) -> No
     expect(page).to_have_url(only)
     page.goto(f"{url}/flame?job_id={job}&weight=count")
     expect(libraries).to_contain_text(hidden_or_collapsed)
-    page.get_by_test_id("flame-below").get_by_text("ray.util", exact=True).click()
+    page.get_by_test_id("flame-functions").get_by_text("ray.util", exact=True).click()
     expect(page.get_by_test_id("flame-panel")).to_contain_text("Calls of this library")
     expect(page).to_have_url(re.compile("frame="))
     # The frame is none of the graph by functions.
     switch.click(force=True)
     expect(page).to_have_url(re.compile("only=all"))
     expect(page).not_to_have_url(re.compile("frame="))
-    expect(page.get_by_test_id("flame-below").get_by_text("PoolActor.run_batch")).to_be_visible()
+    expect(page.get_by_test_id("flame-functions").get_by_text("PoolActor.run_batch")).to_be_visible()
 
     page.goto(f"{url}/logical?job_id={job}&only=mine&minor=1")
     expect(libraries).to_contain_text(hidden_or_collapsed)

@@ -31,7 +31,7 @@ def test_the_flame_graph_shows_who_called_whom(recorded: Recorded, page: Page) -
     expect(page.get_by_test_id("flame-status")).to_contain_text(re.compile(r"iB·s in 419 attempts"))
     expect(page.get_by_test_id("flame-measured")).to_contain_text(re.compile(r"known for \d+ of 419"))
     page.get_by_test_id("flame-weight").get_by_text("Attempts").click()
-    below = page.get_by_test_id("flame-below")
+    below = page.get_by_test_id("flame-functions")
     for name in ("branch", "leaf", "slow_step", "broken"):
         expect(below.get_by_text(name, exact=True)).to_be_visible()
 

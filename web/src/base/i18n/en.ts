@@ -111,6 +111,7 @@ export const shared = {
     process: 'Ray internal',
   },
   common: {
+    moreRows: '{{n}} more',
     copy: 'Copy',
     copied: 'Copied',
     close: 'Close',

@@ -111,6 +111,7 @@ const shared: Translated<typeof english> = {
     process: 'Ray 内部',
   },
   common: {
+    moreRows: '还有 {{n}} 个',
     copy: '复制',
     copied: '已复制',
     close: '关闭',

@@ -9,6 +9,7 @@ import { answerTo } from '../../api/queries';
 import type { CompareAnswer, FunctionChange, FunctionSide } from '../../api/schema';
 import { bytes, count, duration, short } from '../../base/format';
 import { REPORT } from '../../base/report';
+import { sorted } from '../../base/sorted';
 import { sizes } from '../../base/tokens';
 import type { CompareUrl } from '../../base/url';
 import { Dash } from '../../ui/Dash';
@@ -82,7 +83,7 @@ function FunctionTable({ answer, by, lang }: { answer: CompareAnswer; by: Way; l
   const [sort, setSort] = useState<string>();
   const { a, b, functions, common } = answer;
   const columns = useMemo(() => columnsOf(t, by), [t, by]);
-  const rows = useMemo(() => sorted(functions, sort), [functions, sort]);
+  const rows = useMemo(() => sorted(functions, VALUES, sort), [functions, sort]);
   const open = useCallback(
     (row: FunctionChange) =>
       go(tasksOf(row.b === null ? a.shown : b.shown, by === 'path' ? lastOf(row.name) : row.name, lang)),
@@ -126,7 +127,7 @@ const lastOf = (path: string) => path.split(' › ').at(-1) ?? path;
 const keyOf = (row: FunctionChange) => row.name;
 
 /** Values by which the table can be sorted. Those of two sides are sorted by B's. */
-const VALUES: Record<string, (row: FunctionChange) => number | string | null> = {
+export const VALUES: Record<string, (row: FunctionChange) => number | string | null> = {
   name: (row) => row.name,
   verdict: (row) => row.verdict,
   own: (row) => row.own_ratio,
@@ -137,20 +138,6 @@ const VALUES: Record<string, (row: FunctionChange) => number | string | null> = 
   memory: (row) => row.b?.peak_memory ?? null,
   input: (row) => row.b?.input_bytes ?? null,
 };
-
-/** The rows in order, unknown values last. Without `sort`, in the server's order. */
-export function sorted(rows: readonly FunctionChange[], sort: string | undefined): FunctionChange[] {
-  const down = sort?.startsWith('-');
-  const value = VALUES[sort?.replace('-', '') ?? ''];
-  if (value === undefined) return [...rows];
-  return [...rows].sort((one, other) => {
-    const [left, right] = [value(one), value(other)];
-    if (left === right) return 0;
-    if (left === null) return 1;
-    if (right === null) return -1;
-    return left < right === (down ?? false) ? 1 : -1;
-  });
-}
 
 /** A column with a value of each side: `29.5 ms → 55.0 ms`. */
 function pair(

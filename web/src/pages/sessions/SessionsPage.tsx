@@ -8,6 +8,7 @@ import { useFoundSessions, useSessions } from '../../api/queries';
 import { useRecentRuns } from '../../api/runs';
 import type { SessionItem } from '../../api/schema';
 import { count } from '../../base/format';
+import { sorted } from '../../base/sorted';
 import { sizes } from '../../base/tokens';
 import { MAX_COMPARED } from '../../base/url';
 import { useTitle } from '../../shell/useTitle';
@@ -24,6 +25,7 @@ import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { go, useUrl } from '../../ui/useUrl';
 import {
+  FIELDS,
   hasOutcome,
   isElsewhere,
   keyOf,
@@ -31,7 +33,6 @@ import {
   type Outcome,
   pathOf,
   type SessionEntry,
-  sorted,
   toEntries,
   toSession,
 } from './entries';
@@ -155,7 +156,7 @@ function SessionTable(props: {
   const { t } = useTranslation();
   const { lang } = useUrl();
   const [sort, setSort] = useState<string>();
-  const rows = useMemo(() => sorted(props.rows, sort), [props.rows, sort]);
+  const rows = useMemo(() => sorted(props.rows, FIELDS, sort), [props.rows, sort]);
   return (
     <div
       className={css.table}

@@ -65,7 +65,7 @@ const lasted = ({ first_ns, last_ns }: { first_ns: Nanos; last_ns: Nanos }) =>
   Number(nanosBetween(first_ns, last_ns));
 
 /** The fields that the table can be sorted by. */
-const FIELDS: Record<string, (entry: SessionEntry) => number | string> = {
+export const FIELDS: Record<string, (entry: SessionEntry) => number | string> = {
   name: ({ session }) => session.name ?? '',
   outcome: ({ session, outcome }) => (session.state === 'live' ? ' ' : (outcome ?? '~')),
   started: ({ session }) => Number(session.first_ns),
@@ -75,14 +75,3 @@ const FIELDS: Record<string, (entry: SessionEntry) => number | string> = {
   nodes: ({ session }) => session.nodes,
   disk: ({ session }) => session.disk_bytes,
 };
-
-/** The entries by `FIELD`, or `-FIELD` for the largest first; as the server sent them if undefined. */
-export function sorted(entries: readonly SessionEntry[], sort: string | undefined): SessionEntry[] {
-  const field = FIELDS[sort?.replace('-', '') ?? ''];
-  if (field === undefined) return [...entries];
-  const sign = sort?.startsWith('-') ? -1 : 1;
-  return [...entries].sort((one, other) => {
-    const [a, b] = [field(one), field(other)];
-    return a < b ? -sign : a > b ? sign : 0;
-  });
-}

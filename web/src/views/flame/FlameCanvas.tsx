@@ -23,7 +23,7 @@ import {
   type Order,
   scaleOf,
 } from './flame';
-import { drawFlame, rowHeight } from './flameDraw';
+import { drawFlame, MAX_ROW, rowHeight } from './flameDraw';
 import { useFrameName, valueText } from './flameText';
 
 /** Minimum width of a drawn box, px. */
@@ -149,7 +149,7 @@ export function FlameCanvas(props: {
   );
   const shown = now?.node.frame;
   return (
-    <div className={css.frame}>
+    <div className={css.frame} style={{ flexBasis: rows * MAX_ROW }}>
       <section
         ref={box}
         className={css.scroll}

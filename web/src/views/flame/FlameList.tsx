@@ -20,20 +20,10 @@ export function FlameList(props: {
   can?: (frame: FlameFrame) => boolean;
   /** A second line for each frame. */
   note?: ((frame: FlameFrame) => string) | undefined;
-  /**
-   * The difference of a frame from the compared one. If it is given, frames are sorted by its size, largest
-   * first.
-   */
-  change?: ((frame: FlameFrame) => { by: number; text: string }) | undefined;
 }) {
   const { t } = useTranslation();
   const nameOf = useFrameName();
-  const size = (frame: FlameFrame) => Math.max(frame.value, frame.baseline_value ?? 0);
-  const { change } = props;
-  const weight = change === undefined ? size : (frame: FlameFrame) => Math.abs(change(frame).by);
-  const sorted = props.items
-    .filter((frame) => size(frame) > 0)
-    .sort((a, b) => weight(b) - weight(a) || size(b) - size(a));
+  const sorted = props.items.filter((frame) => frame.value > 0).sort((a, b) => b.value - a.value);
   return (
     <section className={css.list} data-testid={props.testId}>
       <h3>{props.title}</h3>
@@ -56,9 +46,7 @@ export function FlameList(props: {
                 {nameOf(frame)}
               </span>
               <span className={words.num}>{props.text(frame.value)}</span>
-              <span className={`${words.num} ${words.dim}`}>
-                {change === undefined ? shareText(frame.value, props.whole) : change(frame).text}
-              </span>
+              <span className={`${words.num} ${words.dim}`}>{shareText(frame.value, props.whole)}</span>
               {props.note !== undefined && (
                 <span className={`${css.note} ${words.num} ${words.dim}`}>{props.note(frame)}</span>
               )}
@@ -67,7 +55,7 @@ export function FlameList(props: {
         ))}
       </ul>
       {sorted.length > MAX_LISTED && (
-        <p className={words.dim}>{t('flame.moreOf', { n: count(sorted.length - MAX_LISTED) })}</p>
+        <p className={words.dim}>{t('common.moreRows', { n: count(sorted.length - MAX_LISTED) })}</p>
       )}
     </section>
   );

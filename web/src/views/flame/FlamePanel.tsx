@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { FlameAnswer, FlameFrame } from '../../api/schema';
+import type { FlameAnswer } from '../../api/schema';
 import { bytes, count } from '../../base/format';
 import { toFlow, toView, withFilter } from '../../base/url';
 import { Dash } from '../../ui/Dash';
@@ -9,10 +9,9 @@ import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FlameCallers } from './FlameCallers';
-import { FlameList } from './FlameList';
 import css from './FlamePanel.module.css';
-import { type Node, scaleOf, shareText } from './flame';
-import { useFrameName, usePeaksText, valueText } from './flameText';
+import { changeOf, type Node, scaleOf, shareText } from './flame';
+import { useFrameName, valueText } from './flameText';
 import type { FlameParams } from './useFlame';
 
 /** The zoomed frame: its numbers, the callers and callees of its function, and links. */
@@ -30,7 +29,6 @@ export function FlamePanel(props: {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const nameOf = useFrameName();
-  const peaks = usePeaksText();
   const name = frame.kind === 'call' ? frame.name : null;
   const called = frame.kind === 'library' ? frame.name : name;
   const text = (value: number) => valueText(value, answer.weight);
@@ -145,26 +143,13 @@ export function FlamePanel(props: {
           </Link>
         </p>
       )}
-      {called !== null && frame.baseline_value === null ? (
+      {called !== null && frame.baseline_value === null && (
         <FlameCallers
           answer={answer}
           name={called}
           nodes={props.nodes}
           params={props.params}
           onZoom={props.onZoom}
-        />
-      ) : (
-        <FlameList
-          title={t('flame.below')}
-          testId="flame-below"
-          items={node.children.map((child) => child.frame)}
-          whole={frame.value}
-          text={text}
-          note={answer.weight === 'memory_time' ? peaks : undefined}
-          change={
-            frame.baseline_value === null ? undefined : (child) => changeOf(child, scaleOf(answer, relative))
-          }
-          onPick={(picked) => props.onZoom(picked.id)}
         />
       )}
     </aside>
@@ -181,15 +166,4 @@ function Fact(props: { name: string; share?: string; note?: string; children: Re
       {props.note && <dd className={`${css.note} ${words.num} ${words.dim}`}>{props.note}</dd>}
     </div>
   );
-}
-
-/**
- * The change of a frame in the weight's unit (`by`), and the same relative to its earlier value: `+3.2%` or
- * `−40%`.
- */
-function changeOf(frame: FlameFrame, scale: number): { by: number; text: string } {
-  const before = (frame.baseline_value ?? 0) * scale;
-  const by = frame.value - before;
-  if (before === 0 || by === 0) return { by, text: '' };
-  return { by, text: `${by > 0 ? '+' : '−'}${shareText(Math.abs(by), before)}` };
 }

@@ -13,10 +13,11 @@ import { comparedRange } from './comparedRange';
 import { FlameCanvas } from './FlameCanvas';
 import { FlameControls } from './FlameControls';
 import { FlameCrumbs } from './FlameCrumbs';
+import { FlameFunctions } from './FlameFunctions';
 import { FlamePanel } from './FlamePanel';
 import { FlameStatus } from './FlameStatus';
 import css from './FlameView.module.css';
-import { ORDERS, toNodes, WEIGHTS } from './flame';
+import { type Node, ORDERS, toNodes, WEIGHTS } from './flame';
 import { type FlameParams, useFlame } from './useFlame';
 
 /** The time of all attempts by call path. */
@@ -63,6 +64,9 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
   const zoomed = (settings.frame !== undefined && nodes?.get(settings.frame)) || root;
   const zoom = (frame: string | undefined) =>
     change((before) => withSettings(before, { frame: frame === root?.frame.id ? undefined : frame }));
+
+  const zoomTo = (node: Node | undefined) =>
+    zoom(node?.frame.kind === 'other' ? node.parent?.frame.id : node?.frame.id);
 
   const above = zoomed?.parent?.frame.id;
   const zoomedIn = settings.frame !== undefined;
@@ -115,15 +119,23 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
                 {t('flame.attemptsOf', { n: count(data.attempts) })}
               </EmptyState>
             ) : (
-              <FlameCanvas
-                answer={data}
-                zoomed={zoomed}
-                order={order}
-                find={settings.find}
-                relative={relative}
-                onZoom={(node) => zoom(node.frame.kind === 'other' ? node.parent?.frame.id : node.frame.id)}
-                onHold={hold}
-              />
+              <>
+                <FlameCanvas
+                  answer={data}
+                  zoomed={zoomed}
+                  order={order}
+                  find={settings.find}
+                  relative={relative}
+                  onZoom={zoomTo}
+                  onHold={hold}
+                />
+                <FlameFunctions
+                  answer={data}
+                  zoomed={zoomed}
+                  relative={relative}
+                  onZoom={(id) => zoomTo(nodes.get(id))}
+                />
+              </>
             )}
           </div>
           <FlamePanel

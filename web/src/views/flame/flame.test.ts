@@ -4,10 +4,12 @@ import {
   change,
   edges,
   found,
+  functionsBelow,
   layout,
   lineOf,
   matcher,
   measuredMemory,
+  type Node,
   neighbour,
   scaleOf,
   shareText,
@@ -187,4 +189,22 @@ test('memory over time has its own unit, and says how much of it is known', () =
     frame('b', '0', 40, { attempts: 4, memory_known: 4 }),
   ];
   expect(measuredMemory(answer(frames))).toEqual({ known: 6, shared: 1, attempts: 9 });
+});
+
+test('a function is the sum of its frames, but what recursion nests counts once', () => {
+  const nodes = toNodes(
+    answer([
+      frame('0', null, 100, { name: null, kind: 'driver', own: 10 }),
+      frame('a', '0', 60, { name: 'f', own: 40, baseline_value: 50 }),
+      frame('aa', 'a', 20, { name: 'f', own: 20, baseline_value: 20 }),
+      frame('b', '0', 30, { name: 'g', baseline_value: 0 }),
+      frame('ba', 'b', 30, { name: 'f', own: 30, baseline_value: 5 }),
+    ]),
+  );
+  const rows = functionsBelow([...nodes.values()][0] as Node);
+  expect(rows.map((row) => [row.id, row.own, row.value, row.attempts, row.baseline_value])).toEqual([
+    ['0', 10, 100, 1, null],
+    ['a', 90, 90, 3, 55],
+    ['b', 0, 30, 1, 0],
+  ]);
 });

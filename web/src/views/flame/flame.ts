@@ -133,6 +133,34 @@ export function found(top: Node, matches: (frame: FlameFrame) => boolean): { fra
   return { frames, value };
 }
 
+const SUMMED = ['own', 'attempts', 'folded'] as const;
+
+/**
+ * The functions at or below `top` with the sums over their frames, each under the id of its largest frame.
+ * Values include everything below, so frames below another one of the same function are not added.
+ */
+export function functionsBelow(top: Node): FlameFrame[] {
+  const sums = new Map<string, FlameFrame & { largest: number }>();
+  const visit = ({ frame, children }: Node, above: ReadonlySet<string>) => {
+    const key = `${frame.kind} ${frame.name}`;
+    const sum = sums.get(key);
+    if (sum === undefined) sums.set(key, { ...frame, largest: frame.value });
+    else {
+      for (const field of SUMMED) sum[field] += frame[field];
+      if (!above.has(key)) {
+        sum.value += frame.value;
+        if (frame.baseline_value !== null)
+          sum.baseline_value = (sum.baseline_value ?? 0) + frame.baseline_value;
+        if (frame.value > sum.largest) Object.assign(sum, { id: frame.id, largest: frame.value });
+      }
+    }
+    const inside = new Set(above).add(key);
+    for (const child of children) visit(child, inside);
+  };
+  visit(top, new Set());
+  return [...sums.values()];
+}
+
 /**
  * The relative change from the compared value, which is multiplied by `scale` first: from -1 (removed) to 1
  * (new). Null if the frame is not compared.
@@ -174,4 +202,15 @@ export function shareText(part: number, whole: number): string {
   const share = whole > 0 ? part / whole : 0;
   if (share > 0 && share < 0.0005) return '<0.1%';
   return `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)}%`;
+}
+
+/**
+ * The change of a frame in the weight's unit (`by`), and the same relative to its earlier value: `+3.2%` or
+ * `−40%`.
+ */
+export function changeOf(frame: FlameFrame, scale: number): { by: number; text: string } {
+  const before = (frame.baseline_value ?? 0) * scale;
+  const by = frame.value - before;
+  if (before === 0 || by === 0) return { by, text: '' };
+  return { by, text: `${by > 0 ? '+' : '−'}${shareText(Math.abs(by), before)}` };
 }

@@ -3,7 +3,7 @@ import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
 import { type Box, edges } from './flame';
 
 const MIN_ROW = 24;
-const MAX_ROW = 40;
+export const MAX_ROW = 40;
 
 /** Height of a row, px. Rows are higher if there are only a few. */
 export const rowHeight = (rows: number, height: number) =>

@@ -1,0 +1,113 @@
+import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
+import { type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { count } from '../../base/format';
+import { sorted } from '../../base/sorted';
+import { usePalette } from '../../ui/canvas';
+import words from '../../ui/theme/words.module.css';
+import css from './DockedTable.module.css';
+import panels from './panels.module.css';
+
+export interface DockedColumn<T> {
+  id: string;
+  header: string;
+  hint?: string;
+  /** The value by which the table can be sorted. */
+  value?: (row: T) => number | string | null;
+  cell: (row: T) => ReactNode;
+}
+
+/** Maximum number of rows. */
+export const MAX_DOCKED = 100;
+
+/** A small table below a chart. A click on a row goes to it in the chart. */
+export function DockedTable<T>(props: {
+  label: string;
+  testId: string;
+  rows: readonly T[];
+  keyOf: (row: T) => string;
+  /** The title of the first column, and the function of a row; null has no color. */
+  header: string;
+  nameOf: (row: T) => { name: string; color: string | null };
+  columns: DockedColumn<T>[];
+  /** The column by which the table is sorted at first, with `-` for the greatest first. */
+  sort?: string;
+  selected?: string;
+  /** Number of rows that `rows` leaves out. */
+  left?: number;
+  onPick: (row: T) => void;
+}) {
+  const { columns, keyOf, nameOf, onPick } = props;
+  const { t } = useTranslation();
+  const palette = usePalette();
+  const [chosen, setSort] = useState<string>();
+  const sort = chosen ?? props.sort;
+  const name: DockedColumn<T> = {
+    id: 'name',
+    header: props.header,
+    ...(props.sort !== undefined && { value: (row: T) => nameOf(row).name }),
+    cell: (row) => {
+      const { name: text, color } = nameOf(row);
+      return (
+        <button type="button" className={words.state} title={text}>
+          <span
+            className={panels.swatch}
+            style={{ background: color === null ? palette.line : palette.named(color) }}
+          />
+          <span className={`${words.ellipsis} ${words.name}`}>{text}</span>
+        </button>
+      );
+    },
+  };
+  const all = [name, ...columns];
+  const values = Object.fromEntries(all.flatMap(({ id, value }) => (value ? [[id, value]] : [])));
+  const left = (props.left ?? 0) + Math.max(0, props.rows.length - MAX_DOCKED);
+  return (
+    <section className={css.docked} aria-label={props.label} data-testid={props.testId}>
+      <table>
+        <thead>
+          <tr>
+            {all.map(({ id, header, hint, value }) => {
+              const isUp = sort === id;
+              const isSorted = isUp || sort === `-${id}`;
+              return (
+                <th
+                  key={id}
+                  title={hint}
+                  aria-sort={isSorted ? (isUp ? 'ascending' : 'descending') : undefined}
+                >
+                  {value === undefined ? (
+                    header
+                  ) : (
+                    <button type="button" onClick={() => setSort(sort === `-${id}` ? id : `-${id}`)}>
+                      {isSorted && (isUp ? <IconArrowUp size={12} /> : <IconArrowDown size={12} />)} {header}
+                    </button>
+                  )}
+                </th>
+              );
+            })}
+          </tr>
+        </thead>
+        <tbody>
+          {sorted(props.rows, values, sort)
+            .slice(0, MAX_DOCKED)
+            .map((row) => (
+              <tr
+                key={keyOf(row)}
+                aria-current={keyOf(row) === props.selected || undefined}
+                onClick={() => onPick(row)}
+                data-testid={`${props.testId}-row`}
+              >
+                {all.map(({ id, cell }) => (
+                  <td key={id} className={words.num}>
+                    {cell(row)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+        </tbody>
+      </table>
+      {left > 0 && <p className={words.dim}>{t('common.moreRows', { n: count(left) })}</p>}
+    </section>
+  );
+}
