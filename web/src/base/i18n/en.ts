@@ -626,7 +626,6 @@ export const shared = {
       '{{n}} of {{all}} node{{all, s}} {{n, plural(one: sends; other: send)}} events as JSON, which uses several times the CPU of the fast lane.',
     untraced: 'Object transfers and waits are unknown for {{n}} of {{all}} worker{{all, s}} that ran tasks.',
     untracedAll: 'Object transfers and waits are unknown: no worker was traced.',
-    untracedWhy:
     untracedIn: {
       gantt:
         'No worker was traced: peak memory and awaits are unknown, and the critical path assumes that the driver waited for everything it submitted.',
@@ -636,6 +635,7 @@ export const shared = {
       logical: 'No worker was traced: which data moved between tasks is unknown, so there are no data edges.',
       physical: 'No worker was traced: objects that moved between nodes are unknown.',
     },
+    untracedWhy:
       "The tracer does not run in processes whose Python has no rayscope-agent (a separate runtime environment, uv run, a container), in drivers started without Rayscope's settings, or with --no-trace.",
     tracerSaid: 'The tracer reported problems.',
     silent: '{{n}} of {{all}} node{{all, s}} {{n, plural(one: has; other: have)}} sent no events yet.',
@@ -722,10 +722,8 @@ export const shared = {
     running: 'Concurrency: avg {{mean}}, max {{most}}',
     meanOnly: 'Concurrency: avg {{mean}} (too many attempts to compute the maximum)',
     phases: 'Where their time went',
-    functions: 'Executing time by function',
-    filterBy: 'Show only {{name}}',
-    atATime: 'avg {{mean}} concurrent',
-    blocked: '{{span}} blocked',
+    functions: 'Functions in the range, by executing time',
+    concurrency: 'Concurrency',
     busy: {
       worker: 'Busy workers',
       node: 'Busy nodes',
@@ -825,6 +823,12 @@ export const shared = {
       session: 'cut off when its cluster ended',
     },
   },
+  activity: {
+    running: 'Running',
+    in_flight: 'In flight',
+    failed: 'Failed',
+    hint: 'Click for the call stack at that time, drag to choose a range',
+  },
   charts: {
     range: 'Time range',
     number: 'Number',
@@ -833,12 +837,6 @@ export const shared = {
     minutes: '{{n}} minute{{n, s}}',
     hours: '{{n}} hour{{n, s}}',
     hour: 'hour',
-  activity: {
-    running: 'Running',
-    in_flight: 'In flight',
-    failed: 'Failed',
-    hint: 'Click for the call stack at that time, drag to choose a range',
-  },
     days: '{{n}} day{{n, s}}',
     whole: 'Whole session',
     fixed: 'Custom range',

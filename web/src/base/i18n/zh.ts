@@ -602,7 +602,6 @@ const shared: Translated<typeof english> = {
     lanes: '{{all}} 个节点中有 {{n}} 个以 JSON 发送事件，CPU 开销是快速通道的数倍。',
     untraced: '运行过任务的 {{all}} 个 Worker 中，有 {{n}} 个的对象传输和等待情况未知。',
     untracedAll: '对象传输和等待情况未知：没有追踪任何 Worker。',
-    untracedWhy:
     untracedIn: {
       gantt: '没有追踪任何 Worker：峰值内存和异步等待未知，关键路径假定 Driver 等待了自己提交的所有任务。',
       flame: '没有追踪任何 Worker：CPU 时间、返回字节和内存未知，异步等待计入执行时间。',
@@ -610,6 +609,7 @@ const shared: Translated<typeof english> = {
       logical: '没有追踪任何 Worker：任务之间传递的数据未知，因此没有数据边。',
       physical: '没有追踪任何 Worker：节点之间传输的对象未知。',
     },
+    untracedWhy:
       '以下进程中没有追踪器：其 Python 未安装 rayscope-agent（独立的运行时环境、uv run、容器），Driver 启动时没有 Rayscope 的设置，或使用了 --no-trace。',
     tracerSaid: '追踪器报告了问题。',
     silent: '{{all}} 个节点中有 {{n}} 个尚未发送任何事件。',
@@ -692,10 +692,8 @@ const shared: Translated<typeof english> = {
     running: '并发：平均 {{mean}}，最多 {{most}}',
     meanOnly: '并发：平均 {{mean}}（尝试过多，未计算最大值）',
     phases: '时间分布',
-    functions: '各函数的执行时间',
-    filterBy: '只看 {{name}}',
-    atATime: '平均并发 {{mean}}',
-    blocked: '阻塞 {{span}}',
+    functions: '范围内各函数的执行时间',
+    concurrency: '平均并发',
     busy: {
       worker: 'Worker 繁忙程度',
       node: '节点繁忙程度',
@@ -793,18 +791,18 @@ const shared: Translated<typeof english> = {
       session: '因集群结束而中断',
     },
   },
-  charts: {
-    range: '时间范围',
-    number: '数量',
-    last: '最近 {{span}}',
-    seconds: '{{n}} 秒',
-    minutes: '{{n}} 分钟',
   activity: {
     running: '运行中',
     in_flight: '进行中',
     failed: '失败',
     hint: '点击查看该时刻的调用栈，拖动可选择时间范围',
   },
+  charts: {
+    range: '时间范围',
+    number: '数量',
+    last: '最近 {{span}}',
+    seconds: '{{n}} 秒',
+    minutes: '{{n}} 分钟',
     hours: '{{n}} 小时',
     hour: '1 小时',
     days: '{{n}} 天',

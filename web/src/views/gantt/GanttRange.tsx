@@ -10,7 +10,6 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { lengthOf, type TimeRange } from '../shared/range';
 import css from './GanttRange.module.css';
 import shared from './gantt.module.css';
-import { RangeFunctions } from './RangeFunctions';
 import { RangeLanes } from './RangeLanes';
 import { RangeLinks } from './RangeLinks';
 import { RangePhases } from './RangePhases';
@@ -73,7 +72,6 @@ export function GanttRange(props: {
           {answer.attempts > 0 && (
             <>
               <RangePhases answer={answer} />
-              <RangeFunctions answer={answer} />
               <RangeLanes answer={answer} onPick={props.onLanePick} />
             </>
           )}

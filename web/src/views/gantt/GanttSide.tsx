@@ -1,5 +1,4 @@
 import type { GanttLane } from '../../api/schema';
-import { onlyMineOf } from '../../base/url';
 import { isDriver } from '../../ui/taskColumns';
 import { useSessionUrl } from '../../ui/useUrl';
 import { parseRange } from '../shared/range';
@@ -8,19 +7,20 @@ import { GanttPath } from './GanttPath';
 import { GanttRange } from './GanttRange';
 import shared from './gantt.module.css';
 import type { useGanttShown } from './useGanttShown';
-import { useRange } from './useRange';
+import type { useRange } from './useRange';
 
 /** The panel next to the chart: the chosen range of time, and the critical path. */
 export function GanttSide(props: {
   gantt: ReturnType<typeof useGanttShown>;
+  statistics: ReturnType<typeof useRange>;
   /** The range, in times of the chart. */
   span: Span | null;
   onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
 }) {
   const [url, change] = useSessionUrl();
-  const { by, levels, path, withPath, zero, onMove } = props.gantt;
+  const { statistics } = props;
+  const { path, withPath, zero, onMove } = props.gantt;
   const range = parseRange(url.settings?.range);
-  const statistics = useRange(url.session, url.filters, onlyMineOf(url), by, levels, range);
   const showPart = (name: string, phase: string, ofDriver: boolean) => {
     const links =
       path.data?.links.filter(

@@ -45,9 +45,12 @@ export function GanttToolbar(props: {
               title={t('gantt.foundHint')}
               data-testid="gantt-found"
             >
-              {find.hits === 0
+              {find.bars.length === 0
                 ? t('gantt.foundNone')
-                : t('gantt.found', { at: find.at < 0 ? '–' : count(find.at + 1), n: count(find.hits) })}
+                : t('gantt.found', {
+                    at: find.at < 0 ? '–' : count(find.at + 1),
+                    n: count(find.bars.length),
+                  })}
             </span>
           )
         }

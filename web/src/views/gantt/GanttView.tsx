@@ -3,7 +3,7 @@ import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/client';
 import type { GanttLane, Summary } from '../../api/schema';
-import { type FilterName, withFilter, withSettings } from '../../base/url';
+import { type FilterName, onlyMineOf, withFilter, withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
@@ -15,14 +15,17 @@ import { formatRange, parseRange, rangeOf, spanOf } from '../shared/range';
 import { SaveMenu } from '../shared/SaveMenu';
 import type { Span } from '../shared/span';
 import { GanttChart } from './GanttChart';
+import { GanttHits } from './GanttHits';
 import { GanttMinimap } from './GanttMinimap';
 import { GanttNote } from './GanttNote';
 import { GanttSide } from './GanttSide';
 import { GanttToolbar } from './GanttToolbar';
 import css from './GanttView.module.css';
 import shared from './gantt.module.css';
+import { RangeFunctions } from './RangeFunctions';
 import { useGanttFind } from './useGanttFind';
 import { useGanttShown } from './useGanttShown';
+import { useRange } from './useRange';
 
 /** The filter that selects the attempts of a single lane. */
 const LANE_FILTERS: Partial<Record<GanttLane['kind'], FilterName>> = {
@@ -41,7 +44,9 @@ export default function GanttView({ summary }: { summary: Summary | undefined })
   const gantt = useGanttShown();
   const { by, levels, query, data, withPath, path, zero, shown, onMove } = gantt;
   const chart = useRef<HTMLCanvasElement>(null);
-  const rangeSpan = spanOf(zero, parseRange(url.settings?.range));
+  const range = parseRange(url.settings?.range);
+  const rangeSpan = spanOf(zero, range);
+  const statistics = useRange(url.session, url.filters, onlyMineOf(url), by, levels, range);
   const onRange = (next: Span | null) => {
     const chosen = next === null || zero === null ? null : rangeOf(zero, next.begin, next.end);
     change((before) => withSettings(before, { range: chosen === null ? undefined : formatRange(chosen) }));
@@ -117,6 +122,10 @@ export default function GanttView({ summary }: { summary: Summary | undefined })
               onRange={onRange}
             />
           )}
+          {data && find.bars.length > 0 && <GanttHits data={data} find={find} />}
+          {range !== null && statistics.data !== undefined && statistics.data.attempts > 0 && (
+            <RangeFunctions answer={statistics.data} />
+          )}
           <p className={`${css.note} ${words.dim}`} data-testid="gantt-note">
             {data && data.attempts > 0 ? (
               <GanttNote data={data} window={shown} />
@@ -125,7 +134,7 @@ export default function GanttView({ summary }: { summary: Summary | undefined })
             )}
           </p>
         </div>
-        <GanttSide gantt={gantt} span={rangeSpan} onLanePick={onLanePick} />
+        <GanttSide gantt={gantt} statistics={statistics} span={rangeSpan} onLanePick={onLanePick} />
       </div>
     </div>
   );

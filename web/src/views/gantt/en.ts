@@ -29,6 +29,8 @@ export const en = {
     pid: 'pid {{pid}}',
     notPlaced: 'Not yet assigned',
     noActor: 'Tasks without an actor',
+    hits: 'Search hits',
+    attempts: '{{n}} attempt{{n, s}}',
     attempt: 'attempt {{n}}',
     state: {
       finished: 'finished',

@@ -6,12 +6,15 @@ import { keyOf } from './ganttLanes';
 /** The search hits among the loaded bars, in order of time. */
 export interface GanttFind {
   matches: ((name: string) => boolean) | null;
-  hits: number;
+  /** The bars of the hits. */
+  bars: readonly number[];
   /** The index of the current hit from 0, or -1 if there is none; its bar; and the number of steps so far. */
   at: number;
   bar: number;
   turn: number;
   next: (back: boolean) => void;
+  /** Makes the hit with this index the current one. */
+  go: (at: number) => void;
 }
 
 export function useGanttFind(data: GanttAnswer | undefined, text: string): GanttFind {
@@ -27,11 +30,12 @@ export function useGanttFind(data: GanttAnswer | undefined, text: string): Gantt
   }, [data, matches]);
   const keyAt = (bar: number) => keyOf(data?.bars.task_id[bar] ?? '', data?.bars.attempt[bar] ?? 0);
   const at = current?.text === text ? hits.findIndex((bar) => keyAt(bar) === current.key) : -1;
+  const go = (to: number) =>
+    setCurrent({ text, key: keyAt(hits[to] as number), turn: (current?.turn ?? 0) + 1 });
   const next = (back: boolean) => {
     if (hits.length === 0) return;
     const from = at < 0 && back ? 0 : at;
-    const to = (from + (back ? -1 : 1) + hits.length) % hits.length;
-    setCurrent({ text, key: keyAt(hits[to] as number), turn: (current?.turn ?? 0) + 1 });
+    go((from + (back ? -1 : 1) + hits.length) % hits.length);
   };
-  return { matches, hits: hits.length, at, bar: hits[at] ?? -1, turn: current?.turn ?? 0, next };
+  return { matches, bars: hits, at, bar: hits[at] ?? -1, turn: current?.turn ?? 0, next, go };
 }

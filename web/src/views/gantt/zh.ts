@@ -29,6 +29,8 @@ export const zh: Translated<typeof en> = {
     pid: 'pid {{pid}}',
     notPlaced: '尚未分配',
     noActor: '不属于 Actor 的任务',
+    hits: '搜索结果',
+    attempts: '{{n}} 次尝试',
     attempt: '第 {{n}} 次尝试',
     state: { finished: '已完成', failed: '失败', running: '运行中', cut_off: '已中断', waiting: '等待中' },
     waiting: '{{n}} 个等待中',
