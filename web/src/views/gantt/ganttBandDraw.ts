@@ -7,6 +7,9 @@ import { memoryFill } from './ganttMemory';
 import type { Profile } from './ganttProfile';
 import { type Scene, xOf } from './ganttScene';
 
+/** Opacity of what is not on the critical path or does not match the search. Colors stay recognizable. */
+export const FADED = 0.45;
+
 /** Draws the profile as a filled step line between `y` and `y + height`. */
 export function drawProfile(
   context: CanvasRenderingContext2D,
@@ -64,7 +67,7 @@ export function drawBand(
   const { data } = scene;
   const name = data.names[profile.name] ?? '';
   const height = row.height - 9;
-  context.globalAlpha = scene.path !== null || (scene.matches !== null && !scene.matches(name)) ? 0.35 : 1;
+  context.globalAlpha = scene.path !== null || (scene.matches !== null && !scene.matches(name)) ? FADED : 1;
   context.fillStyle = scene.byMemory
     ? memoryFill(data.lanes[row.lane - data.lanes_from]?.max_memory, data.max_memory, look.scheme)
     : look.named(name);

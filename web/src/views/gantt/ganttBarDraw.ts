@@ -3,7 +3,7 @@
 import type { GanttAnswer } from '../../api/schema';
 import { drawPaused, fitText, ON_FILL, PAUSED, type Palette, type Size } from '../../ui/canvas';
 import { BAR, ROW } from './gantt';
-import { drawProfile } from './ganttBandDraw';
+import { drawProfile, FADED } from './ganttBandDraw';
 import { barFill } from './ganttMemory';
 import { type Profile, profileOf } from './ganttProfile';
 import { type Scene, sectionOf, xOf, yOf } from './ganttScene';
@@ -37,6 +37,10 @@ export function drawBars(
     const hit = scene.matches?.(data.names[bars.name[bar] as number] ?? '') ?? null;
     const faded = (scene.path !== null && !scene.path.bars.has(bar)) || hit === false;
     drawBar(context, size, scene, look, bar, box, faded);
+    if (scene.path?.bars.has(bar)) {
+      context.fillStyle = look.text;
+      context.fillRect(box.x, box.y + BAR, box.width, 2);
+    }
     if (hit && box.width > 3) {
       context.strokeStyle = look.tone('busy');
       context.lineWidth = 1.5;
@@ -122,7 +126,7 @@ function drawBar(
   const waiting = lane?.kind === 'not_placed';
   const length = Math.max(1, (bars.end[bar] as number) - (bars.begin[bar] as number));
   const dense = merged ? Math.min(1, 0.35 + (0.65 * (bars.busy[bar] as number)) / length) : 1;
-  context.globalAlpha = (faded ? 0.22 : 1) * dense * (waiting ? 0.55 : 1);
+  context.globalAlpha = (faded ? FADED : 1) * dense * (waiting ? 0.55 : 1);
   if (state === 'running' && !merged && width > 8) {
     const fade = context.createLinearGradient(x + width - Math.min(40, width / 2), 0, x + width, 0);
     fade.addColorStop(0, fill);
@@ -161,7 +165,7 @@ function drawBar(
     lighter(begin[at] as number, end[at] as number);
     if (is_awaiting[at]) midline(begin[at] as number, end[at] as number);
   }
-  context.globalAlpha = faded ? 0.22 : 1;
+  context.globalAlpha = faded ? FADED : 1;
   if ((bars.failed[bar] as number) > 0) drawFailed(context, look, x, y, width, merged);
   const retry = merged ? 0 : (bars.attempt[bar] as number);
   if (retry > 0 && width >= 5) {

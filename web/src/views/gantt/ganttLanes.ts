@@ -121,10 +121,9 @@ export function laneLabel(t: TFunction, lane: GanttLane | RangeLane): { text: st
             .join(' · '),
         };
   if (lane.id === '') return { text: t('common.unknown'), detail: n };
-  const name = workerName(lane);
-  return name === ''
-    ? { text: pid, detail: node }
-    : { text: name, detail: [pid, node].filter(Boolean).join(' · ') };
+  // The functions of a worker follow its name, because several workers run the same ones.
+  const [text, ...detail] = [...(actor ? [actor, pid] : [pid, workerName(lane)]), node].filter(Boolean);
+  return { text: text ?? '', detail: detail.join(' · ') };
 }
 
 export interface Index {
