@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,6 +101,12 @@ def see_flame_graph(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(picture.get_by_test_id("flame-crumbs")).to_have_text("Driver›load")
     page.keyboard.press("Escape")
+    with page.expect_download() as saved:
+        picture.get_by_test_id("flame-json").click()
+    frames = json.loads(Path(saved.value.path()).read_text())["frames"]
+    assert [[frame[side]["value"] for side in "ab"] for frame in frames if frame["name"] == "load"] == [
+        [200_000_000, 300_000_000]
+    ]
     picture.get_by_test_id("compared-flame-width").get_by_text("Time of A").click()
     expect(picture.get_by_test_id("compared-flame-legend")).to_contain_text("+42%")
     picture.get_by_test_id("compared-flame-find").fill("sum")
@@ -127,6 +134,11 @@ def see_gantt_charts(page: Page) -> None:
     expect(second.get_by_test_id("gantt-chart")).to_have_attribute("data-cursor", re.compile(r"^\d"))
     fit = picture.get_by_test_id("compared-gantt-fit")
     expect(fit).to_be_disabled()
+    # Ranges belong to the page of one session.
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Zoom in")
+    expect(page.get_by_role("dialog")).not_to_contain_text("visible range")
+    page.keyboard.press("Escape")
     page.keyboard.press("w")
     expect(fit).to_be_enabled()
     fit.click()

@@ -13,7 +13,7 @@ import { FlameCrumbs } from '../../views/flame/FlameCrumbs';
 import { found, matcher, shareText, toNodes } from '../../views/flame/flame';
 import { valueText } from '../../views/flame/flameText';
 import { Legend } from './Legend';
-import { changeOf, type FramePair, isOneSided, type MergedFlames, mergeFlames } from './mergeFlames';
+import { changeOf, dataOf, type FramePair, isOneSided, type MergedFlames, mergeFlames } from './mergeFlames';
 import css from './Pictures.module.css';
 import type { PictureProps, SideName } from './sides';
 import { TwoAnswers, useTwoAnswers } from './TwoAnswers';
@@ -97,8 +97,9 @@ function Graph({ merged, width, find }: { merged: MergedFlames; width: SideName;
       changeOf: (one) => (most > 0 ? (changeOf(pairOf(one), answer.total) ?? 0) / most : 0),
       isOneSided: (one) => isOneSided(pairOf(one)),
       linesOf,
+      data: dataOf(merged),
     };
-  }, [pairs, most, answer.total, linesOf]);
+  }, [merged, pairs, most, answer.total, linesOf]);
   const rows = answer.frames.reduce((most, { depth }) => Math.max(most, depth), 0) + 1;
   const parent = zoomed?.parent?.frame.id;
   useKeys(

@@ -100,15 +100,10 @@ function Chart({ axis, cursor }: SideProps) {
       range={null}
       kept={null}
       find={find}
-      onRange={ignore}
       onWidth={setWidth}
       onMove={onMove}
       onLanes={onLanes}
-      onLanePick={ignore}
       cursor={cursor}
     />
   );
 }
-
-/** The charts of a comparison choose neither ranges nor filters. */
-const ignore = () => undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { FlameAnswer, FlameFrame } from '../../api/schema';
 import { layout, type Node, toNodes } from '../../views/flame/flame';
-import { changeOf, type FramePair, isOneSided, mergeFlames } from './mergeFlames';
+import { changeOf, dataOf, type FramePair, isOneSided, mergeFlames } from './mergeFlames';
 
 /** A tree: the name of a frame, its own time, and what it calls. `…` is a frame of merged small ones. */
 type Tree = [name: string, own: number, ...below: Tree[]];
@@ -63,6 +63,13 @@ test.each(['a', 'b'] as const)(
     expect(boxes.map(({ node }) => pathOf(node)).includes('/load/resize')).toBe(side === 'a');
   },
 );
+
+test('the data has the figures of both sides, whichever is drawn', () => {
+  const [a, b] = (['a', 'b'] as const).map((side) => dataOf(mergeFlames(A, B, side)));
+  expect(a).toEqual(b);
+  const resize = a?.frames.find(({ name }) => name === 'resize');
+  expect([resize?.a?.value, resize?.b]).toEqual([20, null]);
+});
 
 test('a change is a share of the total, and the greatest one is known', () => {
   const pairs = byPath(A, B);

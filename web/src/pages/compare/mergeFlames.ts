@@ -44,6 +44,12 @@ export function mergeFlames(a: FlameAnswer, b: FlameAnswer, width: SideName): Me
   return { answer, pairs, most };
 }
 
+/** The merged tree as data: each call path with the figures of both sides; null where a side lacks it. */
+export const dataOf = ({ answer: { weight, frames }, pairs }: MergedFlames) => ({
+  weight,
+  frames: frames.map(({ id, parent, name, kind }) => ({ id, parent, name, kind, ...pairs.get(id) })),
+});
+
 /** The change from A to B as a share of `total`; null if it is unknown. */
 export function changeOf({ a, b, isUnknown }: FramePair, total: number): number | null {
   return isUnknown || total <= 0 ? null : ((b?.value ?? 0) - (a?.value ?? 0)) / total;

@@ -34,6 +34,8 @@ export interface ComparedRuns {
   changeOf: (frame: FlameFrame) => number;
   isOneSided: (frame: FlameFrame) => boolean;
   linesOf: (frame: FlameFrame) => [name: string, value: string][];
+  /** The figures of both runs, which *Save data* saves. */
+  data: object;
 }
 
 /**
@@ -225,7 +227,7 @@ export function FlameCanvas(props: {
             onClick={() =>
               download(
                 `flame-${answer.session}.json`,
-                new Blob([JSON.stringify(answer, null, 1)], { type: 'application/json' }),
+                new Blob([JSON.stringify(runs?.data ?? answer, null, 1)], { type: 'application/json' }),
               )
             }
           >

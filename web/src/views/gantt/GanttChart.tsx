@@ -35,12 +35,14 @@ export function GanttChart(props: {
   range: Span | null;
   kept: Span | null;
   find: GanttFind;
-  onRange: (range: Span | null) => void;
+  /** Undefined if no range can be chosen. */
+  onRange?: (range: Span | null) => void;
   onWidth: (width: number) => void;
   onMove: (window: Span | null) => void;
   /** Called with the first and the last visible lane. */
   onLanes: (first: number, last: number) => void;
-  onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
+  /** Undefined if names and findings of lanes lead nowhere. */
+  onLanePick?: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
   /** The time under the pointer in this chart or in another one with the same axis, whose times start at 0. */
   cursor?: { at: number | null; onMove: (at: number | null) => void };
 }) {
@@ -142,7 +144,15 @@ export function GanttChart(props: {
       {...pointer}
     >
       <canvas ref={canvas} className={layout.canvas} data-picture data-bars={data?.bars.lane.length} />
-      {under && <GanttTooltip model={model} size={size} left={scale.left} {...under} />}
+      {under && (
+        <GanttTooltip
+          canPick={props.onLanePick !== undefined}
+          model={model}
+          size={size}
+          left={scale.left}
+          {...under}
+        />
+      )}
     </div>
   );
 }

@@ -20,6 +20,8 @@ export function GanttTooltip(
     size: Size;
     /** Where the bars begin on the canvas, px. */
     left: number;
+    /** Whether a click on a lane's name filters by it. */
+    canPick: boolean;
     x: number;
     y: number;
   } & Hit,
@@ -49,7 +51,12 @@ export function GanttTooltip(
       ) : (
         <>
           {lane ? (
-            <LaneTooltip lane={lane} label={label} finding={props.model.findingOf(lane)} />
+            <LaneTooltip
+              lane={lane}
+              label={label}
+              finding={props.model.findingOf(lane)}
+              canPick={props.canPick}
+            />
           ) : (
             <b>{label?.text}</b>
           )}
@@ -126,6 +133,7 @@ function LaneTooltip(props: {
   lane: GanttLane;
   label?: { text: string; detail: string };
   finding: FindingItem | undefined;
+  canPick: boolean;
 }) {
   const { lane, label, finding } = props;
   const { t } = useTranslation();
@@ -146,7 +154,9 @@ function LaneTooltip(props: {
         </div>
       )}
       {lane.folded > 0 && <div className={words.dim}>{t('gantt.folded', { n: count(lane.folded) })}</div>}
-      {lane.kind !== 'not_placed' && <div className={words.dim}>{t('gantt.tipLanePick')}</div>}
+      {props.canPick && lane.kind !== 'not_placed' && (
+        <div className={words.dim}>{t('gantt.tipLanePick')}</div>
+      )}
     </>
   );
 }

@@ -23,7 +23,7 @@ export function useGanttKeys(chart: {
   folding: GanttFolding;
   onScroll: (by: number) => void;
   onMove: (window: Span | null) => void;
-  onRange: (range: Span | null) => void;
+  onRange: ((range: Span | null) => void) | undefined;
 }): void {
   const { box, window: view, range, middle, model, bars, folding, onScroll, onMove, onRange } = chart;
   const { data, selected } = model;
@@ -40,16 +40,20 @@ export function useGanttKeys(chart: {
     { keys: ['a'], label: t('keys.earlier'), run: () => onMove(panned(view, -far)) },
     { keys: ['d'], label: t('keys.later'), run: () => onMove(panned(view, far)) },
     { keys: ['f'], label: t('keys.fit'), run: () => onMove(null) },
-    { keys: ['r'], label: t('keys.range'), run: () => onRange(range === null ? view : null) },
-    {
-      keys: ['['],
-      label: t('keys.rangeBegin'),
-      run: () => onRange(withEnd(range, view, 'begin', middle)),
-    },
-    { keys: [']'], label: t('keys.rangeEnd'), run: () => onRange(withEnd(range, view, 'end', middle)) },
-    ...(range !== null && url.task === undefined
-      ? [{ keys: ['Escape'], label: t('range.clear'), run: () => onRange(null) }]
-      : []),
+    ...(onRange === undefined
+      ? []
+      : [
+          { keys: ['r'], label: t('keys.range'), run: () => onRange(range === null ? view : null) },
+          {
+            keys: ['['],
+            label: t('keys.rangeBegin'),
+            run: () => onRange(withEnd(range, view, 'begin', middle)),
+          },
+          { keys: [']'], label: t('keys.rangeEnd'), run: () => onRange(withEnd(range, view, 'end', middle)) },
+          ...(range !== null && url.task === undefined
+            ? [{ keys: ['Escape'], label: t('range.clear'), run: () => onRange(null) }]
+            : []),
+        ]),
   ]);
   useKeys(
     t('keys.chart'),

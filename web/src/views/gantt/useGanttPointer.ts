@@ -39,8 +39,8 @@ export function useGanttPointer(chart: {
   onScrollTo: (scroll: number) => void;
   onScrollBy: (by: number) => boolean;
   onMove: (window: Span | null) => void;
-  onRange: (range: Span | null) => void;
-  onLanePick: (lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void;
+  onRange: ((range: Span | null) => void) | undefined;
+  onLanePick: ((lane: Pick<GanttLane, 'kind' | 'id' | 'label'>) => void) | undefined;
   /** Opens the finding of a lane. Returns false if it has none. */
   onFinding: (lane: GanttLane) => boolean;
 }) {
@@ -79,7 +79,7 @@ export function useGanttPointer(chart: {
     onPointerDown: (event: PointerEvent<HTMLDivElement>) => {
       if (event.button !== 0) return;
       const { x } = placeOf(event);
-      const from = event.shiftKey && x >= left ? timeAt(x) : null;
+      const from = onRange && event.shiftKey && x >= left ? timeAt(x) : null;
       drag.current = { x: event.clientX, y: event.clientY, window: view, scroll, far: false, from };
       event.currentTarget.setPointerCapture(event.pointerId);
     },
@@ -105,7 +105,7 @@ export function useGanttPointer(chart: {
       drag.current = null;
       if (drawn !== null) {
         onDraw(null);
-        onRange(drawn);
+        onRange?.(drawn);
       }
       if (held === null || held.far) return;
       const { bar, row, x } = hitOf(event);
@@ -114,11 +114,12 @@ export function useGanttPointer(chart: {
         return folding.toggle(row.key);
       const lane = x < left && row ? lanes.get(row.lane) : undefined;
       if (lane && row?.kind === 'node')
-        onLanePick({ kind: 'node', id: lane.node_id ?? '', label: lane.label });
+        onLanePick?.({ kind: 'node', id: lane.node_id ?? '', label: lane.label });
       else if (lane && row && lane.id !== '' && x >= left - PIN_WIDTH) folding.togglePin(lane.id);
+      else if (lane && onLanePick === undefined) return;
       else if (lane && row?.kind === 'lane' && x >= left - PIN_WIDTH - MARK_WIDTH && chart.onFinding(lane))
         return;
-      else if (lane && lane.kind !== 'not_placed') onLanePick(lane);
+      else if (lane && lane.kind !== 'not_placed') onLanePick?.(lane);
       else if (bar >= 0) click.current = setTimeout(() => bars.select(bar), DOUBLE_CLICK);
     },
     onPointerCancel: () => {
