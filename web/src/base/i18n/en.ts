@@ -830,6 +830,7 @@ export const shared = {
     hint: 'Click for the call stack at that time, drag to choose a range',
   },
   charts: {
+    max: 'max {{value}}',
     range: 'Time range',
     number: 'Number',
     last: 'Last {{span}}',

@@ -798,6 +798,7 @@ const shared: Translated<typeof english> = {
     hint: '点击查看该时刻的调用栈，拖动可选择时间范围',
   },
   charts: {
+    max: '最大 {{value}}',
     range: '时间范围',
     number: '数量',
     last: '最近 {{span}}',

@@ -19,7 +19,7 @@ const CHARTS = [
   ...CAPACITY,
   'clusterTasks',
   'clusterObjectStore',
-  'clusterCpu',
+  'clusterTasksEnded',
   'clusterNetwork',
   'clusterGpu',
   'clusterGpuMemory',

@@ -1,20 +1,33 @@
+import type { TFunction } from 'i18next';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import words from '../theme/words.module.css';
 import css from './ChartLegend.module.css';
 import shared from './charts.module.css';
-import { endOf, type Line, latest } from './series';
+import { endOf, figures, type Line, latest } from './series';
 import { type Unit, valueText } from './units';
 
 /**
- * The lines of a chart with their values at the crosshair or, without a crosshair, their latest values. A
+ * The value of a line without a crosshair: the latest one or, in a session that has ended, the greatest one,
+ * because the last one of most lines is 0.
+ */
+export function restText(t: TFunction, { values }: Line, end: number, ended: boolean, unit: Unit): string {
+  if (!ended) return valueText(latest(values, end), unit);
+  const { most } = figures(values);
+  return most === null ? valueText(null) : t('charts.max', { value: valueText(most, unit) });
+}
+
+/**
+ * The lines of a chart with their values at the crosshair or, without a crosshair, as in `restText`. A
  * click isolates a line. With Ctrl or Shift, a click adds or removes one.
  */
 export function ChartLegend(props: {
   lines: readonly Line[];
   looks: readonly { color: string; dashed: boolean }[];
   unit: Unit;
+  /** Whether the session has ended. */
+  ended: boolean;
   place: number | null;
   /** Number of lines that are listed until the user asks for more. */
   most: number;
@@ -38,7 +51,10 @@ export function ChartLegend(props: {
     <ul className={css.legend} aria-label={t('charts.legend')}>
       {(all ? lines : lines.slice(0, props.most)).map((line, at) => {
         const shown = only === null || only.has(line.key);
-        const value = place === null ? latest(line.values, end) : (line.values[place] ?? null);
+        const text =
+          place === null
+            ? restText(t, line, end, props.ended, unit)
+            : valueText(line.values[place] ?? null, unit);
         return (
           <li key={line.key}>
             <button
@@ -58,7 +74,7 @@ export function ChartLegend(props: {
                 style={{ '--rs-mark': looks[at]?.color } as React.CSSProperties}
               />
               <span className={words.ellipsis}>{line.name}</span>
-              <span className={`${words.num} ${css.value}`}>{valueText(value, unit)}</span>
+              <span className={`${words.num} ${css.value}`}>{text}</span>
             </button>
           </li>
         );

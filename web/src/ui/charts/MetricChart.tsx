@@ -13,13 +13,12 @@ import { useServerMessage } from '../useServerMessage';
 import { useStateName } from '../useStateName';
 import { useSessionUrl } from '../useUrl';
 import { useChartGroup } from './ChartGroup';
-import { ChartLegend } from './ChartLegend';
+import { ChartLegend, restText } from './ChartLegend';
 import { ChartMenu } from './ChartMenu';
 import { ChartTable } from './ChartTable';
 import css from './MetricChart.module.css';
-import { colorsOf, type Drawn, endOf, type Line, latest, occurring, type Query } from './series';
+import { colorsOf, endOf, type Line, occurring, type Query } from './series';
 import type { Range } from './timeRange';
-import { valueText } from './units';
 import { useChart } from './useChart';
 import { useMarks } from './useMarks';
 import { useTimeRange } from './useTimeRange';
@@ -92,6 +91,7 @@ export function MetricChart(props: MetricChartProps) {
   const chart = useChart(props.session ?? url.session, queries, seen);
   const { data } = chart;
   const unit = props.unit ?? data?.unit ?? '';
+  const ended = range.ready && !range.bounds.live;
   const marks = useMarks(props.session ?? url.session);
   const said = useSaid();
   const tall = height >= 260;
@@ -132,7 +132,7 @@ export function MetricChart(props: MetricChartProps) {
       data-outdated={chart.isPlaceholderData || undefined}
       data-testid={props.testId ?? 'chart'}
       data-title={title}
-      aria-label={spokenText(title, lines, unit)}
+      aria-label={spokenText(title, lines, (line, end) => restText(t, line, end, ended, unit))}
     >
       <figcaption className={css.head} {...NOT_IN_PICTURE}>
         <span className={`${css.title} ${words.ellipsis}`} title={hint ? `${title}\n${hint}` : title}>
@@ -209,6 +209,7 @@ export function MetricChart(props: MetricChartProps) {
                 lines={lines}
                 looks={looks}
                 unit={unit}
+                ended={ended}
                 place={place}
                 most={tall ? lines.length : MAX_LEGEND_LINES}
                 only={chosen ? only : null}
@@ -246,10 +247,10 @@ function at(shown: readonly number[], line: number): number | null {
   return place < 0 ? null : place;
 }
 
-/** The title and the latest values of the first lines, for screen readers. */
-function spokenText(title: string, lines: Drawn['lines'], unit: string): string {
+/** The title and the values of the first lines, for screen readers. */
+function spokenText(title: string, lines: Line[], textOf: (line: Line, end: number) => string): string {
   const end = endOf(lines);
-  const text = lines.slice(0, 6).map((line) => `${line.name} ${valueText(latest(line.values, end), unit)}`);
+  const text = lines.slice(0, 6).map((line) => `${line.name} ${textOf(line, end)}`);
   return text.length === 0 ? title : `${title}: ${text.join(', ')}${lines.length > 6 ? ', …' : ''}`;
 }
 

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { get } from '../../api/client';
 import { refreshEnded, refreshInterval } from '../../api/connection';
-import { answerTo, isOf, queryClient } from '../../api/queries';
+import { answerTo, isOf, queryClient, useSessions } from '../../api/queries';
 import { type ClusterTopic, useTopic } from '../../api/realtime';
 import type { CatalogueChart, Dashboard } from './boards';
 
@@ -35,13 +35,25 @@ export function useCatalogue() {
   });
 }
 
-/** The charts of a catalogue page. GPU charts are included only if the cluster has had a GPU. */
+/**
+ * The charts of a catalogue page. GPU charts are included only if the cluster has had a GPU. *Memory used* by
+ * node is left out for a single node, because *Memory* says the same.
+ */
 export function useCatalogueCharts(session: string, page: string): CatalogueChart[] {
   const charts = useCatalogue().data?.pages.find(({ name }) => name === page)?.charts;
   const measured = useMetricNames(session, 'ray_node_gpus').data?.items.length ?? 0;
   const known = useTopic<ClusterTopic>('cluster', { session })?.resources_total.GPU ?? 0;
   const hasGpu = measured > 0 || known > 0;
-  return useMemo(() => (charts ?? []).filter(({ key }) => hasGpu || !key.includes('Gpu')), [charts, hasGpu]);
+  const isSingle = useSessions(
+    ({ items }) => items.find((item) => item.session === session)?.nodes === 1,
+  ).data;
+  return useMemo(
+    () =>
+      (charts ?? []).filter(
+        ({ key }) => (hasGpu || !key.includes('Gpu')) && !(isSingle && key === 'clusterMemory'),
+      ),
+    [charts, hasGpu, isSingle],
+  );
 }
 
 export function useDashboards() {
