@@ -32,6 +32,12 @@ def test_the_logical_graph_shows_who_calls_whom(recorded: Recorded, page: Page) 
     calls = {(edge["source"], edge["target"]): edge["attempts"] for edge in found["calls"]}
     assert calls[("f:branch", "f:leaf")] == 30
 
+    # Nodes show what their function has of the critical path.
+    page.get_by_test_id("logical-weight").get_by_text("Critical path").click()
+    expect(page).to_have_url(re.compile("weight=critical_path"))
+    expect(page.get_by_test_id("logical-node-f:slow_step")).to_contain_text(re.compile(r"\d%"))
+    page.get_by_test_id("logical-weight").get_by_text("States").click()
+
     branch.click()
     panel = page.get_by_test_id("logical-panel")
     expect(panel.get_by_test_id("logical-callees")).to_contain_text("leaf30×")

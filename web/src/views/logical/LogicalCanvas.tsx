@@ -13,6 +13,7 @@ import {
 } from '@xyflow/react';
 import { useContext, useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { CriticalPathAnswer } from '../../api/schema';
 import { count, duration } from '../../base/format';
 import { useFindings } from '../../ui/insights/useFindings';
 import { NOT_IN_PICTURE } from '../../ui/picture/picture';
@@ -41,13 +42,14 @@ import {
   matches,
   type Shown,
   type Weight,
-  weigh,
+  weighed,
 } from './logicalModel';
 import { nodeName } from './logicalNames';
 import { usePausedNodes } from './usePausedNodes';
 
-/** Below this zoom, nodes show only their names, since figures would be smaller than 10 px. */
-const READABLE = 0.64;
+/** Below the first zoom, nodes have no room for bars. Below the second, they have room only for their names. */
+const WITH_BARS = 0.64;
+const WITH_FIGURES = 0.38;
 const FIT = { padding: 0.08, maxZoom: 1 };
 
 interface CanvasProps {
@@ -56,6 +58,7 @@ interface CanvasProps {
   /** Identifies the requested graph. When it changes, the new graph is fitted into the view. */
   question: string;
   weight: Weight;
+  path?: CriticalPathAnswer;
   shown: Shown;
   find: string;
   selected: string | undefined;
@@ -138,7 +141,7 @@ function Canvas(props: CanvasProps) {
   return (
     <ReactFlow<Box, Line>
       data-picture
-      data-far={zoom < READABLE || undefined}
+      data-far={zoom < WITH_FIGURES ? 'names' : zoom < WITH_BARS ? 'short' : undefined}
       style={{ '--rs-unzoom': Math.max(1, 1 / zoom) } as React.CSSProperties}
       nodes={nodes}
       edges={edges}
@@ -202,7 +205,7 @@ function nameOf(graph: LogicalAnswer, id: string, name: (node: LogicalNode) => s
 }
 
 function useNodes(
-  { graph, layout: { places }, weight, selected }: CanvasProps,
+  { graph, layout: { places }, weight, path, selected }: CanvasProps,
   found: Set<string> | null,
   focus: Focus | null,
 ): Box[] {
@@ -211,7 +214,9 @@ function useNodes(
   const [{ task }] = useSessionUrl();
   return useMemo(() => {
     const leaves = graph.nodes.filter((node) => !isBox(node));
-    const most = leaves.reduce((sofar, node) => Math.max(sofar, weigh(node, weight)), 0);
+    const values = weighed(leaves, weight, path);
+    // Shares of the path have the same scale in every graph.
+    const most = weight === 'critical_path' ? 1 : Math.max(0, ...values.values());
     return graph.nodes.flatMap((node) => {
       const place = places.get(node.id);
       if (place === undefined) return [];
@@ -234,13 +239,14 @@ function useNodes(
         data: {
           node,
           weight,
+          value: values.get(node.id) ?? null,
           most,
           isFound: found?.has(node.id) ?? false,
           isDim: !isBox(node) && focus !== null && !focus.nodes.has(node.id),
         },
       };
     });
-  }, [graph, places, weight, found, focus, selected, task, ofTask, t]);
+  }, [graph, places, weight, path, found, focus, selected, task, ofTask, t]);
 }
 
 /** Whether a node is the selected task or its function. */

@@ -14,7 +14,7 @@ import {
 import { createContext, memo, type ReactNode, useContext, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PausedTask } from '../../api/schema';
-import { bytes, count, duration } from '../../base/format';
+import { bytes, count, duration, percent } from '../../base/format';
 import { FindingBadge } from '../../ui/insights/FindingBadge';
 import { OriginTag } from '../../ui/insights/OriginTag';
 import type { Findings } from '../../ui/insights/useFindings';
@@ -25,13 +25,14 @@ import words from '../../ui/theme/words.module.css';
 import css from './LogicalNodes.module.css';
 import type { EdgeShape } from './logicalEdgeShape';
 import type { Point } from './logicalLayout';
-import { type LogicalNode, unfoldsBy, type Weight, weigh } from './logicalModel';
+import { type LogicalNode, unfoldsBy, type Weight } from './logicalModel';
 import { nodeName } from './logicalNames';
 
 interface NodeData extends Record<string, unknown> {
   node: LogicalNode;
   weight: Weight;
-  /** The greatest weight of any node. */
+  /** By the weight; null if it is unknown or no number. `most` is the value of a full bar. */
+  value: number | null;
   most: number;
   isFound: boolean;
   isDim: boolean;
@@ -133,7 +134,8 @@ function Ends() {
 }
 
 function Leaf({ data, selected }: NodeProps<Box>) {
-  const { node, weight, most } = data;
+  const { node, weight, value, most } = data;
+  const share = value !== null && most > 0 ? value / most : 0;
   const { t } = useTranslation();
   const name = nodeName(t, node);
   const jobName = useJobName();
@@ -151,6 +153,8 @@ function Leaf({ data, selected }: NodeProps<Box>) {
       data-context={!hasNumbers || undefined}
       data-library={node.library ?? undefined}
       data-change={change?.kind}
+      data-weight={weight}
+      style={{ '--rs-share': `${100 * share}%` } as React.CSSProperties}
       data-testid={`logical-node-${node.id}`}
       title={nodeName(t, node, true)}
     >
@@ -176,19 +180,20 @@ function Leaf({ data, selected }: NodeProps<Box>) {
             <span className={css.time}>
               {weight === 'state'
                 ? duration(node.duration_ns)
-                : weight === 'bytes'
-                  ? bytes(node.output_bytes)
-                  : duration(weigh(node, weight))}
+                : value === null
+                  ? '–'
+                  : weight === 'critical_path'
+                    ? `${percent(value)}%`
+                    : weight === 'bytes'
+                      ? bytes(value)
+                      : duration(value)}
             </span>
           </span>
           {weight === 'state' ? (
             <StackedBar states={node.states} height={5} />
           ) : (
             <span className={css.track}>
-              <span
-                data-weight={weight}
-                style={{ width: `${most > 0 ? (100 * weigh(node, weight)) / most : 0}%` }}
-              />
+              <span data-weight={weight} style={{ width: `${100 * share}%` }} />
             </span>
           )}
         </>

@@ -55,7 +55,9 @@ export function LogicalToolbar(props: {
           label:
             weight === 'executing' || weight === 'blocked'
               ? t(`time.${weight}`)
-              : t(`logical.weight.${weight}`),
+              : weight === 'critical_path'
+                ? t(`flame.weights.${weight}`)
+                : t(`logical.weight.${weight}`),
         }))}
         data-testid="logical-weight"
       />

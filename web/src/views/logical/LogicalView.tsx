@@ -3,6 +3,7 @@ import { IconSitemap } from '@tabler/icons-react';
 import { lazy, Suspense, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/client';
+import { useCriticalPath } from '../../api/criticalPath';
 import type { Summary } from '../../api/schema';
 import { count } from '../../base/format';
 import { onlyMineOf, withSettings } from '../../base/url';
@@ -33,6 +34,7 @@ export default function LogicalView({ summary }: { summary: Summary | undefined 
   const minor = useMemo(() => graph.data && withoutMinor(graph.data), [graph.data]);
   const answer = withMinor ? graph.data : minor?.graph;
   const weight = weightOf(url.settings);
+  const path = useCriticalPath(url.session, url.filters.job_id, weight === 'critical_path').data;
   const hidden = url.settings?.hide;
   const shown = useMemo<Shown>(() => shownEdges({ hide: hidden }), [hidden]);
   const find = url.settings?.find ?? '';
@@ -103,6 +105,7 @@ export default function LogicalView({ summary }: { summary: Summary | undefined 
               layout={layout}
               question={arranged}
               weight={weight}
+              path={path}
               shown={shown}
               find={find}
               selected={selected?.id}

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { PathFunction } from '../../api/schema';
 import { parseUrl, type SessionUrl } from '../../base/url';
 import { pausedTask } from '../../testing/paused';
 import { edgeShape } from './logicalEdgeShape';
@@ -17,6 +18,7 @@ import {
   toggleShown,
   toggleUnfolded,
   unfoldsBy,
+  weighed,
   withoutMinor,
 } from './logicalModel';
 
@@ -377,4 +379,25 @@ describe('paused tasks', () => {
     expect(marks(leaf, { func_name: 'leaf' }, { job_id: '02000000' })).toEqual([]);
     expect(marks(leaf, { func_name: 'leaf' }, { error_type: 'OSError' })).toEqual([]);
   });
+});
+
+it('gives each function its share of the critical path, unless several nodes have it', () => {
+  const named = (id: string, name: string, kind: LogicalNode['kind'] = 'function') => ({
+    ...node(id, kind),
+    name,
+  });
+  const leaves = [
+    named('f', 'load'),
+    named('g', 'rest'),
+    named('a', 'A.run', 'method'),
+    named('b', 'A.run', 'method'),
+  ];
+  const of = (name: string, share: number, is_driver = false) => ({ name, share, is_driver }) as PathFunction;
+  const path = { functions: [of('load', 0.5), of('A.run', 0.3), of('', 0.2, true)] };
+  expect([...weighed(leaves, 'critical_path', path)]).toEqual([
+    ['f', 0.5],
+    ['g', 0],
+  ]);
+  expect(weighed(leaves, 'critical_path', undefined).size).toBe(0);
+  expect(weighed(leaves, 'executing', undefined).get('a')).toBe(5);
 });

@@ -1,6 +1,11 @@
 /** The logical graph as the API returns it, and operations on it that do not depend on the screen. */
 
-import type { LogicalAnswer as Answer, LogicalCall, LogicalNode as Node, PausedTask } from '../../api/schema';
+import type {
+  LogicalAnswer as Answer,
+  CriticalPathAnswer,
+  LogicalNode as Node,
+  PausedTask,
+} from '../../api/schema';
 import { type Filters, type SessionUrl, type Settings, toView } from '../../base/url';
 import { isSelected } from '../shared/isSelected';
 
@@ -20,22 +25,34 @@ type NodeKind =
 export type LogicalNode = Node & { kind: NodeKind };
 export type LogicalAnswer = Omit<Answer, 'nodes'> & { nodes: LogicalNode[] };
 
-export const WEIGHTS = ['state', 'executing', 'blocked', 'bytes'] as const;
+export const WEIGHTS = ['state', 'critical_path', 'executing', 'blocked', 'bytes'] as const;
 export type Weight = (typeof WEIGHTS)[number];
 
 export function weightOf(settings: Settings | undefined): Weight {
   return WEIGHTS.find((weight) => weight === settings?.weight) ?? 'state';
 }
 
-/** The value of a node by the chosen weight; 0 for the weight `state`, which is not a number. */
-export function weigh(
-  node: Pick<LogicalCall, 'executing_ns' | 'blocked_ns' | 'output_bytes'>,
+const FIELDS = { executing: 'executing_ns', blocked: 'blocked_ns', bytes: 'output_bytes' } as const;
+
+/** The value of each leaf by the chosen weight; nothing for `state`, which is not a number. */
+export function weighed(
+  leaves: readonly LogicalNode[],
   weight: Weight,
-): number {
-  if (weight === 'executing') return node.executing_ns;
-  if (weight === 'blocked') return node.blocked_ns;
-  if (weight === 'bytes') return node.output_bytes;
-  return 0;
+  path: Pick<CriticalPathAnswer, 'functions'> | undefined,
+): ReadonlyMap<string, number> {
+  if (weight === 'state') return new Map();
+  if (weight === 'critical_path') return onPath(leaves, path);
+  return new Map(leaves.map((node) => [node.id, node[FIELDS[weight]]]));
+}
+
+/** The share of the critical path of each function. It is unknown for each of several nodes of a function. */
+function onPath(leaves: readonly LogicalNode[], path: Pick<CriticalPathAnswer, 'functions'> | undefined) {
+  const shares = new Map(path?.functions.map((one) => [one.is_driver ? null : one.name, one.share]));
+  const named = leaves.filter(({ kind }) => kind === 'function' || kind === 'method' || kind === 'call');
+  const times = new Map<string | null, number>();
+  for (const { name } of named) times.set(name, (times.get(name) ?? 0) + 1);
+  const known = path === undefined ? [] : named.filter(({ name }) => times.get(name) === 1);
+  return new Map(known.map(({ id, name }) => [id, shares.get(name) ?? 0]));
 }
 
 /** The names in a setting: classes and functions for `expand` and `fold`, libraries for `unfold`. */
