@@ -104,11 +104,15 @@ function drawHead(
   context.fillStyle = palette.text;
   const badge = about.is_head && cell.width > 150 ? ` · ${scene.texts.head}` : '';
   const name = `${scene.names[node] ?? about.name}${badge}`;
-  context.fillText(fitText(context, name, cell.width - 14), cell.x + 7, cell.y + 9);
+  context.fillText(fitText(context, name, cell.width - 14), cell.x + 7, cell.y + (isLarge ? 12 : 9));
   if (head < 30) return;
   context.font = isLarge ? `11px ${fonts.text}` : SMALL_FONT;
   context.fillStyle = palette.muted;
-  context.fillText(fitText(context, usedText(about), cell.width - 14), cell.x + 7, cell.y + 25);
+  context.fillText(
+    fitText(context, usedText(about), cell.width - 14),
+    cell.x + 7,
+    cell.y + (isLarge ? 28 : 25),
+  );
 }
 
 function drawSlot(
