@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { FlameAnswer, FlameFrame } from '../../api/schema';
 import { count } from '../../base/format';
-import { type DockedColumn, DockedTable } from '../shared/DockedTable';
+import { type DockedColumn, DockedTable, numbers } from '../shared/DockedTable';
 import { changeOf, functionsBelow, type Node, scaleOf, shareText } from './flame';
 import { useFrameName, valueText } from './flameText';
 
@@ -23,26 +23,12 @@ export function FlameFunctions(props: {
   );
   const isCompared = zoomed.frame.baseline_value !== null;
   const scale = scaleOf(answer, props.relative);
+  const text = (value: number) => valueText(value, answer.weight);
   const columns: DockedColumn<FlameFrame>[] = [
-    {
-      id: 'own',
-      header: t('flame.own'),
-      value: (row) => row.own,
-      cell: (row) => valueText(row.own, answer.weight),
-    },
-    {
-      id: 'value',
-      header: t('flame.value'),
-      value: (row) => row.value,
-      cell: (row) => valueText(row.value, answer.weight),
-    },
+    numbers('own', t('flame.own'), (row) => row.own, text),
+    numbers('value', t('flame.value'), (row) => row.value, text),
     { id: 'share', header: t('column.share'), cell: (row) => shareText(row.value, zoomed.frame.value) },
-    {
-      id: 'attempts',
-      header: t('column.attempts'),
-      value: (row) => row.attempts,
-      cell: (row) => row.attempts > 0 && count(row.attempts),
-    },
+    numbers('attempts', t('column.attempts'), (row) => row.attempts, count),
   ];
   if (isCompared)
     columns.push({

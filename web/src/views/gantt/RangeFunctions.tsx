@@ -1,9 +1,9 @@
 import { useTranslation } from 'react-i18next';
+import type { RangeFunction } from '../../api/schema';
 import { bytes, count, duration, percent } from '../../base/format';
 import { withFilter } from '../../base/url';
-import { Dash } from '../../ui/Dash';
 import { useSessionUrl } from '../../ui/useUrl';
-import { DockedTable } from '../shared/DockedTable';
+import { type DockedColumn, DockedTable, numbers } from '../shared/DockedTable';
 import shared from './gantt.module.css';
 import { meanText } from './rangeText';
 import type { RangeAnswer } from './useRange';
@@ -13,6 +13,20 @@ export function RangeFunctions({ answer }: { answer: RangeAnswer }) {
   const [, change] = useSessionUrl();
   const { t } = useTranslation();
   const all = Math.max(1, answer.phases.executing);
+  const columns: DockedColumn<RangeFunction>[] = [
+    numbers('attempts', t('column.attempts'), (row) => row.attempts, count),
+    numbers(
+      'failed',
+      t('column.failed'),
+      (row) => row.failed,
+      (n) => <span className={shared.bad}>{count(n)}</span>,
+    ),
+    numbers('executing', t('time.executing'), (row) => row.executing_ns, duration),
+    { id: 'share', header: t('column.share'), cell: (row) => `${percent(row.executing_ns / all)}%` },
+    numbers('blocked', t('time.blocked'), (row) => row.blocked_ns, duration),
+    numbers('mean', t('range.concurrency'), (row) => row.mean, meanText),
+    numbers('memory', t('column.peakMemory'), (row) => row.max_memory, bytes),
+  ];
   return (
     <DockedTable
       label={t('range.functions')}
@@ -22,51 +36,7 @@ export function RangeFunctions({ answer }: { answer: RangeAnswer }) {
       keyOf={(row) => row.name}
       header={t('column.func_name')}
       nameOf={({ name }) => ({ name: name || t('common.unknown'), color: name || null })}
-      columns={[
-        {
-          id: 'attempts',
-          header: t('column.attempts'),
-          value: (row) => row.attempts,
-          cell: (row) => count(row.attempts),
-        },
-        {
-          id: 'failed',
-          header: t('column.failed'),
-          value: (row) => row.failed,
-          cell: (row) =>
-            row.failed > 0 ? <span className={shared.bad}>{count(row.failed)}</span> : <Dash />,
-        },
-        {
-          id: 'executing',
-          header: t('time.executing'),
-          value: (row) => row.executing_ns,
-          cell: (row) => duration(row.executing_ns),
-        },
-        {
-          id: 'share',
-          header: t('column.share'),
-          hint: t('range.functions'),
-          cell: (row) => `${percent(row.executing_ns / all)}%`,
-        },
-        {
-          id: 'blocked',
-          header: t('time.blocked'),
-          value: (row) => row.blocked_ns,
-          cell: (row) => (row.blocked_ns > 0 ? duration(row.blocked_ns) : <Dash />),
-        },
-        {
-          id: 'mean',
-          header: t('range.concurrency'),
-          value: (row) => row.mean,
-          cell: (row) => meanText(row.mean),
-        },
-        {
-          id: 'memory',
-          header: t('column.peakMemory'),
-          value: (row) => row.max_memory,
-          cell: (row) => (row.max_memory === null ? <Dash /> : bytes(row.max_memory)),
-        },
-      ]}
+      columns={columns}
       sort="-executing"
       onPick={({ name }) => name !== '' && change((before) => withFilter(before, 'func_name', name))}
     />

@@ -4,6 +4,8 @@ import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import { sorted } from '../../base/sorted';
 import { usePalette } from '../../ui/canvas';
+import { Dash } from '../../ui/Dash';
+import plain from '../../ui/theme/plainTable.module.css';
 import words from '../../ui/theme/words.module.css';
 import css from './DockedTable.module.css';
 import panels from './panels.module.css';
@@ -11,11 +13,26 @@ import panels from './panels.module.css';
 export interface DockedColumn<T> {
   id: string;
   header: string;
-  hint?: string;
   /** The value by which the table can be sorted. */
   value?: (row: T) => number | string | null;
   cell: (row: T) => ReactNode;
 }
+
+/** A sortable column of numbers. Unknown ones and 0 are a dash. */
+export const numbers = <T,>(
+  id: string,
+  header: string,
+  value: (row: T) => number | null,
+  text: (value: number) => ReactNode,
+): DockedColumn<T> => ({
+  id,
+  header,
+  value,
+  cell: (row) => {
+    const number = value(row);
+    return number === null || number === 0 ? <Dash /> : text(number);
+  },
+});
 
 /** Maximum number of rows. */
 export const MAX_DOCKED = 100;
@@ -64,18 +81,14 @@ export function DockedTable<T>(props: {
   const left = (props.left ?? 0) + Math.max(0, props.rows.length - MAX_DOCKED);
   return (
     <section className={css.docked} aria-label={props.label} data-testid={props.testId}>
-      <table>
+      <table className={plain.table}>
         <thead>
           <tr>
-            {all.map(({ id, header, hint, value }) => {
+            {all.map(({ id, header, value }) => {
               const isUp = sort === id;
               const isSorted = isUp || sort === `-${id}`;
               return (
-                <th
-                  key={id}
-                  title={hint}
-                  aria-sort={isSorted ? (isUp ? 'ascending' : 'descending') : undefined}
-                >
+                <th key={id} aria-sort={isSorted ? (isUp ? 'ascending' : 'descending') : undefined}>
                   {value === undefined ? (
                     header
                   ) : (
