@@ -101,8 +101,9 @@ def see_flame_graph(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(picture.get_by_test_id("flame-crumbs")).to_have_text("Driver›load")
     page.keyboard.press("Escape")
+    picture.get_by_test_id("flame-export").click()
     with page.expect_download() as saved:
-        picture.get_by_test_id("flame-json").click()
+        page.get_by_test_id("flame-json").click()
     frames = json.loads(Path(saved.value.path()).read_text())["frames"]
     assert [[frame[side]["value"] for side in "ab"] for frame in frames if frame["name"] == "load"] == [
         [200_000_000, 300_000_000]

@@ -69,11 +69,13 @@ def test_the_numbers_of_the_flame_graph_can_be_saved(recorded: Recorded, page: P
     page.goto(f"{recorded.url}/s/{recorded.session}/flame?lang=zh")
     page.get_by_test_id("flame").wait_for()
     expect(page.get_by_test_id("flame-panel")).to_contain_text("Driver")
+    page.get_by_test_id("flame-export").click()
     with page.expect_download() as saved:
         page.get_by_test_id("flame-json").click()
     exported = json.loads(Path(saved.value.path()).read_text())
     assert exported["attempts"] == 419
     assert exported["total"] == sum(frame["own"] for frame in exported["frames"]) > 0
+    page.get_by_test_id("flame-export").click()
     with page.expect_download() as drawn:
         page.get_by_test_id("flame-png").click()
     assert Path(drawn.value.path()).read_bytes().startswith(b"\x89PNG")

@@ -38,8 +38,9 @@ def test_the_stack_at_a_time_shows_who_waits_for_whom(recorded: Recorded, page: 
     tree.focus()
     page.keyboard.press("ArrowUp")
     expect(tree.locator("[aria-selected=true]")).to_have_count(1)
+    page.get_by_test_id("stack-export").click()
     with page.expect_download() as download:
-        page.get_by_test_id("stack-export").click()
+        page.get_by_test_id("stack-json").click()
     exported = json.loads(Path(download.value.path()).read_text())
     assert "slow_step" in {node["name"] for node in exported["nodes"]}
 

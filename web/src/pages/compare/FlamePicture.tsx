@@ -1,6 +1,6 @@
 import { SegmentedControl, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
-import { useMemo, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { answerTo } from '../../api/queries';
 import type { FlameAnswer } from '../../api/schema';
@@ -12,6 +12,7 @@ import { type ComparedRuns, FlameCanvas } from '../../views/flame/FlameCanvas';
 import { FlameCrumbs } from '../../views/flame/FlameCrumbs';
 import { found, matcher, shareText, toNodes } from '../../views/flame/flame';
 import { valueText } from '../../views/flame/flameText';
+import { SaveMenu } from '../../views/shared/SaveMenu';
 import { Legend } from './Legend';
 import { changeOf, dataOf, type FramePair, isOneSided, type MergedFlames, mergeFlames } from './mergeFlames';
 import css from './Pictures.module.css';
@@ -84,6 +85,7 @@ export default function FlamePicture({ runs }: PictureProps) {
 function Graph({ merged, width, find }: { merged: MergedFlames; width: SideName; find: string }) {
   const { t } = useTranslation();
   const { answer, pairs, most } = merged;
+  const picture = useRef<HTMLCanvasElement | null>(null);
   const [frame, setFrame] = useState('');
   const nodes = useMemo(() => toNodes(answer), [answer]);
   const root = nodes.get('');
@@ -97,9 +99,8 @@ function Graph({ merged, width, find }: { merged: MergedFlames; width: SideName;
       changeOf: (one) => (most > 0 ? (changeOf(pairOf(one), answer.total) ?? 0) / most : 0),
       isOneSided: (one) => isOneSided(pairOf(one)),
       linesOf,
-      data: dataOf(merged),
     };
-  }, [merged, pairs, most, answer.total, linesOf]);
+  }, [pairs, most, answer.total, linesOf]);
   const rows = answer.frames.reduce((most, { depth }) => Math.max(most, depth), 0) + 1;
   const parent = zoomed?.parent?.frame.id;
   useKeys(
@@ -123,6 +124,7 @@ function Graph({ merged, width, find }: { merged: MergedFlames; width: SideName;
             : `${t('compare.total.a')} ${valueText(pairs.get('')?.a?.value ?? 0, answer.weight)} → ` +
               `${t('compare.total.b')} ${valueText(pairs.get('')?.b?.value ?? 0, answer.weight)}`}
         </span>
+        <SaveMenu view="flame" disabled={false} picture={picture} data={dataOf(merged)} />
       </div>
       <FlameCanvas
         answer={answer}
@@ -131,6 +133,7 @@ function Graph({ merged, width, find }: { merged: MergedFlames; width: SideName;
         find={find}
         relative={false}
         runs={runs}
+        picture={picture}
         onZoom={({ frame: { kind, id, parent } }) => setFrame((kind === 'other' ? parent : id) ?? '')}
         onHold={() => undefined}
       />

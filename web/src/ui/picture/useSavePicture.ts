@@ -10,8 +10,8 @@ import { type Caption, type Svg, toPng, withCaption } from './picture';
 const second = (ns: string | number | null | undefined) => fullTime(ns).slice(0, 19);
 
 /**
- * Saves a picture with a caption: its title, the session and the range. The range is `range` (ms) or, by
- * default, that of the page.
+ * Saves a picture with a caption: its title, the session and the range. The range is `range` (ms, a moment if
+ * it has no length) or, by default, that of the page.
  */
 export function useSavePicture() {
   const [url] = useSessionUrl();
@@ -31,14 +31,14 @@ export function useSavePicture() {
   }
 
   function rangeText(range: { from: number; to: number } | undefined): string {
-    const isMoment = url.view === 'physical' || url.view === 'stack';
     const chosen = rangeIn(url.filters);
-    if (isMoment)
-      return second(
-        url.settings?.at ?? chosen?.to ?? (session?.state === 'live' ? Date.now() * 1e6 : session?.last_ns),
-      );
-    if (range !== undefined) return `${second(range.from * 1e6)} – ${second(range.to * 1e6)}`;
-    return `${second(chosen?.from ?? session?.first_ns)} – ${second(chosen?.to ?? session?.last_ns)}`;
+    const named =
+      url.settings?.at ?? chosen?.to ?? (session?.state === 'live' ? Date.now() * 1e6 : undefined);
+    const isMoment = url.view === 'physical' || url.view === 'stack';
+    if (range === undefined && isMoment && named !== undefined) return second(named);
+    const from = second(range === undefined ? (chosen?.from ?? session?.first_ns) : range.from * 1e6);
+    const to = second(range === undefined ? (chosen?.to ?? session?.last_ns) : range.to * 1e6);
+    return from === to ? from : `${from} – ${to}`;
   }
 
   const fileName = (title: string) =>

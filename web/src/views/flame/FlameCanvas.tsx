@@ -1,12 +1,8 @@
-import { ActionIcon, Tooltip } from '@mantine/core';
-import { IconJson, IconPhotoDown } from '@tabler/icons-react';
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { FlameAnswer, FlameFrame } from '../../api/schema';
-import { download } from '../../base/download';
 import { count } from '../../base/format';
 import { useCanvas, usePalette } from '../../ui/canvas';
-import { useSavePicture } from '../../ui/picture/useSavePicture';
 import { useKeys } from '../../ui/useKeys';
 import { useSelectedFunction } from '../shared/useSelectedFunction';
 import css from './FlameCanvas.module.css';
@@ -34,8 +30,6 @@ export interface ComparedRuns {
   changeOf: (frame: FlameFrame) => number;
   isOneSided: (frame: FlameFrame) => boolean;
   linesOf: (frame: FlameFrame) => [name: string, value: string][];
-  /** The figures of both runs, which *Save data* saves. */
-  data: object;
 }
 
 /**
@@ -51,6 +45,8 @@ export function FlameCanvas(props: {
   relative: boolean;
   /** Replaces the comparison with the baseline of the answer. */
   runs?: ComparedRuns;
+  /** Is set to the canvas. */
+  picture: RefObject<HTMLCanvasElement | null>;
   onZoom: (node: Node) => void;
   onHold: (on: boolean) => void;
 }) {
@@ -58,7 +54,6 @@ export function FlameCanvas(props: {
   const scale = scaleOf(answer, relative);
   const selected = useSelectedFunction();
   const { t } = useTranslation();
-  const { savePng } = useSavePicture();
   const palette = usePalette();
   const nameOf = useFrameName();
   const [top, setTop] = useState(0);
@@ -92,6 +87,9 @@ export function FlameCanvas(props: {
     [palette, boxes, rows, top, zoomedRow, matches, pointedId, selected, scale, runs, answer.weight, t],
   );
   const { box, canvas, size } = useCanvas(draw);
+  useEffect(() => {
+    props.picture.current = canvas.current;
+  });
   const rowPx = rowHeight(rows, size.height);
   useEffect(() => {
     if (size.width > 0) setWidth(size.width);
@@ -208,33 +206,6 @@ export function FlameCanvas(props: {
           height={size.height}
         />
       )}
-      <div className={css.export}>
-        <Tooltip label={t('flame.png')}>
-          <ActionIcon
-            size={26}
-            aria-label={t('flame.png')}
-            data-testid="flame-png"
-            onClick={() => void savePng(t('nav.flame'), canvas.current)}
-          >
-            <IconPhotoDown size={16} />
-          </ActionIcon>
-        </Tooltip>
-        <Tooltip label={t('flame.json')}>
-          <ActionIcon
-            size={26}
-            aria-label={t('flame.json')}
-            data-testid="flame-json"
-            onClick={() =>
-              download(
-                `flame-${answer.session}.json`,
-                new Blob([JSON.stringify(runs?.data ?? answer, null, 1)], { type: 'application/json' }),
-              )
-            }
-          >
-            <IconJson size={16} />
-          </ActionIcon>
-        </Tooltip>
-      </div>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { IconFlame } from '@tabler/icons-react';
-import { useMemo, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { FlameAnswer, Summary } from '../../api/schema';
 import { count } from '../../base/format';
@@ -9,6 +9,7 @@ import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
 import { useKeys } from '../../ui/useKeys';
 import { useSessionUrl } from '../../ui/useUrl';
+import { SaveMenu } from '../shared/SaveMenu';
 import { comparedRange } from './comparedRange';
 import { FlameCanvas } from './FlameCanvas';
 import { FlameControls } from './FlameControls';
@@ -22,6 +23,7 @@ import { type FlameParams, useFlame } from './useFlame';
 
 /** The time of all attempts by call path. */
 export default function FlameView({ summary }: { summary: Summary | undefined }) {
+  const picture = useRef<HTMLCanvasElement | null>(null);
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const { settings = {} } = url;
@@ -87,7 +89,17 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
   const filtered = Object.keys(url.filters).length > 0;
   return (
     <>
-      <FilterBar summary={summary} />
+      <FilterBar
+        summary={summary}
+        right={
+          <SaveMenu
+            view="flame"
+            disabled={data === undefined || data.total === 0}
+            picture={picture}
+            data={data}
+          />
+        }
+      />
       <FlameControls weight={weight} order={order} />
       {flame.error !== null && data === undefined ? (
         <ErrorPanel error={flame.error} onRetry={() => void flame.refetch()} />
@@ -126,6 +138,7 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
                   order={order}
                   find={settings.find}
                   relative={relative}
+                  picture={picture}
                   onZoom={zoomTo}
                   onHold={hold}
                 />

@@ -78,8 +78,6 @@ export const en = {
     functions: 'Functions in this frame',
     change: 'Change',
     none: 'None',
-    png: 'Save as PNG',
-    json: 'Save data as JSON',
   },
 };
 

@@ -75,7 +75,5 @@ export const zh: Translated<typeof en> = {
     functions: '此帧内的函数',
     change: '变化',
     none: '无',
-    png: '保存为 PNG',
-    json: '将数据保存为 JSON',
   },
 };

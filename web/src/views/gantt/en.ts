@@ -14,6 +14,7 @@ export const en = {
     memoryUpTo: 'peak {{size}}',
     fit: 'Show all',
     export: 'Save',
+    svg: 'Picture (SVG)',
     png: 'Picture (PNG)',
     json: 'Data (JSON)',
     chart: '{{n}} attempt{{n, s}} on {{lanes}} lane{{lanes, s}} over time',

@@ -14,6 +14,7 @@ export const zh: Translated<typeof en> = {
     memoryUpTo: '内存峰值 {{size}}',
     fit: '显示全部',
     export: '保存',
+    svg: '图片（SVG）',
     png: '图片（PNG）',
     json: '数据（JSON）',
     chart: '{{lanes}} 条泳道上 {{n}} 次尝试的时间图',

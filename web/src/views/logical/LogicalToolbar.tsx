@@ -1,15 +1,13 @@
-import { Button, Checkbox, Group, Menu, SegmentedControl, Tooltip } from '@mantine/core';
-import { IconDownload } from '@tabler/icons-react';
+import { Checkbox, Group, SegmentedControl, Tooltip } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { download } from '../../base/download';
 import { count } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
 import { OnlyMineSwitch } from '../../ui/insights/OnlyMine';
-import { useSavePicture } from '../../ui/picture/useSavePicture';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
+import { SaveMenu } from '../shared/SaveMenu';
 import css from './LogicalToolbar.module.css';
 import { toSvg } from './logicalExport';
 import type { Layout } from './logicalLayout';
@@ -34,7 +32,6 @@ export function LogicalToolbar(props: {
     answer &&
     layout &&
     toSvg(answer, layout, shown, palette.scheme, (node) => nodeName(t, node, node.kind === 'driver'));
-  const { savePng, saveSvg } = useSavePicture();
   return (
     <div className={css.toolbar}>
       <FindBox view="logical" label={t('logical.find')} />
@@ -95,51 +92,13 @@ export function LogicalToolbar(props: {
           </div>
         </Tooltip>
       )}
-      <Group gap={8} justify="flex-end" ml="auto">
-        <Menu position="bottom-end" withinPortal>
-          <Menu.Target>
-            <Button
-              size="compact-xs"
-              variant="default"
-              leftSection={<IconDownload size={14} />}
-              disabled={!answer || !layout || answer.nodes.length === 0}
-              data-testid="logical-export"
-            >
-              {t('logical.export')}
-            </Button>
-          </Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Item
-              data-testid="logical-export-svg"
-              onClick={() => {
-                const made = picture();
-                if (made) saveSvg(t('nav.logical'), made);
-              }}
-            >
-              {t('logical.exportSvg')}
-            </Menu.Item>
-            <Menu.Item
-              data-testid="logical-export-png"
-              onClick={() => {
-                const made = picture();
-                if (made) void savePng(t('nav.logical'), made);
-              }}
-            >
-              {t('logical.exportPng')}
-            </Menu.Item>
-            <Menu.Item
-              data-testid="logical-export-json"
-              onClick={() =>
-                download(
-                  `${url.session}-logical.json`,
-                  new Blob([JSON.stringify(answer, null, 2)], { type: 'application/json' }),
-                )
-              }
-            >
-              {t('logical.exportJson')}
-            </Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
+      <Group ml="auto">
+        <SaveMenu
+          view="logical"
+          disabled={!answer || !layout || answer.nodes.length === 0}
+          picture={picture}
+          data={answer}
+        />
       </Group>
     </div>
   );

@@ -65,6 +65,7 @@ export default function PhysicalView({ summary }: { summary: Summary | undefined
             disabled={data === undefined || isEmpty}
             picture={picture}
             data={{ physical: data, transfers: transfers.data }}
+            moment={atNs}
           />
         }
       />

@@ -1,9 +1,8 @@
-import { ActionIcon, Group, Switch, Tooltip } from '@mantine/core';
-import { IconDownload, IconStack2 } from '@tabler/icons-react';
+import { Group, Switch } from '@mantine/core';
+import { IconStack2 } from '@tabler/icons-react';
 import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { FramesAnswer, StackAnswer, Summary } from '../../api/schema';
-import { download } from '../../base/download';
+import type { Summary } from '../../api/schema';
 import { count } from '../../base/format';
 import { Dot } from '../../ui/Dot';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
@@ -14,6 +13,7 @@ import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { FindBox } from '../shared/FindBox';
 import panels from '../shared/panels.module.css';
+import { SaveMenu } from '../shared/SaveMenu';
 import { TimeSlider } from '../shared/TimeSlider';
 import { useShownMoment } from '../shared/useShownMoment';
 import { FrameDetail, FramesPanel, TakeFrames } from './FramesPanel';
@@ -84,19 +84,7 @@ export default function StackView({ summary }: { summary: Summary | undefined })
     <div className={layout.view} data-testid="stack-view">
       <FilterBar
         summary={summary}
-        right={
-          <Tooltip label={t('stack.export')}>
-            <ActionIcon
-              size={26}
-              aria-label={t('stack.export')}
-              disabled={data === undefined}
-              onClick={() => data !== undefined && save(data, frames)}
-              data-testid="stack-export"
-            >
-              <IconDownload size={16} />
-            </ActionIcon>
-          </Tooltip>
-        }
+        right={<SaveMenu view="stack" disabled={data === undefined} data={{ ...data, frames }} />}
       />
       <TimeSlider
         activity={activity}
@@ -220,9 +208,4 @@ export default function StackView({ summary }: { summary: Summary | undefined })
       )}
     </div>
   );
-}
-
-function save(stack: StackAnswer, frames: FramesAnswer | undefined): void {
-  const content = new Blob([JSON.stringify({ ...stack, frames }, null, 1)], { type: 'application/json' });
-  download(`${stack.session}-stack.json`, content);
 }

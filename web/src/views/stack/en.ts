@@ -15,7 +15,6 @@ export const en = {
     count: '{{n}} in flight',
     only: 'Blocking chain only',
     find: 'Find in stack',
-    export: 'Save as JSON',
     driver: 'Driver',
     driverOf: 'Driver {{script}}',
     unknownParent: 'Caller not on record',

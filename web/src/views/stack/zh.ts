@@ -16,7 +16,6 @@ export const zh: Translated<typeof en> = {
     count: '{{n}} 个进行中',
     only: '只看阻塞链',
     find: '在调用栈中查找',
-    export: '保存为 JSON',
     driver: 'Driver',
     driverOf: 'Driver {{script}}',
     unknownParent: '未记录的调用方',
