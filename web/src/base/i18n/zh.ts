@@ -794,6 +794,7 @@ const shared: Translated<typeof english> = {
   activity: {
     running: '运行中',
     in_flight: '进行中',
+    mean: '时间轴上一格的平均值（从 0 到最大平均值）',
     failed: '失败',
     hint: '点击查看该时刻的调用栈，拖动可选择时间范围',
   },

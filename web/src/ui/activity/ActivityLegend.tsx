@@ -9,7 +9,7 @@ const ROWS = [
   ['busy', 'running'],
 ] as const;
 
-/** The colors of an activity drawing, with the numbers of a bucket or, without one, the scale of each half. */
+/** The colors of an activity drawing, with the scale of each half and the numbers of a bucket. */
 export function ActivityLegend(props: { activity: Activity; bucket: number | null; failures?: boolean }) {
   const { activity, bucket } = props;
   const { t } = useTranslation();
@@ -22,11 +22,11 @@ export function ActivityLegend(props: { activity: Activity; bucket: number | nul
     </Group>
   );
   return (
-    <Group gap="md">
+    <Group gap="md" title={t('activity.mean')}>
       {ROWS.map(([tone, name]) => {
         const values = activity[name];
-        const shown =
-          bucket === null ? `0–${meanText(Math.max(0, ...values))}` : meanText(values[bucket] ?? 0);
+        const scale = `0–${meanText(Math.max(0, ...values))}`;
+        const shown = bucket === null ? scale : `${meanText(values[bucket] ?? 0)} (${scale})`;
         return item(tone, `${t(`activity.${name}`)}: ${shown}`);
       })}
       {props.failures &&

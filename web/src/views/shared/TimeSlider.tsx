@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { fullTime } from '../../base/format';
 import { ActivityLegend } from '../../ui/activity/ActivityLegend';
-import { type Activity, bucketOf, drawActivity, meanText, timeOf } from '../../ui/activity/activity';
+import { type Activity, bucketOf, drawActivity, timeOf } from '../../ui/activity/activity';
 import { useCanvas, usePalette } from '../../ui/canvas';
 import { Dot } from '../../ui/Dot';
 import { Time } from '../../ui/Time';
@@ -88,14 +88,6 @@ export function TimeSlider(props: {
     shownAt !== null &&
     shownAt >= (activity.begin_ns ?? 0) &&
     shownAt <= (activity.end_ns ?? 0) + LAG;
-  const here =
-    bucket === null || activity === undefined || !within
-      ? ''
-      : t('stack.activityHere', {
-          running: meanText(activity.running[bucket] ?? 0),
-          flight: meanText(activity.in_flight[bucket] ?? 0),
-        });
-
   return (
     <div className={css.time} data-testid="stack-time">
       <div className={css.bar}>
@@ -145,9 +137,8 @@ export function TimeSlider(props: {
         <b className={words.num} data-testid="stack-at">
           {shownAt === null ? '–' : <Time ns={shownAt} exact />}
         </b>
-        <span className={`${words.dim} ${words.num} ${css.here}`}>{here}</span>
         <span className={css.legend}>
-          {activity !== undefined && <ActivityLegend activity={activity} bucket={null} />}
+          {activity !== undefined && <ActivityLegend activity={activity} bucket={within ? bucket : null} />}
         </span>
       </div>
       <div

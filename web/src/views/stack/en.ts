@@ -10,7 +10,6 @@ export const en = {
     after: 'Later',
     live: 'Live',
     busiest: 'Busiest moment',
-    activityHere: 'On average {{running}} running, {{flight}} in flight',
     loading: 'Loading…',
     count: '{{n}} in flight',
     only: 'Blocking chain only',

@@ -11,7 +11,6 @@ export const zh: Translated<typeof en> = {
     after: '稍晚',
     live: '实时',
     busiest: '最忙时刻',
-    activityHere: '平均 {{running}} 个运行中，{{flight}} 个进行中',
     loading: '正在加载…',
     count: '{{n}} 个进行中',
     only: '只看阻塞链',
