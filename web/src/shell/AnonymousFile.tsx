@@ -1,10 +1,12 @@
-import { Button, Group, Loader, Modal, ScrollArea, Table, Text } from '@mantine/core';
+import { Button, Group, Loader, Modal, ScrollArea, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { anonymousFile } from '../api/client';
 import { download } from '../base/download';
 import { bytes, count } from '../base/format';
 import { ErrorPanel } from '../ui/ErrorPanel';
+import plain from '../ui/theme/plainTable.module.css';
+import words from '../ui/theme/words.module.css';
 
 /** Shows which names a session file without names replaces, before it is saved. */
 export function AnonymousFile({ session, onClose }: { session: string; onClose: () => void }) {
@@ -37,18 +39,18 @@ export function AnonymousFile({ session, onClose }: { session: string; onClose: 
         <>
           <Text size="sm">{t('exporting.replacedHint')}</Text>
           <ScrollArea.Autosize mah={320} my="sm">
-            <Table withRowBorders={false} verticalSpacing={2} data-testid="anonymous-replaced">
-              <Table.Tbody>
+            <table className={plain.table} data-testid="anonymous-replaced">
+              <tbody>
                 {Object.entries(data.replaced)
                   .filter(([, replaced]) => replaced > 0)
                   .map(([column, replaced]) => (
-                    <Table.Tr key={column}>
-                      <Table.Td ff="monospace">{column}</Table.Td>
-                      <Table.Td ta="right">{count(replaced)}</Table.Td>
-                    </Table.Tr>
+                    <tr key={column}>
+                      <td className={words.mono}>{column}</td>
+                      <td data-align="right">{count(replaced)}</td>
+                    </tr>
                   ))}
-              </Table.Tbody>
-            </Table>
+              </tbody>
+            </table>
           </ScrollArea.Autosize>
           <Text size="sm" c="dimmed">
             {t('exporting.leftOut')}
