@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -270,6 +271,27 @@ def test_search_sort_and_deep_link(recorded: Recorded, page: Page) -> None:
         expect(page.get_by_test_id("task-row").first).to_contain_text(expected[0]["func_name"])
 
 
+def test_a_table_is_copied_and_downloaded(recorded: Recorded, page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{recorded.url}/s/{recorded.session}?q=counter&sort=name")
+    rows = page.get_by_test_id("task-row")
+    rows.first.hover()
+    rows.first.get_by_test_id("row-menu").click()
+    page.get_by_text("Copy as JSON").click()
+    expect(page.get_by_text("Copied")).to_be_visible()
+    copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    assert "Counter" in copied["func_name"]
+    page.get_by_test_id("table-menu").click()
+    with page.expect_download() as saved:
+        page.get_by_test_id("table-csv").click()
+    lines = list(csv.DictReader(saved.value.path().read_text().splitlines()))
+    total = page.get_by_test_id("table-count").first.get_attribute("data-total")
+    assert len(lines) == int(total or 0)
+    names = [line["name"] for line in lines]
+    assert names == sorted(names)
+    assert lines[0]["task_id"] == copied["task_id"]
+
+
 def test_two_languages_and_two_themes(recorded: Recorded, page: Page) -> None:
     page.goto(f"{recorded.url}/s/{recorded.session}?lang=zh")
     page.get_by_test_id("task-row").first.wait_for()
@@ -307,8 +329,8 @@ def test_a_narrow_chinese_table_is_whole(recorded: Recorded, page: Page) -> None
     names = {"Actor ID", "PID"}  # the same in both languages
     assert not [text for text in headers.all_inner_texts() if text.isascii() and text not in names]
     expect(row).to_contain_text(re.compile("存活|已失效"))
-    # The column chooser covers no header.
-    chooser = page.get_by_test_id("column-chooser").bounding_box()
+    # The menu covers no header.
+    chooser = page.get_by_test_id("table-menu").bounding_box()
     head = headers.first.bounding_box()
     assert chooser
     assert head

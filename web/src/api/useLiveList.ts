@@ -1,5 +1,6 @@
 import { type InfiniteData, keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { REPORT } from '../base/report';
 import { get, type ParamsOf } from './client';
 import { refreshLive } from './connection';
 import { countNew, reuseRows, updateInPlace } from './merge';
@@ -7,6 +8,8 @@ import type { Paths } from './schema';
 import type { Page } from './types';
 
 export const PAGE_SIZE = 200;
+/** The server's limit. */
+const MAX_PAGE = 1_000;
 /** Number of loaded rows, from the top, that are compared with the latest first page to count new rows. */
 const LOOK_BACK = 1_000;
 
@@ -22,6 +25,8 @@ export interface LiveList<T, P = Page<T>> {
   hasMore: boolean;
   loadingMore: boolean;
   loadMore: () => void;
+  /** Loads the first rows that match, at most this many. Absent in a report, which has one page. */
+  load?: (most: number) => Promise<T[]>;
   /** New rows above the visible ones, counted while rows must not move; PAGE_SIZE means that many or more. */
   newRows: number;
   /** Scrolls to the latest first page. */
@@ -188,6 +193,7 @@ export function useLiveList<T extends object, P extends Page<T>>(
     loadMore: useCallback(() => {
       if (hasNextPage && !isFetchingNextPage && !isPlaceholderData) void fetchNextPage();
     }, [fetchNextPage, hasNextPage, isFetchingNextPage, isPlaceholderData]),
+    load: REPORT === null ? (most) => loadRows(path, params, keyOf, most) : undefined,
     newRows,
     showNew: useCallback(() => {
       if (head.current !== null) takeHead(head.current);
@@ -196,6 +202,23 @@ export function useLiveList<T extends object, P extends Page<T>>(
       view.current = next;
     }, []),
   };
+}
+
+/** The first rows of a list, in pages as large as the server allows. */
+export async function loadRows<T>(
+  path: ListPath,
+  params: ParamsOf<ListPath>,
+  keyOf: (row: T) => string,
+  most: number,
+): Promise<T[]> {
+  const rows: T[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = (await get(path, { ...params, limit: MAX_PAGE, cursor })) as Page<T>;
+    rows.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== null && rows.length < most);
+  return unique(rows, keyOf).slice(0, most);
 }
 
 /** Drops duplicates: a row that moved between two pages appears on both. The first one stays. */

@@ -1,11 +1,13 @@
 /** localStorage, which may be disabled. Keys are prefixed. */
 const PREFIX = 'rayscope.';
+/** Holds the preferences until the page is closed if localStorage is disabled. */
+const held = new Map<string, string>();
 
 export function load(key: string): string | null {
   try {
     return localStorage.getItem(PREFIX + key);
   } catch {
-    return null;
+    return held.get(key) ?? null;
   }
 }
 
@@ -13,6 +15,6 @@ export function save(key: string, value: string): void {
   try {
     localStorage.setItem(PREFIX + key, value);
   } catch {
-    // Only a preference is lost.
+    held.set(key, value);
   }
 }

@@ -100,7 +100,7 @@ export const darkShades = [
 ] as const;
 
 export const sizes = {
-  rowHeight: 32,
+  rowHeights: { comfortable: 32, compact: 25 },
   tableHeadHeight: 32,
   tablePadding: 8,
   header: 48,

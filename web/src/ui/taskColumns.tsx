@@ -157,6 +157,7 @@ export function taskColumns(
     { id: 'node', header: t('column.node'), width: 132, cell: (task) => <NodeLabel id={task.node_id} /> },
     {
       id: 'pid',
+      field: 'worker_pid',
       header: t('column.pid'),
       width: 72,
       align: 'right',
@@ -186,6 +187,7 @@ export function taskColumns(
     },
     {
       id: 'parent',
+      field: 'caller_task_id',
       header: t('column.parent'),
       width: 112,
       optional: true,

@@ -46,6 +46,7 @@ export const shared = {
     nextRow: 'Next row',
     previousRow: 'Previous row',
     openRow: 'Open the row',
+    copyRow: 'Copy the row; with Shift as JSON',
     closePanel: 'Close the panel',
     zoomIn: 'Zoom in',
     zoomOut: 'Zoom out',
@@ -287,6 +288,15 @@ export const shared = {
     emptyLive: 'Rows appear as the cluster reports them.',
     emptyRange: 'Nothing in the chosen time range. Remove the range at the top to see everything.',
     loadingMore: 'Loading more',
+    menu: 'Table options',
+    rowMenu: 'Actions on this row',
+    copyText: 'Copy as text',
+    copyJson: 'Copy as JSON',
+    density: 'Density',
+    densities: { comfortable: 'Comfortable', compact: 'Compact' },
+    csv: 'Download CSV',
+    csvAll: '{{n}} row{{n, s}}, with the columns shown',
+    csvFirst: 'The first {{n}} of {{total}} rows, with the columns shown',
   },
   /** The times of an attempt as defined in docs/reference/glossary.md. */
   time: {

@@ -1,4 +1,4 @@
-import { Badge, Loader, SegmentedControl } from '@mantine/core';
+import { Badge, Group, Loader, SegmentedControl } from '@mantine/core';
 import { IconFunction } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { TFunction } from 'i18next';
@@ -10,7 +10,6 @@ import type { CompareAnswer, FunctionChange, FunctionSide } from '../../api/sche
 import { bytes, count, duration, short } from '../../base/format';
 import { REPORT } from '../../base/report';
 import { sorted } from '../../base/sorted';
-import { sizes } from '../../base/tokens';
 import type { CompareUrl } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
@@ -18,6 +17,7 @@ import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import type { Column } from '../../ui/table/columns';
 import { DataTable } from '../../ui/table/DataTable';
+import { TableMenu } from '../../ui/table/TableMenu';
 import words from '../../ui/theme/words.module.css';
 import { go } from '../../ui/useUrl';
 import css from './ComparePage.module.css';
@@ -28,8 +28,6 @@ import { changeText } from './texts';
 const ROWS = 14;
 /** A smaller common change is not mentioned. */
 const MIN_COMMON = 0.02;
-/** Every column is shown. */
-const ALL = {};
 
 const WAYS = ['name', 'path'] as const;
 type Way = (typeof WAYS)[number];
@@ -91,32 +89,37 @@ function FunctionTable({ answer, by, lang }: { answer: CompareAnswer; by: Way; l
   );
   return (
     <>
-      {Math.abs(common - 1) >= MIN_COMMON && (
-        <p className={css.common} data-testid="compare-common">
-          {t('compare.common', { change: changeText(common) })}
-        </p>
-      )}
-      <div
-        className={css.functions}
-        style={{
-          height: sizes.tableHeadHeight + sizes.rowHeight * Math.max(4, Math.min(ROWS, rows.length)) + 14,
-        }}
-      >
-        <DataTable
-          testId="compare-function-table"
-          rowTestId="compare-function"
-          kindOf={(row) => row.verdict}
-          label={t('compare.functions')}
+      <Group justify="space-between" mb={6}>
+        {Math.abs(common - 1) >= MIN_COMMON && (
+          <p data-testid="compare-common">{t('compare.common', { change: changeText(common) })}</p>
+        )}
+        <span className={css.menu}>
+          <TableMenu
+            name="functions-compared"
+            columns={columns}
+            list={{ rows, total: rows.length + answer.functions_left_out }}
+          />
+        </span>
+        <TableMenu
+          name="functions-compared"
           columns={columns}
-          visibility={ALL}
-          rows={rows}
-          keyOf={keyOf}
-          sort={sort}
-          onSort={setSort}
-          onOpen={REPORT === null ? open : undefined}
-          empty={<EmptyState icon={<IconFunction size={26} />} title={t('compare.noFunctions')} />}
+          list={{ rows, total: rows.length + answer.functions_left_out }}
         />
-      </div>
+      </Group>
+      <DataTable
+        testId="compare-function-table"
+        rowTestId="compare-function"
+        kindOf={(row) => row.verdict}
+        label={t('compare.functions')}
+        columns={columns}
+        maxRows={ROWS}
+        rows={rows}
+        keyOf={keyOf}
+        sort={sort}
+        onSort={setSort}
+        onOpen={REPORT === null ? open : undefined}
+        empty={<EmptyState icon={<IconFunction size={26} />} title={t('compare.noFunctions')} />}
+      />
     </>
   );
 }
@@ -159,6 +162,7 @@ function pair(
     width,
     align: 'right',
     sort: id,
+    value: ({ a, b }) => ({ a: a && figure(a), b: b && figure(b) }),
     cell: ({ a, b }) => {
       const [before, after] = [text(a), text(b)];
       const isUnknown = [a, b].every((side) => side === null || figure(side) === null);
@@ -219,6 +223,7 @@ const columnsOf = (t: TFunction, by: Way): Column<FunctionChange>[] => [
     width: 84,
     align: 'right',
     sort: 'own',
+    field: 'own_ratio',
     cell: ({ own_ratio: ratio }) =>
       ratio === null ? <Dash /> : <span className={words.num}>{changeText(ratio)}</span>,
   },
@@ -231,6 +236,7 @@ const columnsOf = (t: TFunction, by: Way): Column<FunctionChange>[] => [
     width: 122,
     align: 'right',
     sort: 'total',
+    field: 'change_ns',
     cell: ({ change_ns: change }) => (
       <span className={words.num}>
         {change > 0 && '+'}

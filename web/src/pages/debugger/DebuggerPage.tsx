@@ -20,7 +20,6 @@ import { pausedColumns } from './pausedColumns';
 import { keyOf } from './traced';
 import { type Opened, usePausedActions } from './usePausedActions';
 
-const ALL_COLUMNS = {};
 const STEPS = ['install', 'breakpoint', 'error', 'tracer', 'legacy'] as const;
 
 /** The tasks that wait for a debugger, the longest wait first, and what can be done with them. */
@@ -71,7 +70,6 @@ export default function DebuggerPage() {
         kindOf={(row) => row.state}
         label={t('nav.debugger')}
         columns={columns}
-        visibility={ALL_COLUMNS}
         rows={rows}
         keyOf={keyOf}
         openKey={chosen && keyOf(chosen)}

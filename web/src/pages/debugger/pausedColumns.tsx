@@ -41,6 +41,7 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
     },
     {
       id: 'place',
+      value: sourcePlace,
       header: t('debugger.place'),
       width: 180,
       grow: true,
@@ -48,6 +49,7 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
     },
     {
       id: 'reason',
+      field: 'error',
       header: t('debugger.reason'),
       width: 140,
       grow: true,
@@ -111,6 +113,7 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
     },
     {
       id: 'holds',
+      field: 'resources',
       header: t('debugger.holds'),
       hint: t('debugger.holdsHint'),
       width: 84,
@@ -125,6 +128,7 @@ export function pausedColumns(t: TFunction, actions: PausedActions): Column<Paus
     { id: 'pid', header: t('column.pid'), width: 60, cell: (task) => <Process task={task} /> },
     {
       id: 'attached',
+      field: 'debugger',
       header: t('debugger.attached'),
       hint: t('debugger.attachedHint'),
       width: 130,

@@ -10,10 +10,10 @@ import { EmptyState } from '../../ui/EmptyState';
 import { FilterChips } from '../../ui/filters/FilterChips';
 import { InternalSwitch } from '../../ui/InternalSwitch';
 import { SearchField } from '../../ui/SearchField';
-import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import type { Column } from '../../ui/table/columns';
 import { LiveTable, useOpenItem, useSort } from '../../ui/table/LiveTable';
 import { TableCount } from '../../ui/table/TableCount';
+import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
 import layout from '../../ui/theme/layout.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { isEmpty } from '../../ui/Value';
@@ -93,7 +93,7 @@ export function EntityView({ view, extras }: { view: EntityKind; extras?: Extras
         <Group gap={8} justify="flex-end" ml="auto">
           <InternalSwitch hidden={list.first?.internal_hidden ?? 0} />
           <TableCount list={list} />
-          <ColumnChooser columns={columns} choice={choice} />
+          <TableMenu name={view} columns={columns} choice={choice} list={list} />
         </Group>
       </div>
       <LiveTable

@@ -69,6 +69,7 @@ export function entityColumn(
     align: number ? 'right' : undefined,
     sort: UNORDERED.has(field) ? undefined : field,
     optional,
+    value: (item) => item[field],
     cell: (item) =>
       field === 'job_id' && item.job_id && !isOwn ? (
         <JobName id={String(item.job_id)} />

@@ -18,10 +18,10 @@ import { Link } from '../../ui/Link';
 import { NodeLabel } from '../../ui/NodeLabel';
 import { SearchField } from '../../ui/SearchField';
 import { Time } from '../../ui/Time';
-import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import type { Column } from '../../ui/table/columns';
 import { LiveTable, useOpenItem } from '../../ui/table/LiveTable';
 import { TableCount } from '../../ui/table/TableCount';
+import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
 import chips from '../../ui/theme/chips.module.css';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
@@ -133,7 +133,7 @@ export default function EventsPage() {
         <SearchField filter="q" placeholder={t('filter.nameOrId')} />
         <Group gap={8} justify="flex-end" ml="auto">
           <TableCount list={list} />
-          <ColumnChooser columns={columns} choice={choice} />
+          <TableMenu name="events" columns={columns} choice={choice} list={list} />
         </Group>
       </div>
       <LiveTable

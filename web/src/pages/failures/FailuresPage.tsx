@@ -12,8 +12,8 @@ import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
 import type { FilterField } from '../../ui/filters/filters';
-import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import { DataTable } from '../../ui/table/DataTable';
+import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { failureColumns } from './failureColumns';
@@ -94,7 +94,12 @@ export default function FailuresPage({ summary }: PageProps) {
                 data-testid="failures-stopped"
               />
             )}
-            <ColumnChooser columns={columns} choice={choice} />
+            <TableMenu
+              name="failures"
+              columns={columns}
+              choice={choice}
+              list={{ rows: found.items, total: found.total }}
+            />
           </>
         }
       />

@@ -26,6 +26,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
   return [
     {
       id: 'name',
+      field: 'func_name',
       header: t('column.func_name'),
       width: 170,
       cell: (row) =>
@@ -40,6 +41,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
     },
     {
       id: 'error_message',
+      field: 'message',
       header: t('column.error_message'),
       width: 260,
       grow: true,
@@ -74,6 +76,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
     },
     {
       id: 'line',
+      value: (row) => isGroup(row) && row.file && `${row.file}:${row.line}`,
       header: t('failures.line'),
       hint: t('failures.lineHint'),
       width: 150,
@@ -97,6 +100,8 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
     },
     {
       id: 'last',
+      value: (row) => (isMore(row) ? null : isGroup(row) ? row.last_ns : row.end_ns),
+      field: 'last_ns',
       header: t('failures.last'),
       width: 116,
       cell: (row) => (isMore(row) ? null : <Time ns={isGroup(row) ? row.last_ns : row.end_ns} />),

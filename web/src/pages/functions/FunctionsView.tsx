@@ -18,9 +18,9 @@ import { OriginTag } from '../../ui/insights/OriginTag';
 import { useFindings } from '../../ui/insights/useFindings';
 import { useJobName } from '../../ui/JobName';
 import { ShareBar } from '../../ui/ShareBar';
-import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import type { Column } from '../../ui/table/columns';
 import { DataTable } from '../../ui/table/DataTable';
+import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
 import { useTypeName } from '../../ui/taskColumns';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
@@ -219,7 +219,7 @@ export default function FunctionsView({ summary }: { summary: Summary | undefine
         </span>
         <Group gap={8} justify="flex-end" ml="auto">
           <OnlyMineSwitch />
-          <ColumnChooser columns={columns} choice={choice} />
+          <TableMenu name="functions" columns={columns} choice={choice} list={{ rows }} />
         </Group>
       </div>
       <DataTable

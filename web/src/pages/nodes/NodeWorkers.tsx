@@ -4,7 +4,6 @@ import { useTranslation } from 'react-i18next';
 import { usersWorkers } from '../../api/nodes';
 import type { MeasuredWorker, NodeDetail } from '../../api/schema';
 import { bytes, count, shapeText, time } from '../../base/format';
-import { sizes } from '../../base/tokens';
 import { toItem, toView } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { EmptyState } from '../../ui/EmptyState';
@@ -56,6 +55,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
       },
       {
         id: 'cpu',
+        field: 'cpu_percent',
         header: t('nodes.cpu'),
         width: 66,
         align: 'right',
@@ -63,6 +63,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
       },
       {
         id: 'memory',
+        field: 'memory_bytes',
         header: t('nodes.memory'),
         width: 86,
         align: 'right',
@@ -72,6 +73,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
         ? [
             {
               id: 'gpu_memory',
+              field: 'gpu_memory_bytes',
               header: t('nodes.gpu_memory'),
               width: 92,
               align: 'right',
@@ -127,6 +129,7 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
       },
       {
         id: 'holds',
+        field: 'reserved',
         header: t('nodes.holds'),
         width: 96,
         cell: (one) =>
@@ -147,7 +150,6 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
     ],
     [t, i18n, url, gpus],
   );
-  const visibility = useMemo(() => Object.fromEntries(columns.map((column) => [column.id, true])), [columns]);
   const { workers, total } = useMemo(() => usersWorkers(node), [node]);
   if (workers.length === 0)
     return (
@@ -159,19 +161,18 @@ export function NodeWorkers({ node }: { node: NodeDetail }) {
         </EmptyState>
       </div>
     );
-  const height = Math.min(MAX_ROWS, workers.length) * sizes.rowHeight + sizes.tableHeadHeight + 16;
   return (
     <>
       {isDead && (
         <p className={`${words.dim} ${css.note}`}>{t('nodes.workersAt', { time: time(node.end_ns) })}</p>
       )}
-      <div className={css.table} style={{ height }}>
+      <div className={css.table}>
         <DataTable
           testId="node-workers"
           rowTestId="node-worker"
           label={t('nodes.workers')}
           columns={columns}
-          visibility={visibility}
+          maxRows={MAX_ROWS}
           rows={workers}
           keyOf={keyOf}
           empty={null}

@@ -6,9 +6,9 @@ import { useSessionInterval } from '../../api/queries';
 import { useLiveList } from '../../api/useLiveList';
 import { withFilter, withSettings } from '../../base/url';
 import { SearchField } from '../../ui/SearchField';
-import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import { LiveTable, useSort } from '../../ui/table/LiveTable';
 import { TableCount } from '../../ui/table/TableCount';
+import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
 import layout from '../../ui/theme/layout.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { ClusterResources } from './ClusterResources';
@@ -78,7 +78,7 @@ export default function NodesPage() {
         )}
         <Group gap={8} justify="flex-end" ml="auto">
           {hasList && <TableCount list={list} />}
-          {mode === 'table' && <ColumnChooser columns={columns} choice={choice} />}
+          {mode === 'table' && <TableMenu name="nodes" columns={columns} choice={choice} list={list} />}
         </Group>
       </div>
       {mode === 'table' ? (

@@ -87,6 +87,7 @@ function usageColumns(t: TFunction, gpus: boolean): Column<NodeRow>[] {
     ),
     {
       id: 'network',
+      value: ({ usage }) => usage && { sent: usage.net_sent_bytes_s, received: usage.net_recv_bytes_s },
       header: t('nodes.network'),
       width: 178,
       sort: 'net_recv_bytes_s',
@@ -103,6 +104,7 @@ function usageColumns(t: TFunction, gpus: boolean): Column<NodeRow>[] {
     },
     {
       id: 'disk_io',
+      value: ({ usage }) => usage && { read: usage.disk_read_bytes_s, written: usage.disk_write_bytes_s },
       header: t('nodes.diskIo'),
       width: 178,
       sort: 'disk_write_bytes_s',
@@ -120,6 +122,7 @@ function usageColumns(t: TFunction, gpus: boolean): Column<NodeRow>[] {
     },
     {
       id: 'load_1',
+      value: ({ usage }) => usage?.load_1,
       header: t('nodes.load'),
       width: 72,
       sort: 'load_1',
@@ -208,6 +211,7 @@ function meterColumn(
     header,
     width: 116,
     sort: id,
+    value: ({ usage }) => usage && percent(usage),
     optional,
     cell: ({ usage }) =>
       usage === null ? (

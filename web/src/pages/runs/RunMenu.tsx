@@ -1,16 +1,15 @@
-import { ActionIcon, Menu, Stack, Text, TextInput } from '@mantine/core';
-import { IconDots, IconEyeOff, IconFlag, IconTag } from '@tabler/icons-react';
+import { Menu, Stack, Text, TextInput } from '@mantine/core';
+import { IconEyeOff, IconFlag, IconTag } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { RunItem, RunMarks } from '../../api/schema';
 import { useOperatorAction } from '../../ui/operator';
 
-/** The operator's actions on a run. */
-export function RunMenu({ run }: { run: RunItem }) {
+/** The operator's actions on a run, as items of its menu. */
+export function RunActions({ run }: { run: RunItem }) {
   const { t } = useTranslation();
   const act = useOperatorAction();
   const client = useQueryClient();
-  const name = run.name || run.job_id;
 
   function change(title: string, text: React.ReactNode, marks: RunMarks): void {
     void act({
@@ -31,41 +30,30 @@ export function RunMenu({ run }: { run: RunItem }) {
   const baseline = run.baseline ? 'unsetBaseline' : 'setBaseline';
   const leftOut = run.left_out ? 'countAgain' : 'leaveOut';
   return (
-    <Menu position="bottom-end" shadow="md">
-      <Menu.Target>
-        <ActionIcon
-          size={22}
-          aria-label={t('runs.actions', { name })}
-          onClick={(event) => event.stopPropagation()}
-          data-testid="run-menu"
-        >
-          <IconDots size={15} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown onClick={(event) => event.stopPropagation()}>
-        <Menu.Item leftSection={<IconTag size={14} />} onClick={editTags} data-testid="run-tags">
-          {t('runs.editTags')}
-        </Menu.Item>
-        <Menu.Item
-          leftSection={<IconFlag size={14} />}
-          onClick={() =>
-            change(t(`runs.${baseline}`), t(`runs.${baseline}Text`, { script: run.script }), {
-              baseline: !run.baseline,
-            })
-          }
-          data-testid="run-baseline"
-        >
-          {t(`runs.${baseline}`)}
-        </Menu.Item>
-        <Menu.Item
-          leftSection={<IconEyeOff size={14} />}
-          onClick={() => change(t(`runs.${leftOut}`), t(`runs.${leftOut}Text`), { left_out: !run.left_out })}
-          data-testid="run-leave-out"
-        >
-          {t(`runs.${leftOut}`)}
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <>
+      <Menu.Item leftSection={<IconTag size={14} />} onClick={editTags} data-testid="run-tags">
+        {t('runs.editTags')}
+      </Menu.Item>
+      <Menu.Item
+        leftSection={<IconFlag size={14} />}
+        onClick={() =>
+          change(t(`runs.${baseline}`), t(`runs.${baseline}Text`, { script: run.script }), {
+            baseline: !run.baseline,
+          })
+        }
+        data-testid="run-baseline"
+      >
+        {t(`runs.${baseline}`)}
+      </Menu.Item>
+      <Menu.Item
+        leftSection={<IconEyeOff size={14} />}
+        onClick={() => change(t(`runs.${leftOut}`), t(`runs.${leftOut}Text`), { left_out: !run.left_out })}
+        data-testid="run-leave-out"
+      >
+        {t(`runs.${leftOut}`)}
+      </Menu.Item>
+      <Menu.Divider />
+    </>
   );
 }
 

@@ -166,12 +166,12 @@ it('edits the tags of a run and sets it as the baseline', async () => {
   const path = '/runs/session_1/01000000';
   const { requests } = await render(<RunsPage />, { at: AT, answers: { ...page(RUN), [path]: RUN } });
   const bodies = () => requests.filter((request) => request.path === path).map(({ body }) => body);
-  await click(await screen.findByTestId('run-menu'));
+  await click(await screen.findByTestId('row-menu'));
   await click(await screen.findByTestId('run-tags'));
   await type(await screen.findByTestId('run-tag-field'), ', team=search');
   await click(screen.getByTestId('act-confirm'));
   expect(bodies()).toEqual([{ tags: ['nightly', ' team=search'] }]);
-  await click(screen.getByTestId('run-menu'));
+  await click(screen.getByTestId('row-menu'));
   await click(await screen.findByTestId('run-baseline'));
   await click(screen.getByTestId('act-confirm'));
   expect(bodies()[1]).toEqual({ baseline: true });

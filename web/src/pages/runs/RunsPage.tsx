@@ -7,7 +7,6 @@ import { refreshEnded } from '../../api/connection';
 import { answerTo } from '../../api/queries';
 import type { RunItem, RunPage } from '../../api/schema';
 import { count } from '../../base/format';
-import { sizes } from '../../base/tokens';
 import { MAX_COMPARED, type RunFilters, type RunsUrl } from '../../base/url';
 import { useTitle } from '../../shell/useTitle';
 import { Command } from '../../ui/Command';
@@ -20,6 +19,7 @@ import { useItemStateName } from '../../ui/useStateName';
 import { useTypedText } from '../../ui/useTypedFilter';
 import { go, useUrl } from '../../ui/useUrl';
 import { toJob } from './RunLink';
+import { RunActions } from './RunMenu';
 import css from './RunsPage.module.css';
 import { groupName, keyOfRun, runColumns } from './runColumns';
 import { TrendPanel } from './TrendPanel';
@@ -30,8 +30,6 @@ const LIMIT = 1000;
 const ROWS = 20;
 const OUTCOMES = ['SUCCEEDED', 'FAILED', 'STOPPED', 'CUT_OFF'];
 const VERDICTS = ['slower', 'faster', 'as_usual', 'unknown'] as const;
-/** Every column is shown. */
-const ALL = {};
 
 /** The runs of all sessions. If a script is chosen, its trend is above them. */
 export default function RunsPage() {
@@ -109,29 +107,23 @@ function Table(props: {
     [url.lang],
   );
   return (
-    <div
-      className={css.table}
-      style={{
-        height: sizes.tableHeadHeight + sizes.rowHeight * Math.max(4, Math.min(ROWS, page.items.length)) + 14,
-      }}
-    >
-      <DataTable
-        testId="run-table"
-        rowTestId="run-row"
-        kindOf={(run) => run.verdict}
-        listKey={JSON.stringify(url.filters)}
-        label={t('runs.title')}
-        columns={columns}
-        visibility={ALL}
-        rows={page.items}
-        keyOf={keyOfRun}
-        sort={url.sort ?? '-begin_ns'}
-        onSort={(sort) => go({ ...url, sort })}
-        onOpen={open}
-        outdated={props.outdated}
-        empty={<EmptyState icon={<IconFilterX size={26} />} title={t('runs.noneFound')} />}
-      />
-    </div>
+    <DataTable
+      testId="run-table"
+      rowTestId="run-row"
+      kindOf={(run) => run.verdict}
+      listKey={JSON.stringify(url.filters)}
+      label={t('runs.title')}
+      columns={columns}
+      actions={(run) => <RunActions run={run} />}
+      maxRows={ROWS}
+      rows={page.items}
+      keyOf={keyOfRun}
+      sort={url.sort ?? '-begin_ns'}
+      onSort={(sort) => go({ ...url, sort })}
+      onOpen={open}
+      outdated={props.outdated}
+      empty={<EmptyState icon={<IconFilterX size={26} />} title={t('runs.noneFound')} />}
+    />
   );
 }
 

@@ -54,7 +54,6 @@ export const en = {
     compare: 'Compare',
     compareMore: 'Tick another run to compare it with.',
     compareLess: 'Tick at most {{n}} run{{n, s}}.',
-    actions: 'Actions for {{name}}',
     editTags: 'Edit tags',
     tagsHint: 'Separated by commas. Tags with an equals sign, such as data=large, make a group of their own.',
     save: 'Save',

@@ -12,7 +12,6 @@ import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { RunLink } from './RunLink';
-import { RunMenu } from './RunMenu';
 import css from './RunsPage.module.css';
 
 /** The run as comparisons name it. */
@@ -107,6 +106,7 @@ export const runColumns = (
     },
     {
       id: 'usual',
+      field: 'verdict',
       header: t('runs.usual'),
       hint: t('runs.usualHint'),
       width: 142,
@@ -152,7 +152,6 @@ export const runColumns = (
           </Link>
         ),
     },
-    { id: 'menu', header: '', width: 34, cell: (run) => <RunMenu run={run} /> },
   ];
 };
 

@@ -57,7 +57,6 @@ export const zh: Translated<typeof en> = {
     compare: '对比',
     compareMore: '再勾选一次运行即可对比。',
     compareLess: '最多勾选 {{n}} 次运行。',
-    actions: '{{name}} 的操作',
     editTags: '编辑标签',
     tagsHint: '用逗号分隔。带等号的标签（例如 data=large）会单独成组。',
     save: '保存',

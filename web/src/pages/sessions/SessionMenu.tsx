@@ -1,5 +1,5 @@
-import { ActionIcon, Menu, Stack, Text, Textarea, TextInput } from '@mantine/core';
-import { IconDots, IconPencil, IconTrash } from '@tabler/icons-react';
+import { Menu, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { IconPencil, IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { SessionItem, SessionLabel } from '../../api/schema';
@@ -7,8 +7,8 @@ import { useOperatorAction } from '../../ui/operator';
 import { useSessionTexts } from '../../ui/session';
 import { isElsewhere, pathOf } from './entries';
 
-/** The operator's actions on a session. */
-export function SessionMenu({ session }: { session: SessionItem }) {
+/** The operator's actions on a session, as items of its menu. */
+export function SessionActions({ session }: { session: SessionItem }) {
   const { t } = useTranslation();
   const { name, place } = useSessionTexts();
   const act = useOperatorAction();
@@ -51,31 +51,20 @@ export function SessionMenu({ session }: { session: SessionItem }) {
   }
 
   return (
-    <Menu position="bottom-end" shadow="md">
-      <Menu.Target>
-        <ActionIcon
-          size={22}
-          aria-label={t('sessions.actions', { name: name(session) })}
-          onClick={(event) => event.stopPropagation()}
-          data-testid="session-menu"
-        >
-          <IconDots size={16} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown onClick={(event) => event.stopPropagation()}>
-        <Menu.Item leftSection={<IconPencil size={14} />} onClick={edit} data-testid="session-edit">
-          {t('sessions.edit')}
-        </Menu.Item>
-        <Menu.Item
-          leftSection={<IconTrash size={14} />}
-          color="red"
-          onClick={remove}
-          data-testid="session-delete"
-        >
-          {t('sessions.delete')}
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <>
+      <Menu.Item leftSection={<IconPencil size={14} />} onClick={edit} data-testid="session-edit">
+        {t('sessions.edit')}
+      </Menu.Item>
+      <Menu.Item
+        leftSection={<IconTrash size={14} />}
+        color="red"
+        onClick={remove}
+        data-testid="session-delete"
+      >
+        {t('sessions.delete')}
+      </Menu.Item>
+      <Menu.Divider />
+    </>
   );
 }
 

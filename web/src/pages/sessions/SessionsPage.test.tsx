@@ -118,7 +118,7 @@ it('sends only the changed parts of a name and note', async () => {
     ...AT,
     answers: { ...page(SESSION), [path]: SESSION },
   });
-  await click(await screen.findByTestId('session-menu'));
+  await click(await screen.findByTestId('row-menu'));
   await click(await screen.findByTestId('session-edit'));
   await type(await screen.findByTestId('session-note'), 'baseline');
   await type(screen.getByTestId('session-tags'), 'a, b');
@@ -134,7 +134,7 @@ it('names the session before it is deleted, and shows why the server refuses', a
   const path = `/sessions/${SESSION.session}`;
   const refusal = failure(409, { code: 'session_live', message: 'Live.', remedy: 'Stop it.' });
   await render(<SessionsPage />, { ...AT, answers: { ...page(SESSION), [path]: () => refusal } });
-  await click(await screen.findByTestId('session-menu'));
+  await click(await screen.findByTestId('row-menu'));
   await click(await screen.findByTestId('session-delete'));
   const dialog = await screen.findByRole('dialog');
   expect(dialog.textContent).toContain('Delete train.py +1?');

@@ -9,7 +9,6 @@ import { useRecentRuns } from '../../api/runs';
 import type { SessionItem } from '../../api/schema';
 import { count } from '../../base/format';
 import { sorted } from '../../base/sorted';
-import { sizes } from '../../base/tokens';
 import { MAX_COMPARED } from '../../base/url';
 import { useTitle } from '../../shell/useTitle';
 import { Command } from '../../ui/Command';
@@ -17,9 +16,9 @@ import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { useOperatorAction } from '../../ui/operator';
 import { useSessionTexts } from '../../ui/session';
-import { type ColumnChoice, ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import type { Column } from '../../ui/table/columns';
 import { DataTable } from '../../ui/table/DataTable';
+import { type ColumnChoice, TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
@@ -37,6 +36,7 @@ import {
   toSession,
 } from './entries';
 import { OpenFileButton, useFileDrop, useOpenFile } from './OpenFile';
+import { SessionActions } from './SessionMenu';
 import css from './SessionsPage.module.css';
 import { sessionColumns } from './sessionColumns';
 
@@ -119,7 +119,14 @@ export function SessionsPage() {
             </>
           )}
           <OpenFileButton onFile={openFile} />
-          {rows.length > 0 && <ColumnChooser columns={columns} choice={choice} />}
+          {rows.length > 0 && (
+            <TableMenu
+              name="sessions"
+              columns={columns}
+              choice={choice}
+              list={{ rows, total: sessions.data?.total }}
+            />
+          )}
         </Group>
       </div>
       {sessions.error !== null && items === undefined && (
@@ -158,27 +165,24 @@ function SessionTable(props: {
   const [sort, setSort] = useState<string>();
   const rows = useMemo(() => sorted(props.rows, FIELDS, sort), [props.rows, sort]);
   return (
-    <div
-      className={css.table}
-      style={{ maxHeight: sizes.tableHeadHeight + sizes.rowHeight * Math.max(4, rows.length) + 14 }}
-    >
-      <DataTable
-        testId="session-table"
-        rowTestId="session-row"
-        kindOf={({ session }) => session.state}
-        label={t('sessions.title')}
-        columns={props.columns}
-        visibility={props.choice.visibility}
-        rows={rows}
-        keyOf={keyOf}
-        sort={sort}
-        onSort={setSort}
-        onOpen={({ session }, { follow }) => {
-          if (!follow && session.state !== 'unreadable') go(toSession(session, lang));
-        }}
-        empty={<EmptyState icon={<IconFilterX size={26} />} title={t('sessions.noneFound')} />}
-      />
-    </div>
+    <DataTable
+      testId="session-table"
+      rowTestId="session-row"
+      kindOf={({ session }) => session.state}
+      label={t('sessions.title')}
+      columns={props.columns}
+      visibility={props.choice.visibility}
+      rows={rows}
+      keyOf={keyOf}
+      maxRows={Infinity}
+      actions={({ session }) => <SessionActions session={session} />}
+      sort={sort}
+      onSort={setSort}
+      onOpen={({ session }, { follow }) => {
+        if (!follow && session.state !== 'unreadable') go(toSession(session, lang));
+      }}
+      empty={<EmptyState icon={<IconFilterX size={26} />} title={t('sessions.noneFound')} />}
+    />
   );
 }
 

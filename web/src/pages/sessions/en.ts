@@ -54,7 +54,6 @@ export const en = {
     droppedHint: 'Number of reports dropped before they were recorded. Open the session for details.',
     noJob: { live: 'No job yet', ended: 'No job', unreadable: 'Unknown script' },
     today: 'today {{time}}',
-    actions: 'Actions for {{name}}',
     edit: 'Rename and annotate',
     save: 'Save',
     name: 'Name',

@@ -13,7 +13,6 @@ import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { isElsewhere, type SessionEntry, toSession } from './entries';
-import { SessionMenu } from './SessionMenu';
 import css from './SessionsPage.module.css';
 
 /** Texts and callbacks of the cells. */
@@ -167,7 +166,6 @@ export function sessionColumns(texts: Context): Column<SessionEntry>[] {
       optional: true,
       cell: ({ session }) => <CopyId id={session.session} />,
     },
-    { id: 'menu', header: '', width: 40, cell: ({ session }) => <SessionMenu session={session} /> },
   ];
 }
 

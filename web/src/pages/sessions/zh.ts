@@ -52,7 +52,6 @@ export const zh: Translated<typeof en> = {
     droppedHint: '在记录之前被丢弃的报告数。打开会话可查看详情。',
     noJob: { live: '尚无作业', ended: '无作业', unreadable: '未知脚本' },
     today: '今天 {{time}}',
-    actions: '{{name}} 的操作',
     edit: '重命名和备注',
     save: '保存',
     name: '名称',

@@ -2,6 +2,7 @@ import { Select, Skeleton } from '@mantine/core';
 import { IconChartBar } from '@tabler/icons-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { textOf } from '../../base/csv';
 import { count, fullTime } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
@@ -12,7 +13,7 @@ import { ShareBar } from '../../ui/ShareBar';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './ResultChart.module.css';
-import { axesOf, isTime, numberOf, type Result, textOf, timeOf, type Value } from './result';
+import { axesOf, isTime, numberOf, type Result, timeOf, type Value } from './result';
 
 const ChartCanvas = lazy(() => import('../../ui/charts/ChartCanvas'));
 const MAX_BARS = 200;

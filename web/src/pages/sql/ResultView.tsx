@@ -1,17 +1,17 @@
-import { Button, SegmentedControl } from '@mantine/core';
-import { IconDownload, IconTableOff } from '@tabler/icons-react';
+import { SegmentedControl } from '@mantine/core';
+import { IconTableOff } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { download } from '../../base/download';
 import { count, duration, fullTime } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { DataTable } from '../../ui/table/DataTable';
+import { TableMenu } from '../../ui/table/TableMenu';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { ResultChart } from './ResultChart';
 import css from './ResultView.module.css';
-import { csvOf, type Result, type Row, type Value } from './result';
+import type { Result, Row, Value } from './result';
 import { resultColumns } from './resultColumns';
 
 const keyOf = (row: Row) => String(row.at);
@@ -55,15 +55,7 @@ export function ResultView({ result }: { result: Result }) {
               { value: 'chart', label: t('sql.chart') },
             ]}
           />
-          <Button
-            size="compact-sm"
-            variant="default"
-            leftSection={<IconDownload size={14} />}
-            onClick={() => download('rayscope-query.csv', new Blob([csvOf(result)], { type: 'text/csv' }))}
-            data-testid="sql-csv"
-          >
-            {t('sql.csv')}
-          </Button>
+          <TableMenu name="query" columns={columns} list={{ rows }} />
         </span>
       </div>
       {isChart ? (
@@ -74,7 +66,6 @@ export function ResultView({ result }: { result: Result }) {
           rowTestId="sql-row"
           label={t('sql.result')}
           columns={columns}
-          visibility={{}}
           rows={rows}
           keyOf={keyOf}
           empty={

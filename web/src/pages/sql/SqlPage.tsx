@@ -11,10 +11,11 @@ import { Prose } from '../../ui/Prose';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
+import { useStored } from '../../ui/useStored';
 import { useSessionUrl } from '../../ui/useUrl';
 import { Editor } from './Editor';
 import { ResultView } from './ResultView';
-import { keepQueries, type SavedQuery, savedQueries } from './result';
+import type { SavedQuery } from './result';
 import { Sidebar } from './Sidebar';
 import css from './SqlPage.module.css';
 import { useSql } from './useSql';
@@ -23,6 +24,7 @@ import { useSql } from './useSql';
 const DRAFT = 'sql.draft';
 /** Maximum length of a query in the URL, characters. Longer addresses may be rejected. */
 const MAX_IN_URL = 6_000;
+const NO_QUERIES: SavedQuery[] = [];
 
 /** SQL over the record: questions and tables next to an editor, and the result. */
 export default function SqlPage() {
@@ -32,7 +34,7 @@ export default function SqlPage() {
   // has not seen it yet.
   const linked = url.settings?.sql;
   const [draft, setDraft] = useState(() => linked ?? load(DRAFT) ?? '');
-  const [saved, setSaved] = useState(savedQueries);
+  const [saved, keep] = useStored('sql.saved', NO_QUERIES);
   const query = useSql(url.session);
   const editor = useRef<HTMLTextAreaElement>(null);
   const run = (sql: string) => {
@@ -44,10 +46,6 @@ export default function SqlPage() {
       replace: true,
     });
     query.run(sql);
-  };
-  const keep = (queries: SavedQuery[]) => {
-    setSaved(queries);
-    keepQueries(queries);
   };
   const insert = (text: string) => {
     const field = editor.current;

@@ -23,7 +23,6 @@ export const en = {
     result: 'Result',
     table: 'Table',
     chart: 'Chart',
-    csv: 'Download CSV',
     x: 'X axis',
     y: 'Y axis',
     noNumbers: 'A chart needs a column of numbers',

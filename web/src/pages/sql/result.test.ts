@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { en } from '../../base/i18n/en';
 import { QUESTIONS, TABLES } from './questions';
-import { axesOf, csvOf, isTime, parseAnswer, timeOf } from './result';
+import { axesOf, isTime, parseAnswer, timeOf } from './result';
 
 it('preserves integers that a double cannot hold', () => {
   const answer = parseAnswer(
@@ -14,18 +14,6 @@ it('preserves integers that a double cannot hold', () => {
     ['\\ 1795464855988086092', ['1795464855988086092']],
   ]);
   expect(timeOf('1795464855988086092', 'BIGINT')).toBe(1795464855988.086);
-});
-
-it('writes CSV that a spreadsheet reads unchanged', () => {
-  const columns: [string, string][] = [
-    ['a,b', 'VARCHAR'],
-    ['n', 'BIGINT'],
-  ];
-  const rows = [
-    ['say "hi"\nthere', null],
-    ['', 2],
-  ];
-  expect(csvOf({ columns, rows })).toBe('"a,b",n\r\n"say ""hi""\nthere",\r\n,2\r\n');
 });
 
 it('draws times as a line, and does not draw texts as numbers', () => {

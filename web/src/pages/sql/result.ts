@@ -1,7 +1,6 @@
-/** The rows of a result as text, as CSV and as chart data. */
+/** The rows of a result as chart data. */
 
 import type { SqlAnswer } from '../../api/schema';
-import { load, save } from '../../base/storage';
 
 export type Value = string | number | boolean | null | object;
 export type Result = SqlAnswer;
@@ -24,21 +23,6 @@ export function parseAnswer(text: string): Result {
     token.length < 16 || !/^-?\d+$/.test(token) || Number.isSafeInteger(Number(token)) ? token : `"${token}"`,
   );
   return JSON.parse(whole) as Result;
-}
-
-export function textOf(value: Value): string {
-  if (value === null) return '';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
-
-/** The result as CSV according to RFC 4180. NULL is an empty field. */
-export function csvOf({ columns, rows }: Pick<Result, 'columns' | 'rows'>): string {
-  const field = (value: Value) => {
-    const text = textOf(value);
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  const lines = [columns.map(([name]) => name), ...(rows as Value[][])];
-  return lines.map((line) => `${line.map(field).join(',')}\r\n`).join('');
 }
 
 /** Larger numbers are times (since 2001) in ns, because no duration is that long. */
@@ -85,21 +69,4 @@ export const isTime = (result: Pick<Result, 'columns' | 'rows'>, at: number) =>
 export interface SavedQuery {
   name: string;
   sql: string;
-}
-
-const SAVED = 'sql.saved';
-
-export function savedQueries(): SavedQuery[] {
-  try {
-    const stored: unknown = JSON.parse(load(SAVED) ?? '[]');
-    return Array.isArray(stored)
-      ? stored.filter((one) => typeof one?.name === 'string' && typeof one?.sql === 'string')
-      : [];
-  } catch {
-    return [];
-  }
-}
-
-export function keepQueries(queries: SavedQuery[]): void {
-  save(SAVED, JSON.stringify(queries));
 }

@@ -1,3 +1,4 @@
+import { textOf } from '../../base/csv';
 import { duration, fullTime, shortId } from '../../base/format';
 import { LIST_BY_ID_FIELD, toItem } from '../../base/url';
 import { Dash } from '../../ui/Dash';
@@ -5,7 +6,7 @@ import { Link } from '../../ui/Link';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
-import { numberOf, type Result, type Row, textOf, timeOf, type Value } from './result';
+import { numberOf, type Result, type Row, timeOf, type Value } from './result';
 
 /** Width of a character, px. */
 const CHARACTER = 8;
@@ -27,6 +28,8 @@ export function resultColumns({ columns, rows }: Result): Column<Row>[] {
     return {
       id: `${at}`,
       header: name,
+      field: name,
+      value: (row) => row.values[at],
       hint: type,
       width: Math.min(Math.max(longest * CHARACTER + PADDING, MIN_WIDTH), MAX_WIDTH),
       grow: !isNumber && (at === columns.length - 1 || longest * CHARACTER > MAX_WIDTH),

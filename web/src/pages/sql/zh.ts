@@ -26,7 +26,6 @@ export const zh: Translated<typeof en> = {
     result: '结果',
     table: '表格',
     chart: '图表',
-    csv: '下载 CSV',
     x: '横轴',
     y: '纵轴',
     noNumbers: '图表需要至少一个数值列',

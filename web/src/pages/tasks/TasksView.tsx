@@ -8,9 +8,9 @@ import { taskFilters } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { FilterBar } from '../../ui/FilterBar';
 import { useSession } from '../../ui/session';
-import { ColumnChooser, useColumnChoice } from '../../ui/table/ColumnChooser';
 import { LiveTable, useSort } from '../../ui/table/LiveTable';
 import { TableCount } from '../../ui/table/TableCount';
+import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
 import { taskColumns, taskKey, useTypeName } from '../../ui/taskColumns';
 import { useSessionUrl } from '../../ui/useUrl';
 
@@ -46,7 +46,7 @@ export default function TasksView({ summary }: { summary: Summary | undefined })
         right={
           <>
             <TableCount list={list} loaded />
-            <ColumnChooser columns={columns} choice={choice} />
+            <TableMenu name="tasks" columns={columns} choice={choice} list={list} />
           </>
         }
       />

@@ -1,9 +1,9 @@
 import { screen, within } from '@testing-library/react';
 import { expect, it, vi } from 'vitest';
 import { click, press, render } from '../../testing/render';
-import { ColumnChooser, useColumnChoice } from './ColumnChooser';
 import type { Column } from './columns';
 import { DataTable, type DataTableProps } from './DataTable';
+import { TableMenu, useColumnChoice } from './TableMenu';
 
 interface Task {
   id: string;
@@ -112,19 +112,51 @@ it('remembers the chosen columns', async () => {
     const choice = useColumnChoice('tasks', COLUMNS, THREE);
     return (
       <>
-        <ColumnChooser columns={COLUMNS} choice={choice} />
+        <TableMenu name="tasks" columns={COLUMNS} choice={choice} list={{ rows: THREE }} />
         {table({ visibility: choice.visibility })}
       </>
     );
   }
   const { unmount } = await render(<Chosen />);
   expect(screen.queryByRole('columnheader', { name: 'Id' })).toBeNull();
-  await click(screen.getByTestId('column-chooser'));
+  await click(screen.getByTestId('table-menu'));
   await click(screen.getByLabelText('Id'));
   expect(screen.getByRole('columnheader', { name: 'Id' })).toBeTruthy();
   unmount();
   await render(<Chosen />);
   expect(screen.getByRole('columnheader', { name: 'Id' })).toBeTruthy();
+});
+
+it('sets the density of all tables', async () => {
+  const { unmount } = await render(
+    <>
+      <TableMenu name="tasks" columns={COLUMNS} list={{ rows: THREE }} />
+      {table()}
+    </>,
+  );
+  const second = () => screen.getAllByTestId('task')[1]?.style.transform;
+  expect(second()).toBe('translateY(32px)');
+  await click(screen.getByTestId('table-menu'));
+  await click(await screen.findByText('Compact'));
+  expect(second()).toBe('translateY(25px)');
+  unmount();
+  await render(table());
+  expect(second()).toBe('translateY(25px)');
+});
+
+it('copies a row from its menu and by key, as text with the visible columns or as JSON', async () => {
+  const copied = vi.fn((_: string) => Promise.resolve());
+  vi.stubGlobal('navigator', { ...navigator, userAgent: '', clipboard: { writeText: copied } });
+  await render(table({ onOpen: vi.fn(), actions: ({ id }) => <p>Delete {id}</p> }));
+  const [, row] = screen.getAllByTestId('task');
+  await click(within(row as HTMLElement).getByTestId('row-menu'));
+  await screen.findByText('Delete t1');
+  await click(await screen.findByText('Copy as text'));
+  expect(copied).toHaveBeenLastCalledWith('name\ntask 1');
+  await screen.findByText('Copied');
+  await click(screen.getByText('task 2'));
+  await press('{Shift>}c{/Shift}');
+  expect(copied).toHaveBeenLastCalledWith(JSON.stringify(THREE[2], null, 2));
 });
 
 it('hides a column until a row needs it', async () => {

@@ -1,26 +1,18 @@
 import { Loader } from '@mantine/core';
 import { IconArrowUpBar } from '@tabler/icons-react';
-import {
-  type ColumnDef,
-  type ColumnVisibilityState,
-  columnVisibilityFeature,
-  tableFeatures,
-  useTable,
-} from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { sizes } from '../../base/tokens';
+import { useCopied } from '../useCopied';
 import { useKeys } from '../useKeys';
-import type { Column } from './columns';
+import { type Column, tableText } from './columns';
 import css from './DataTable.module.css';
 import { HeaderCell } from './HeaderCell';
-import { TableRow } from './TableRow';
+import { type CopyForm, TableRow } from './TableRow';
 import { TableSkeleton } from './TableSkeleton';
 import { useColumnOverflow } from './useColumnOverflow';
-
-const features = tableFeatures({ columnVisibilityFeature });
-type Features = typeof features;
+import { useRowHeight } from './useRowHeight';
 
 export interface DataTableProps<T extends object> {
   /** Identifies the list. When it changes (filters, order), the table scrolls to the top. */
@@ -31,8 +23,8 @@ export interface DataTableProps<T extends object> {
   kindOf?: (row: T) => string;
   label: string;
   columns: Column<T>[];
-  /** The visible columns (see useColumnChoice). */
-  visibility: ColumnVisibilityState;
+  /** The visible columns (see useColumnChoice); all if absent. */
+  visibility?: Record<string, boolean>;
   rows: T[];
   keyOf: (row: T) => string;
   sort?: string;
@@ -51,23 +43,26 @@ export interface DataTableProps<T extends object> {
   onView?: (view: { firstRow: number; lastRow: number; frozen: boolean }) => void;
   /** Shown instead of rows if there are none. */
   empty: ReactNode;
-  /** Number of rows rendered beyond each end of the screen. */
-  overscan?: number;
+  /** The table is as high as its rows, but at most as high as this many. */
+  maxRows?: number;
+  /** Further actions on a row, in its menu. */
+  actions?: (row: T) => ReactNode;
 }
 
 /** A virtualised table: only the rows on screen are rendered, however many are loaded. */
 export function DataTable<T extends object>(props: DataTableProps<T>) {
-  const { columns, visibility, rows, keyOf, onOpen, onNearEnd, onView, openKey } = props;
+  const { columns, visibility, rows, keyOf, onOpen, onNearEnd, onView, openKey, maxRows } = props;
   const { t } = useTranslation();
   const scroller = useRef<HTMLDivElement>(null);
   const [cursor, setCursor] = useState<string | null>(null);
   const [scrolled, setScrolled] = useState(false);
+  const rowHeight = useRowHeight();
 
   const virtual = useVirtualizer({
     count: rows.length + (props.hasMore ? 1 : 0),
     getScrollElement: () => scroller.current,
-    estimateSize: () => sizes.rowHeight,
-    overscan: props.overscan ?? 12,
+    estimateSize: () => rowHeight,
+    overscan: 12,
     // The header takes up part of the height. Without this, the last row would end below the edge.
     scrollPaddingEnd: sizes.tableHeadHeight,
     getItemKey: useCallback(
@@ -82,29 +77,18 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
   const first = shown[0]?.index ?? 0;
   const last = shown[shown.length - 1]?.index ?? 0;
 
-  // The table model gets only the rows on screen, since building 100,000 row models every 2 s would be slow.
-  const slice = useMemo(() => rows.slice(first, last + 1), [rows, first, last]);
-  const definitions = useMemo<ColumnDef<Features, T>[]>(
-    () => columns.map((column) => ({ id: column.id, header: column.header, accessorFn: () => null })),
-    [columns],
-  );
-  const table = useTable({
-    features,
-    columns: definitions,
-    data: slice,
-    getRowId: keyOf,
-    state: { columnVisibility: visibility },
-  });
-  const model = new Map(table.getRowModel().rows.map((row) => [row.id, row]));
-  const byId = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns]);
+  // The rows keep the size that they were measured with.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the density changes.
+  useLayoutEffect(() => virtual.measure(), [rowHeight]);
+
   const visible = useMemo(
-    () => columns.filter((column) => visibility[column.id] ?? true),
+    () => columns.filter((column) => visibility?.[column.id] ?? true),
     [columns, visibility],
   );
   const template = visible
     .map((column) => (column.grow ? `minmax(${column.width}px, 1fr)` : `${column.width}px`))
     .join(' ');
-  const least = visible.reduce((sum, column) => sum + column.width, 2 * sizes.tablePadding);
+  const least = visible.reduce((sum, column) => sum + column.width, sizes.tablePadding + 32);
 
   const nearEnd = rows.length > 0 && last >= rows.length - 40;
   useEffect(() => {
@@ -131,7 +115,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
   };
   const step = (by: number) => () => {
     // Without a selection, start with the first visible row.
-    const top = Math.ceil((scroller.current?.scrollTop ?? 0) / sizes.rowHeight);
+    const top = Math.ceil((scroller.current?.scrollTop ?? 0) / rowHeight);
     const at = cursorAt();
     const next = at < 0 ? top : Math.max(0, Math.min(rows.length - 1, at + by));
     const row = rows[next];
@@ -147,6 +131,13 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     onOpen?.(row, { follow: false });
     return true;
   };
+  const [isCopied, copyRow] = useCopyRow(visible);
+  const copyChosen = (event: KeyboardEvent) => {
+    const row = rows[cursorAt()];
+    if (row === undefined) return false;
+    copyRow(row, event.shiftKey ? 'json' : 'text');
+    return true;
+  };
   useKeys(
     t('keys.list'),
     onOpen === undefined
@@ -155,6 +146,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
           { keys: ['j', 'ArrowDown'], label: t('keys.nextRow'), run: step(1) },
           { keys: ['k', 'ArrowUp'], label: t('keys.previousRow'), run: step(-1) },
           { keys: ['Enter'], label: t('keys.openRow'), run: openRow },
+          { keys: ['c'], label: t('keys.copyRow'), run: copyChosen },
         ],
   );
 
@@ -167,7 +159,15 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
   const active = openKey ?? cursor ?? undefined;
   return (
     <div
-      className={css.table}
+      className={maxRows === undefined ? css.table : `${css.table} ${css.boxed}`}
+      style={
+        {
+          '--rs-row-height': `${rowHeight}px`,
+          ...(maxRows !== undefined && {
+            height: sizes.tableHeadHeight + rowHeight * Math.max(4, Math.min(maxRows, rows.length)) + 14,
+          }),
+        } as React.CSSProperties
+      }
       data-testid={props.testId}
       data-outdated={props.outdated || undefined}
       data-more-left={beyond.left || undefined}
@@ -176,7 +176,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
       {frozen && newRows > 0 && (
         <button
           type="button"
-          className={css.newPill}
+          className={css.pill}
           data-testid="new-rows"
           title={t('table.newRowsHint')}
           onClick={() => {
@@ -210,11 +210,9 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
           {/* biome-ignore lint/a11y/useSemanticElements: see above. */}
           {/* biome-ignore lint/a11y/useFocusableInteractive: the buttons inside take the focus. */}
           <div className={css.head} role="row">
-            {table.getHeaderGroups()[0]?.headers.map((header) => {
-              const column = byId.get(header.column.id);
-              if (column === undefined || visibility[column.id] === false) return null;
-              return <HeaderCell key={column.id} column={column} sort={props.sort} onSort={props.onSort} />;
-            })}
+            {visible.map((column) => (
+              <HeaderCell key={column.id} column={column} sort={props.sort} onSort={props.onSort} />
+            ))}
           </div>
           {props.loading ? (
             <TableSkeleton columns={visible} />
@@ -230,8 +228,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
                   );
                 }
                 const key = keyOf(row);
-                const entry = model.get(key);
-                return entry === undefined ? null : (
+                return (
                   <TableRow
                     key={key}
                     row={row}
@@ -243,6 +240,8 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
                     selected={key === active}
                     clickable={onOpen !== undefined}
                     onOpen={open}
+                    onCopy={copyRow}
+                    actions={props.actions}
                     testId={props.rowTestId}
                     kind={props.kindOf?.(row)}
                   />
@@ -254,8 +253,22 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
       </div>
       {!props.loading && rows.length === 0 && <div className={css.empty}>{props.empty}</div>}
       <div className={css.edge} aria-hidden />
+      {isCopied && (
+        <span className={css.pill} data-place="bottom" role="status">
+          {t('common.copied')}
+        </span>
+      )}
     </div>
   );
+}
+
+/** Whether a row was just copied, and a function that copies one. */
+function useCopyRow<T extends object>(columns: Column<T>[]) {
+  const [isCopied, copyText] = useCopied();
+  const copy = useRef((_: T, __: CopyForm) => {});
+  copy.current = (row, form) =>
+    copyText(form === 'json' ? JSON.stringify(row, null, 2) : tableText(columns, [row]));
+  return [isCopied, useCallback((row: T, form: CopyForm) => copy.current(row, form), [])] as const;
 }
 
 function isControl(target: EventTarget | null): boolean {

@@ -1,14 +1,16 @@
 import { screen } from '@testing-library/react';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { Job } from '../../api/schema';
 import { useLiveList } from '../../api/useLiveList';
 import { click, failure, type Request, render } from '../../testing/render';
-import { useColumnChoice } from './ColumnChooser';
 import type { Column } from './columns';
 import { LiveTable } from './LiveTable';
 import { TableCount } from './TableCount';
+import { TableMenu, useColumnChoice } from './TableMenu';
 
-const COLUMNS: Column<Job>[] = [{ id: 'id', header: 'Id', width: 100, cell: (job) => job.job_id }];
+const COLUMNS: Column<Job>[] = [
+  { id: 'id', header: 'Id', field: 'job_id', width: 100, cell: (job) => job.job_id },
+];
 const keyOf = (job: Job) => job.job_id;
 const PARAMS = { session: 'session_1' };
 const EVERY_MINUTE = () => 60_000;
@@ -18,6 +20,7 @@ function List() {
   return (
     <>
       <TableCount list={list} loaded />
+      <TableMenu name="things" columns={COLUMNS} list={list} />
       <LiveTable
         list={list}
         choice={useColumnChoice('things', COLUMNS, [])}
@@ -46,6 +49,22 @@ it('loads page after page, and each row once', async () => {
   expect(screen.getAllByTestId('thing')).toHaveLength(25);
   expect(screen.getByTestId('table-count').textContent).toContain('25');
   expect(requests.map(({ params }) => params.cursor)).toEqual([undefined, 'c1']);
+});
+
+it('downloads all rows that match, not only those that are loaded', async () => {
+  const saved = vi.spyOn(URL, 'createObjectURL').mockReturnValue('blob:');
+  vi.spyOn(HTMLAnchorElement.prototype, 'click').mockReturnValue();
+  const rows = ({ params }: Request) =>
+    params.limit === '1000' && params.cursor === undefined ? page(0, 10, 'c1') : page(10, 25, null);
+  const { requests } = await render(<List />, { answers: { '/jobs': rows } });
+  await click(await screen.findByTestId('table-menu'));
+  await screen.findByText('25 rows, with the columns shown');
+  await click(screen.getByTestId('table-csv'));
+  await vi.waitFor(() => expect(saved).toHaveBeenCalled());
+  const text = await new Response(saved.mock.lastCall?.[0] as Blob).text();
+  expect(text.split('\r\n')).toEqual(['job_id', ...page(0, 25, null).items.map((job) => job.job_id), '']);
+  expect(requests.at(-1)?.params).toMatchObject({ limit: '1000', cursor: 'c1' });
+  vi.restoreAllMocks();
 });
 
 it('distinguishes an empty list from filters without matches, which it offers to clear', async () => {

@@ -3,8 +3,8 @@ import { type LiveList, PAGE_SIZE } from '../../api/useLiveList';
 import { NoMatches } from '../EmptyState';
 import { ErrorPanel } from '../ErrorPanel';
 import { useSessionUrl } from '../useUrl';
-import type { ColumnChoice } from './ColumnChooser';
 import { DataTable, type DataTableProps } from './DataTable';
+import type { ColumnChoice } from './TableMenu';
 
 type ListProps =
   | 'listKey'

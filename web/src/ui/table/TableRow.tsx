@@ -1,6 +1,11 @@
-import { memo } from 'react';
+import { ActionIcon, Menu } from '@mantine/core';
+import { IconBraces, IconCopy, IconDots } from '@tabler/icons-react';
+import { memo, type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
 import type { Column } from './columns';
 import css from './DataTable.module.css';
+
+export type CopyForm = 'text' | 'json';
 
 interface TableRowProps<T extends object> {
   row: T;
@@ -12,6 +17,8 @@ interface TableRowProps<T extends object> {
   selected: boolean;
   clickable: boolean;
   onOpen: (row: T) => void;
+  onCopy: (row: T, form: CopyForm) => void;
+  actions: ((row: T) => ReactNode) | undefined;
   testId: string;
   kind: string | undefined;
 }
@@ -51,7 +58,49 @@ function PlainRow<T extends object>(props: TableRowProps<T>) {
           {column.cell(props.row)}
         </div>
       ))}
+      {/* biome-ignore lint/a11y/useSemanticElements: see above. */}
+      {/* biome-ignore lint/a11y/useFocusableInteractive: the button inside takes the focus. */}
+      <span className={css.rowEnd} role="gridcell">
+        <RowMenu row={props.row} onCopy={props.onCopy} actions={props.actions} />
+      </span>
     </div>
+  );
+}
+
+/** Copies the row, and offers the page's own actions. The menu is made when it is first opened. */
+function RowMenu<T extends object>(props: Pick<TableRowProps<T>, 'row' | 'onCopy' | 'actions'>) {
+  const { row, onCopy, actions } = props;
+  const { t } = useTranslation();
+  const [opened, setOpened] = useState<boolean>();
+  const button = (
+    <ActionIcon
+      size={22}
+      className={css.rowMenu}
+      aria-label={t('table.rowMenu')}
+      title={t('table.rowMenu')}
+      onClick={(event) => {
+        event.stopPropagation();
+        setOpened(true);
+      }}
+      data-testid="row-menu"
+    >
+      <IconDots size={15} />
+    </ActionIcon>
+  );
+  if (opened === undefined) return button;
+  return (
+    <Menu position="bottom-end" shadow="md" opened={opened} onChange={setOpened}>
+      <Menu.Target>{button}</Menu.Target>
+      <Menu.Dropdown onClick={(event) => event.stopPropagation()}>
+        {actions?.(row)}
+        <Menu.Item leftSection={<IconCopy size={14} />} onClick={() => onCopy(row, 'text')}>
+          {t('table.copyText')}
+        </Menu.Item>
+        <Menu.Item leftSection={<IconBraces size={14} />} onClick={() => onCopy(row, 'json')}>
+          {t('table.copyJson')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
   );
 }
 

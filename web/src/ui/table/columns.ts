@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { textOf } from '../../base/csv';
 
 /** A column of a DataTable. Widths are fixed, so that changing values never move other columns. */
 export interface Column<T> {
@@ -17,5 +18,29 @@ export interface Column<T> {
   optional?: boolean;
   /** Hidden by default until a row needs it, because the column would say the same in every row. */
   needed?: (row: T) => boolean;
+  /** The field of the row that copies and files contain; by default the one of `sort` or `id`. */
+  field?: string;
+  /** Its value, if it is not a field of the row. */
+  value?: (row: T) => unknown;
   cell: (row: T) => ReactNode;
+}
+
+/** The names of the columns' fields, as the API has them, and a line of values for each row. */
+export function tableValues<T extends object>(columns: readonly Column<T>[], rows: readonly T[]) {
+  const [first] = rows;
+  const fields = columns.flatMap(({ id, sort, field, value }) => {
+    const names = [field, sort, id, `${id}_ns`, `${id}_id`];
+    const name = value ? (field ?? id) : names.find((one) => one && first !== undefined && one in first);
+    // A column of buttons has no value.
+    return name ? [{ name, of: value ?? ((row: T) => (row as Record<string, unknown>)[name]) }] : [];
+  });
+  return { names: fields.map(({ name }) => name), lines: rows.map((row) => fields.map(({ of }) => of(row))) };
+}
+
+/** Rows with a heading, separated by tabs, as spreadsheets take them. */
+export function tableText<T extends object>(columns: readonly Column<T>[], rows: readonly T[]): string {
+  const { names, lines } = tableValues(columns, rows);
+  return [names, ...lines]
+    .map((line) => line.map((value) => textOf(value).replace(/\s+/g, ' ')).join('\t'))
+    .join('\n');
 }

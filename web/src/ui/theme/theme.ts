@@ -32,7 +32,6 @@ function scheme(name: 'light' | 'dark'): Record<string, string> {
 
 export const cssVariablesResolver: CSSVariablesResolver = () => ({
   variables: {
-    '--rs-row-height': `${sizes.rowHeight}px`,
     '--rs-table-head-height': `${sizes.tableHeadHeight}px`,
     '--rs-table-padding': `${sizes.tablePadding}px`,
     '--rs-drawer-width': `${sizes.drawer}px`,
