@@ -60,7 +60,7 @@ def test_two_sessions_are_compared_from_their_list(server: Server, page: Page) -
     page.goto(server.url)
     for row in range(2):
         page.get_by_test_id("session-tick").nth(row).check()
-    page.get_by_test_id("sessions-compare").click()
+    page.get_by_test_id("compare-ticked").click()
     verdict = page.get_by_test_id("compare-verdict")
     expect(verdict).to_contain_text("Cannot tell whether B is slower than A: +")
     assert compared(page) == {"a": SESSION, "b": LATER}

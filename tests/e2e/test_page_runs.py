@@ -80,10 +80,10 @@ def test_runs_are_filtered_and_compared(server: Server, page: Page) -> None:
     page.goto(server.url)
     page.get_by_test_id("to-runs").click()
     expect(page.get_by_test_id("run-row")).to_have_count(len(DURATIONS))
-    page.get_by_test_id("runs-q").fill("nothing like this")
+    page.get_by_test_id("filter-q").fill("nothing like this")
     expect(page.get_by_text("No run matches.")).to_be_visible()
-    page.get_by_test_id("runs-q").fill("train")
+    page.get_by_test_id("filter-q").fill("train")
     for row in range(2):
         page.get_by_test_id("run-tick").nth(row).check()
-    page.get_by_test_id("runs-compare").click()
+    page.get_by_test_id("compare-ticked").click()
     expect(page.get_by_test_id("compare-verdict")).to_be_visible()

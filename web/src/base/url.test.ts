@@ -39,7 +39,7 @@ const full: SessionUrl = {
 
 describe('a link carries all of the state', () => {
   it.each<[string, Url]>([
-    ['the sessions', { page: 'sessions' }],
+    ['the sessions', { page: 'sessions', filters: { q: 'a' }, sort: '-tasks' }],
     [
       'runs',
       { page: 'runs', filters: { script: 'train.py', tag: 'team=search' }, function: 'load', sort: '-tasks' },

@@ -142,8 +142,14 @@ const SETTINGS = [
 export type SettingName = (typeof SETTINGS)[number];
 export type Settings = Partial<Record<SettingName, string>>;
 
-interface SessionsUrl {
+/** Filters of the list of sessions. */
+const SESSION_FILTERS = ['q', 'outcome'] as const;
+
+/** The list of all sessions. */
+export interface SessionsUrl {
   page: 'sessions';
+  filters: Partial<Record<(typeof SESSION_FILTERS)[number], string>>;
+  sort?: string;
   lang?: string;
 }
 
@@ -200,7 +206,11 @@ interface UnknownUrl {
   lang?: string;
 }
 
-export type Url = SessionsUrl | SessionUrl | CompareUrl | RunsUrl | UnknownUrl;
+/** A page with filters and an order. */
+export type ListUrl = SessionsUrl | SessionUrl | RunsUrl;
+/** A filter of any page. */
+export type AnyFilter = FilterName | keyof RunFilters;
+export type Url = ListUrl | CompareUrl | UnknownUrl;
 
 function decode(part: string): string {
   try {
@@ -214,34 +224,24 @@ export function parseUrl(pathname: string, search: string): Url {
   const path = pathname.startsWith(ROOT) ? pathname.slice(ROOT.length) : pathname;
   const parts = path.split('/').filter((part) => part !== '');
   const query = new URLSearchParams(search);
-  const lang = query.get('lang') ?? undefined;
-  if (parts.length === 0 || path === '/sessions') return { page: 'sessions', lang };
+  const of = (name: string) => query.get(name) || undefined;
+  const picked = <T extends string>(names: readonly T[]) =>
+    Object.fromEntries(
+      names.map((name) => [name, of(name)]).filter(([, value]) => value !== undefined),
+    ) as Partial<Record<T, string>>;
+  const [lang, sort] = [of('lang'), of('sort')];
+  if (parts.length === 0 || path === '/sessions')
+    return { page: 'sessions', filters: picked(SESSION_FILTERS), sort, lang };
   if (path === '/compare') {
-    const [a = '', b = '', margin, skip_first] = COMPARE_PARAMS.map((name) => query.get(name) || undefined);
+    const [a = '', b = '', margin, skip_first] = COMPARE_PARAMS.map(of);
     return { page: 'compare', a, b, margin, skip_first, lang };
   }
-  if (path === '/runs') {
-    const filters: RunFilters = {};
-    for (const name of RUN_FILTERS) {
-      const value = query.get(name);
-      if (value) filters[name] = value;
-    }
-    const [name, sort] = ['function', 'sort'].map((one) => query.get(one) || undefined);
-    return { page: 'runs', filters, function: name, sort, lang };
-  }
+  if (path === '/runs')
+    return { page: 'runs', filters: picked(RUN_FILTERS), function: of('function'), sort, lang };
   const [head, session, view = 'tasks', item] = parts;
   const isKnown = item === undefined ? parts.length <= 3 : view === 'jobs' && parts.length === 4;
   if (head !== 's' || session === undefined || !isKnown || !isView(view)) return { page: 'unknown', lang };
-  const filters: Filters = {};
-  for (const name of FILTERS) {
-    const value = query.get(name);
-    if (value) filters[name] = value;
-  }
-  const settings: Settings = {};
-  for (const name of SETTINGS) {
-    const value = query.get(name);
-    if (value) settings[name] = value;
-  }
+  const settings: Settings = picked(SETTINGS);
   // Older links use `only` for these two settings.
   if (view === 'stack' && settings.only === '1') [settings.awaited, settings.only] = ['1', undefined];
   if (view === 'logs' && settings.only === 'all') [settings.files, settings.only] = ['all', undefined];
@@ -250,11 +250,11 @@ export function parseUrl(pathname: string, search: string): Url {
     page: 'session',
     session: decode(session),
     view,
-    filters,
-    sort: query.get('sort') || undefined,
-    task: query.get('task') || undefined,
+    filters: picked(FILTERS),
+    sort,
+    task: of('task'),
     attempt: attempt !== null && /^\d+$/.test(attempt) ? Number(attempt) : undefined,
-    item: item === undefined ? query.get('item') || undefined : decode(item),
+    item: item === undefined ? of('item') : decode(item),
     wide: query.get('wide') === '1' || undefined,
     ...(Object.keys(settings).length > 0 && { settings }),
     lang,
@@ -273,33 +273,33 @@ export function parseAddress(address: string): Url {
 
 export function formatUrl(url: Url): string {
   const query = new URLSearchParams();
+  const add = <T extends string>(names: readonly T[], values: Partial<Record<T, string>> = {}) => {
+    for (const name of names) if (values[name]) query.set(name, values[name]);
+  };
   let path = '/';
+  if (url.page === 'sessions') {
+    add(SESSION_FILTERS, url.filters);
+    add(['sort'], url);
+  }
   if (url.page === 'session') {
     path = `/s/${encodeURIComponent(url.session)}${url.view === 'tasks' ? '' : `/${url.view}`}`;
-    for (const name of FILTERS) {
-      const value = url.filters[name];
-      if (value) query.set(name, value);
-    }
-    if (url.sort) query.set('sort', url.sort);
-    if (url.task) query.set('task', url.task);
+    add(FILTERS, url.filters);
+    add(['sort', 'task'], url);
     if (url.attempt !== undefined) query.set('attempt', String(url.attempt));
     // A job has its own page; other entities open in a drawer next to their list.
     if (url.item && url.view === 'jobs') path += `/${encodeURIComponent(url.item)}`;
     else if (url.item) query.set('item', url.item);
     if (url.wide) query.set('wide', '1');
-    for (const name of SETTINGS) {
-      const value = url.settings?.[name];
-      if (value) query.set(name, value);
-    }
+    add(SETTINGS, url.settings);
   }
   if (url.page === 'compare') {
     path = '/compare';
-    for (const name of COMPARE_PARAMS) if (url[name]) query.set(name, url[name]);
+    add(COMPARE_PARAMS, url);
   }
   if (url.page === 'runs') {
     path = '/runs';
-    for (const name of RUN_FILTERS) if (url.filters[name]) query.set(name, url.filters[name]);
-    for (const name of ['function', 'sort'] as const) if (url[name]) query.set(name, url[name]);
+    add(RUN_FILTERS, url.filters);
+    add(['function', 'sort'], url);
   }
   if (url.lang) query.set('lang', url.lang);
   const search = query.toString();
@@ -384,8 +384,8 @@ export function withSettings(url: SessionUrl, changed: Settings): SessionUrl {
   return { ...url, settings: Object.keys(settings).length > 0 ? settings : undefined };
 }
 
-export function withFilter(url: SessionUrl, name: FilterName, value: string | undefined): SessionUrl {
-  const filters = { ...url.filters };
+export function withFilter<U extends ListUrl>(url: U, name: AnyFilter, value: string | undefined): U {
+  const filters: Partial<Record<AnyFilter, string>> = { ...url.filters };
   if (value) filters[name] = value;
   else delete filters[name];
   return { ...url, filters };

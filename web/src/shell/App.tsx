@@ -82,7 +82,7 @@ function UnknownPage({ lang }: { lang?: string }) {
     <main className={layout.main} id="main" tabIndex={-1}>
       <h1 className={words.hidden}>{t('app.notFound')}</h1>
       <EmptyState icon={<IconMapQuestion size={28} />} title={t('app.notFound')}>
-        <Link to={{ page: 'sessions', lang }}>{t('app.toSessions')}</Link>
+        <Link to={{ page: 'sessions', filters: {}, lang }}>{t('app.toSessions')}</Link>
       </EmptyState>
     </main>
   );

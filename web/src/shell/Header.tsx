@@ -44,7 +44,11 @@ export function Header() {
   return (
     <header className={css.header}>
       {REPORT === null ? (
-        <Link to={{ page: 'sessions', lang: url.lang }} className={css.logo} title={t('app.toSessions')}>
+        <Link
+          to={{ page: 'sessions', filters: {}, lang: url.lang }}
+          className={css.logo}
+          title={t('app.toSessions')}
+        >
           <img src={`${ROOT}/assets/favicon.svg`} width={22} height={22} alt="" />
           <span>Rayscope</span>
         </Link>
@@ -61,7 +65,7 @@ export function Header() {
       {url.page !== 'session' && REPORT === null && (
         <nav className={css.pages} aria-label={t('app.pages')}>
           <Link
-            to={{ page: 'sessions', lang: url.lang }}
+            to={{ page: 'sessions', filters: {}, lang: url.lang }}
             className={css.page}
             current={url.page === 'sessions'}
           >
@@ -194,7 +198,9 @@ function SessionSwitch({ session }: { session: string }) {
           </Menu.Item>
         ))}
         <Menu.Divider />
-        <Menu.Item onClick={() => go({ page: 'sessions', lang: url.lang })}>{t('app.toSessions')}</Menu.Item>
+        <Menu.Item onClick={() => go({ page: 'sessions', filters: {}, lang: url.lang })}>
+          {t('app.toSessions')}
+        </Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

@@ -52,7 +52,7 @@ export function SessionPage() {
               remedy: (
                 <>
                   {t('error.noSessionRemedy')}{' '}
-                  <Link to={{ page: 'sessions', lang: url.lang }}>{t('app.toSessions')}</Link>
+                  <Link to={{ page: 'sessions', filters: {}, lang: url.lang }}>{t('app.toSessions')}</Link>
                 </>
               ),
             })}

@@ -1,4 +1,3 @@
-import { Group } from '@mantine/core';
 import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useJobChoices, useNodeChoices } from '../api/queries';
@@ -7,11 +6,9 @@ import { shortId } from '../base/format';
 import { STATE_ORDER } from '../base/tokens';
 import type { FilterName } from '../base/url';
 import { choices, jobLabel, nodeLabel, withChosen } from './filterChoices';
-import { FilterChips } from './filters/FilterChips';
 import type { FilterField } from './filters/filters';
-import { SearchField } from './SearchField';
+import { Toolbar } from './Toolbar';
 import { isDriver } from './taskColumns';
-import layout from './theme/layout.module.css';
 import { useStateName } from './useStateName';
 import { useSessionUrl } from './useUrl';
 
@@ -31,19 +28,16 @@ export function FilterBar(props: {
   hide?: FilterName[];
   /** Filters of this page only, shown before the others. */
   first?: FilterField[];
-  right?: ReactNode;
+  options?: ReactNode;
+  count?: ReactNode;
+  menu?: ReactNode;
 }) {
   const { t } = useTranslation();
-  const fields = useTaskFilters(props.summary).filter(({ name }) => !props.hide?.includes(name));
-  return (
-    <div className={layout.bar}>
-      <SearchField filter="q" placeholder={t('filter.q')} />
-      <FilterChips fields={[...(props.first ?? []), ...fields]} />
-      <Group gap={8} ml="auto">
-        {props.right}
-      </Group>
-    </div>
+  const { summary, hide, first = [], ...rest } = props;
+  const fields = useTaskFilters(summary).filter(
+    ({ name }) => !(hide as string[] | undefined)?.includes(name),
   );
+  return <Toolbar search={t('filter.q')} fields={[...first, ...fields]} {...rest} />;
 }
 
 /** The filters for the session's nodes and jobs. */

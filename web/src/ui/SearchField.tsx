@@ -2,13 +2,13 @@ import { ActionIcon, Kbd, TextInput } from '@mantine/core';
 import { IconSearch, IconX } from '@tabler/icons-react';
 import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { FilterName } from '../base/url';
+import type { AnyFilter } from '../base/url';
 import css from './SearchField.module.css';
 import { useKeys } from './useKeys';
 import { useTypedFilter } from './useTypedFilter';
 
 /** A search field that filters a list; `/` focuses it. */
-export function SearchField(props: { filter: FilterName; placeholder: string }) {
+export function SearchField(props: { filter: AnyFilter; placeholder: string }) {
   const [value, setValue] = useTypedFilter(props.filter);
   const { t } = useTranslation();
   const field = useRef<HTMLInputElement>(null);

@@ -1,24 +1,14 @@
 import { useEffect, useRef, useState } from 'react';
-import { type FilterName, withFilter } from '../base/url';
-import { useSessionUrl } from './useUrl';
+import { type AnyFilter, withFilter } from '../base/url';
+import { useListUrl } from './useUrl';
 
 /** Delay between the last keystroke and the filter, ms. */
 const PAUSE = 250;
 
 /** A field that updates the URL when the user stops typing, and follows changes of the URL. */
-export function useTypedFilter(name: FilterName): readonly [string, (value: string, now?: boolean) => void] {
-  const [url, change] = useSessionUrl();
-  return useTypedText(url.filters[name] ?? '', (wanted) =>
-    // Typing adds one entry to the history.
-    change((before) => withFilter(before, name, wanted || undefined), { replace: !!url.filters[name] }),
-  );
-}
-
-/** Likewise, with the text in the URL and a function that changes it. */
-export function useTypedText(
-  inUrl: string,
-  send: (wanted: string) => void,
-): readonly [string, (value: string, now?: boolean) => void] {
+export function useTypedFilter(name: AnyFilter): readonly [string, (value: string, now?: boolean) => void] {
+  const [url, change] = useListUrl();
+  const inUrl = (url.filters as Partial<Record<AnyFilter, string>>)[name] ?? '';
   const [typed, setTyped] = useState(inUrl);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const sent = useRef(inUrl);
@@ -39,7 +29,8 @@ export function useTypedText(
         () => {
           const wanted = value.trim();
           sent.current = wanted;
-          send(wanted);
+          // Typing adds one entry to the history.
+          change((before) => withFilter(before, name, wanted || undefined), { replace: inUrl !== '' });
         },
         now ? 0 : PAUSE,
       );

@@ -1,6 +1,6 @@
 import { createContext, useCallback, useContext, useMemo, useSyncExternalStore } from 'react';
 import { address, moveTo } from '../base/address';
-import { formatUrl, parseAddress, type SessionUrl, type Url } from '../base/url';
+import { formatUrl, type ListUrl, parseAddress, type SessionUrl, type Url } from '../base/url';
 
 const MOVED = 'rayscope:moved';
 
@@ -35,16 +35,26 @@ export type SessionState = readonly [
 /** The state of a part of a page that shows another session than the address, such as one side of two. */
 export const SessionContext = createContext<SessionState | null>(null);
 
-/** The state of the surrounding {@link SessionContext}, otherwise that of the address. */
-export function useSessionUrl(): SessionState {
+/**
+ * The URL of a page with filters, and a function that changes it: that of the surrounding
+ * {@link SessionContext}, otherwise that of the address.
+ */
+export function useListUrl() {
   const own = useContext(SessionContext);
   const url = useUrl();
-  const change = useCallback((next: (url: SessionUrl) => SessionUrl, options?: { replace?: boolean }) => {
+  const change = useCallback(<U extends ListUrl>(next: (url: U) => U, options?: { replace?: boolean }) => {
     // Read the address again, since two changes may happen before the next render.
     const now = parseAddress(address());
-    if (now.page === 'session') go(next(now), options);
+    if ('filters' in now) go(next(now as U), options);
   }, []);
-  if (own !== null) return own;
-  if (url.page !== 'session') throw new Error('not inside a session');
+  if (own !== null) return own as unknown as readonly [ListUrl, typeof change];
+  if (!('filters' in url)) throw new Error('no page with filters');
   return [url, change] as const;
+}
+
+/** Likewise, inside a session. */
+export function useSessionUrl(): SessionState {
+  const [url, change] = useListUrl();
+  if (url.page !== 'session') throw new Error('not inside a session');
+  return [url, change];
 }

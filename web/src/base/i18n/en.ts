@@ -111,6 +111,12 @@ export const shared = {
     hint: "Processes that Ray runs for itself: the dashboard's driver, the JobSupervisor of each submitted job, and their workers",
     process: 'Ray internal',
   },
+  /** Ticked sessions or runs. */
+  ticked: {
+    compare: 'Compare',
+    more: 'Tick another one to compare it with.',
+    less: 'Tick at most {{n}}.',
+  },
   common: {
     moreRows: '{{n}} more',
     copy: 'Copy',

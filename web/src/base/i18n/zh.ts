@@ -111,6 +111,11 @@ const shared: Translated<typeof english> = {
     hint: 'Ray 为自身运行的进程：Dashboard 的 Driver、每个提交作业的 JobSupervisor，以及它们的 Worker',
     process: 'Ray 内部',
   },
+  ticked: {
+    compare: '对比',
+    more: '再勾选一项即可对比。',
+    less: '最多勾选 {{n}} 项。',
+  },
   common: {
     moreRows: '还有 {{n}} 个',
     copy: '复制',

@@ -1,4 +1,4 @@
-import { Button, Group, Skeleton } from '@mantine/core';
+import { Button, Skeleton } from '@mantine/core';
 import { IconBellCheck, IconBellPlus, IconPlayerPause } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { AlertInfo } from '../../api/schema';
@@ -7,8 +7,8 @@ import { withSettings } from '../../base/url';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
-import { SearchField } from '../../ui/SearchField';
 import { Time } from '../../ui/Time';
+import { Toolbar } from '../../ui/Toolbar';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -56,87 +56,92 @@ export default function AlertsPage() {
   if (alerts.error !== null && data === undefined)
     return <ErrorPanel error={alerts.error} onRetry={() => void alerts.refetch()} />;
   return (
-    <div className={`${layout.scrollPage} ${shared.page}`} data-testid="alerts-page">
-      <div className={css.bar}>
-        <AlertsTitle alerts={data} />
+    <>
+      <Toolbar
+        search={t('alerts.search')}
+        options={channels.data !== undefined && <NotifyButton kinds={channels.data.kinds} />}
+        count={<AlertsTitle alerts={data} />}
+      >
         {data?.evaluated_ns != null && (
           <span className={`${words.dim} ${shared.small}`}>
             {t('alerts.evaluated')} <Time ns={data.evaluated_ns} />
           </span>
         )}
-        <Group gap={8} justify="flex-end" ml="auto">
-          <SearchField filter="q" placeholder={t('alerts.search')} />
-          {channels.data !== undefined && <NotifyButton kinds={channels.data.kinds} />}
-        </Group>
-      </div>
-      {rules.data && <RuleProblems rules={rules.data} />}
-      {data === undefined ? (
-        <Skeleton height={60} m="md" />
-      ) : (
-        <>
-          {!data.live && (
-            <p className={css.ended}>
-              <IconPlayerPause size={15} aria-hidden /> {t('alerts.ended')}
-            </p>
-          )}
-          {data.items.length === 0 ? (
-            <EmptyState
-              icon={<IconBellCheck size={26} />}
-              title={t(data.live ? 'alerts.none' : 'alerts.noneEnded')}
+      </Toolbar>
+      <div className={`${layout.scrollPage} ${shared.page}`} data-testid="alerts-page">
+        {rules.data && <RuleProblems rules={rules.data} />}
+        {data === undefined ? (
+          <Skeleton height={60} m="md" />
+        ) : (
+          <>
+            {!data.live && (
+              <p className={css.ended}>
+                <IconPlayerPause size={15} aria-hidden /> {t('alerts.ended')}
+              </p>
+            )}
+            {data.items.length === 0 ? (
+              <EmptyState
+                icon={<IconBellCheck size={26} />}
+                title={t(data.live ? 'alerts.none' : 'alerts.noneEnded')}
+              >
+                {data.live && t('alerts.noneText')}
+              </EmptyState>
+            ) : (
+              <AlertList alerts={data.items.filter(fits)} now={now} live={data.live} />
+            )}
+            {data.left_out > 0 && (
+              <p className={`${words.dim} ${shared.small}`}>
+                {t('alerts.leftOut', { n: count(data.left_out) })}
+              </p>
+            )}
+            {data.resolved.length > 0 && (
+              <AlertList alerts={data.resolved.filter(fits)} now={now} live={data.live} />
+            )}
+          </>
+        )}
+        <div className={`${layout.tabs} ${css.tabs}`} role="tablist" aria-label={t('alerts.more')}>
+          {TABS.map((name) => (
+            <button
+              key={name}
+              type="button"
+              role="tab"
+              aria-selected={name === chosen}
+              className={`${layout.tab} ${css.tab}`}
+              onClick={() =>
+                change((before) => withSettings(before, { tab: name === 'rules' ? undefined : name }))
+              }
+              data-testid={`alerts-tab-${name}`}
             >
-              {data.live && t('alerts.noneText')}
-            </EmptyState>
-          ) : (
-            <AlertList alerts={data.items.filter(fits)} now={now} live={data.live} />
-          )}
-          {data.left_out > 0 && (
-            <p className={`${words.dim} ${shared.small}`}>
-              {t('alerts.leftOut', { n: count(data.left_out) })}
-            </p>
-          )}
-          {data.resolved.length > 0 && (
-            <AlertList alerts={data.resolved.filter(fits)} now={now} live={data.live} />
-          )}
-        </>
-      )}
-      <div className={`${layout.tabs} ${css.tabs}`} role="tablist" aria-label={t('alerts.more')}>
-        {TABS.map((name) => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            aria-selected={name === chosen}
-            className={`${layout.tab} ${css.tab}`}
-            onClick={() =>
-              change((before) => withSettings(before, { tab: name === 'rules' ? undefined : name }))
-            }
-            data-testid={`alerts-tab-${name}`}
-          >
-            {t(`alerts.tab.${name}`)}{' '}
-            <span className={`${words.num} ${words.dim}`}>{numbers[name] ?? ''}</span>
-          </button>
-        ))}
+              {t(`alerts.tab.${name}`)}{' '}
+              <span className={`${words.num} ${words.dim}`}>{numbers[name] ?? ''}</span>
+            </button>
+          ))}
+        </div>
+        <div role="tabpanel">
+          {chosen === 'rules' &&
+            (rules.data ? <RulesTab rules={rules.data} search={search} /> : <Wait error={rules.error} />)}
+          {chosen === 'history' &&
+            (history.data ? (
+              <HistoryTab {...history.data} search={search} />
+            ) : (
+              <Wait error={history.error} />
+            ))}
+          {chosen === 'silences' &&
+            (silences.data ? <SilencesTab items={silences.data.items} /> : <Wait error={silences.error} />)}
+          {chosen === 'channels' &&
+            (channels.data ? <ChannelsTab channels={channels.data} /> : <Wait error={channels.error} />)}
+        </div>
+        {rule !== undefined && (
+          <RuleDrawer
+            rule={rule}
+            alerts={(data?.items ?? []).filter((alert) => alert.rule === rule.name)}
+            events={(history.data?.items ?? []).filter((event) => event.rule === rule.name)}
+            now={now}
+            live={data?.live ?? false}
+          />
+        )}
       </div>
-      <div role="tabpanel">
-        {chosen === 'rules' &&
-          (rules.data ? <RulesTab rules={rules.data} search={search} /> : <Wait error={rules.error} />)}
-        {chosen === 'history' &&
-          (history.data ? <HistoryTab {...history.data} search={search} /> : <Wait error={history.error} />)}
-        {chosen === 'silences' &&
-          (silences.data ? <SilencesTab items={silences.data.items} /> : <Wait error={silences.error} />)}
-        {chosen === 'channels' &&
-          (channels.data ? <ChannelsTab channels={channels.data} /> : <Wait error={channels.error} />)}
-      </div>
-      {rule !== undefined && (
-        <RuleDrawer
-          rule={rule}
-          alerts={(data?.items ?? []).filter((alert) => alert.rule === rule.name)}
-          events={(history.data?.items ?? []).filter((event) => event.rule === rule.name)}
-          now={now}
-          live={data?.live ?? false}
-        />
-      )}
-    </div>
+    </>
   );
 }
 

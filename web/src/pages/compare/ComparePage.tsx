@@ -30,7 +30,7 @@ export default function ComparePage() {
   const { t } = useTranslation();
   useTitle(t('compare.title'));
   if (url.page !== 'compare') return null;
-  const toSessions = { page: 'sessions', lang: url.lang } as const;
+  const toSessions = { page: 'sessions', filters: {}, lang: url.lang } as const;
   return (
     <main className={`${layout.main} ${css.page}`} id="main" tabIndex={-1} data-testid="compare-page">
       <header className={css.head}>

@@ -58,7 +58,7 @@ it('lists the paused tasks', async () => {
   for (const text of [HOSTILE, `ValueError: ${HOSTILE}`, 'Stopped', '10.0.0.7:5000', '2m 0'])
     expect(second?.textContent).toContain(text);
   expect(second?.querySelector('img')).toBeNull();
-  expect(screen.getByTestId('paused-count').textContent).toBe('2 paused tasks');
+  expect(screen.getByTestId('table-count').textContent).toBe('2 paused tasks');
   const link = within(first as HTMLElement).getByTestId('paused-task');
   expect(link.getAttribute('href')).toContain(`task=${TASK.task_id}`);
 });
@@ -110,7 +110,7 @@ it('lists tasks that wait for Ray’s legacy debugger, to which `ray debug` atta
   expect(rows[1]?.textContent).toContain(HOSTILE);
   expect(document.querySelector('img')).toBeNull();
   expect(rows[2]?.textContent).toContain('Ended––');
-  expect(screen.getByTestId('paused-count').textContent).toBe('2 paused tasks');
+  expect(screen.getByTestId('table-count').textContent).toBe('2 paused tasks');
   expect(screen.queryByTestId('paused-attach')).toBeNull();
   expect(screen.getByText(/^4 more tasks/)).toBeTruthy();
   await click(within(rows[0] as HTMLElement).getByText('breakpoint'));

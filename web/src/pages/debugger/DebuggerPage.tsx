@@ -7,8 +7,10 @@ import type { PausedTask, PausedTasks } from '../../api/schema';
 import { count, duration } from '../../base/format';
 import { EmptyState } from '../../ui/EmptyState';
 import { Prose } from '../../ui/Prose';
+import { Toolbar } from '../../ui/Toolbar';
 import { DataTable } from '../../ui/table/DataTable';
-import layout from '../../ui/theme/layout.module.css';
+import { TableCount } from '../../ui/table/TableCount';
+import { TableMenu } from '../../ui/table/TableMenu';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -28,6 +30,7 @@ export default function DebuggerPage() {
   const [url, change] = useSessionUrl();
   const paused = useTopic<PausedTasks>('debugger', { session: url.session });
   const rows = paused?.items ?? [];
+  const waiting = rows.filter((row) => row.state !== 'gone').length;
   const isEnabled = paused?.is_enabled ?? false;
   const [opened, setOpened] = useState<Opened | null>(null);
   const actions = usePausedActions(isEnabled, setOpened);
@@ -42,18 +45,20 @@ export default function DebuggerPage() {
   const close = () => setOpened(null);
   return (
     <>
-      <div className={layout.bar}>
-        {paused !== undefined && (
-          <span className={`${words.num} ${words.dim} ${words.small}`} data-testid="paused-count">
-            {t('debugger.count', { n: count(rows.filter((row) => row.state !== 'gone').length) })}
-          </span>
-        )}
+      <Toolbar
+        count={
+          paused !== undefined && (
+            <TableCount list={{ total: waiting }} text={t('debugger.count', { n: count(waiting) })} />
+          )
+        }
+        menu={<TableMenu name="paused-tasks" columns={columns} list={{ rows }} />}
+      >
         {paused?.limit_s != null && (
-          <span className={`${words.dim} ${words.small} ${css.limit}`}>
+          <span className={`${words.dim} ${words.small}`}>
             {t('debugger.limit', { time: duration(paused.limit_s * 1e9) })}
           </span>
         )}
-      </div>
+      </Toolbar>
       {paused !== undefined && !isEnabled && (
         <Alert
           icon={<IconLock size={16} />}

@@ -1,4 +1,3 @@
-import { Group } from '@mantine/core';
 import { IconMoodEmpty } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -7,14 +6,12 @@ import type { Item } from '../../api/types';
 import { useLiveList } from '../../api/useLiveList';
 import { appliesRange } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
-import { FilterChips } from '../../ui/filters/FilterChips';
 import { InternalSwitch } from '../../ui/InternalSwitch';
-import { SearchField } from '../../ui/SearchField';
+import { Toolbar } from '../../ui/Toolbar';
 import type { Column } from '../../ui/table/columns';
 import { LiveTable, useOpenItem, useSort } from '../../ui/table/LiveTable';
 import { TableCount } from '../../ui/table/TableCount';
 import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
-import layout from '../../ui/theme/layout.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { isEmpty } from '../../ui/Value';
 import { EntityDrawer } from './EntityDrawer';
@@ -86,16 +83,18 @@ export function EntityView({ view, extras }: { view: EntityKind; extras?: Extras
   const shown = url.item === undefined ? undefined : list.rows.find((item) => keyOf(item) === url.item);
   return (
     <>
-      <div className={layout.bar}>
-        <SearchField filter="q" placeholder={t('filter.nameOrId')} />
-        <FilterChips fields={fields} />
-        {extras?.toolbar}
-        <Group gap={8} justify="flex-end" ml="auto">
-          <InternalSwitch hidden={list.first?.internal_hidden ?? 0} />
-          <TableCount list={list} />
-          <TableMenu name={view} columns={columns} choice={choice} list={list} />
-        </Group>
-      </div>
+      <Toolbar
+        search={t('filter.nameOrId')}
+        fields={fields}
+        options={
+          <>
+            {extras?.toolbar}
+            <InternalSwitch hidden={list.first?.internal_hidden ?? 0} />
+          </>
+        }
+        count={<TableCount list={list} />}
+        menu={<TableMenu name={view} columns={columns} choice={choice} list={list} />}
+      />
       <LiveTable
         list={list}
         choice={choice}

@@ -1,4 +1,4 @@
-import { Box, Group, Select } from '@mantine/core';
+import { Box } from '@mantine/core';
 import { IconAlertTriangle, IconCircleX, IconInfoCircle, IconMoodEmpty } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -12,18 +12,18 @@ import { EventCause, useEventText } from '../../ui/DeathCause';
 import { Drawer, Field, Fields, Section } from '../../ui/Drawer';
 import { EmptyState } from '../../ui/EmptyState';
 import { placeOf, SEVERITY_TONES } from '../../ui/eventPlace';
+import { usePlaceFilters } from '../../ui/FilterBar';
 import { ItemLink } from '../../ui/ItemLink';
 import { JobName } from '../../ui/JobName';
 import { Link } from '../../ui/Link';
 import { NodeLabel } from '../../ui/NodeLabel';
-import { SearchField } from '../../ui/SearchField';
 import { Time } from '../../ui/Time';
+import { Toolbar } from '../../ui/Toolbar';
 import type { Column } from '../../ui/table/columns';
 import { LiveTable, useOpenItem } from '../../ui/table/LiveTable';
 import { TableCount } from '../../ui/table/TableCount';
 import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
 import chips from '../../ui/theme/chips.module.css';
-import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useEventName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -98,10 +98,17 @@ export default function EventsPage() {
   const choice = useColumnChoice('events', columns, list.rows);
   const item = useOpenItem(keyOf);
   const shown = url.item === undefined ? undefined : list.rows.find((event) => keyOf(event) === url.item);
+  const kinds = EVENT_KINDS.map((name) => ({ value: name, label: t(`events.kind.${name}`) }));
+  const fields = [{ name: 'kind' as const, label: t('events.kinds'), choices: kinds }, ...usePlaceFilters()];
   const chosen = new Set((severity ?? '').split(','));
   return (
     <>
-      <div className={layout.bar}>
+      <Toolbar
+        search={t('filter.nameOrId')}
+        fields={fields}
+        count={<TableCount list={list} />}
+        menu={<TableMenu name="events" columns={columns} choice={choice} list={list} />}
+      >
         {SEVERITIES.map((name) => (
           <button
             key={name}
@@ -119,23 +126,7 @@ export default function EventsPage() {
             <span className={words.num}>{count(list.first?.by_severity[name])}</span>
           </button>
         ))}
-        <Select
-          size="xs"
-          w={160}
-          clearable
-          aria-label={t('events.kinds')}
-          placeholder={t('events.all')}
-          data={EVENT_KINDS.map((name) => ({ value: name, label: t(`events.kind.${name}`) }))}
-          value={kind ?? null}
-          onChange={(value) => change((before) => withFilter(before, 'kind', value ?? undefined))}
-          data-testid="events-kind"
-        />
-        <SearchField filter="q" placeholder={t('filter.nameOrId')} />
-        <Group gap={8} justify="flex-end" ml="auto">
-          <TableCount list={list} />
-          <TableMenu name="events" columns={columns} choice={choice} list={list} />
-        </Group>
-      </div>
+      </Toolbar>
       <LiveTable
         list={list}
         choice={choice}

@@ -11,7 +11,6 @@ export const en = {
     node: 'Node',
     job: 'Job',
     empty: 'No events yet',
-    all: 'All types',
     kinds: 'Type',
     until: 'until {{time}}',
     open: 'Open',

@@ -14,7 +14,6 @@ export const zh: Translated<typeof en> = {
     node: '节点',
     job: '作业',
     empty: '还没有事件',
-    all: '所有类型',
     kinds: '类型',
     until: '至 {{time}}',
     open: '打开',

@@ -13,8 +13,8 @@ import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
 import type { FilterField } from '../../ui/filters/filters';
 import { DataTable } from '../../ui/table/DataTable';
+import { TableCount } from '../../ui/table/TableCount';
 import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
-import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { failureColumns } from './failureColumns';
 import {
@@ -67,40 +67,40 @@ export default function FailuresPage({ summary }: PageProps) {
         summary={summary}
         hide={['state']}
         first={[outcome]}
-        right={
-          <>
-            <span
-              className={`${words.num} ${words.dim} ${words.small}`}
-              data-testid="table-count"
-              data-total={found.total}
-            >
-              {failures.data &&
-                t('failures.groups', {
-                  n: count(found.items.length),
-                  of: count(found.total),
-                  attempts: count(found.items.reduce((sum, one) => sum + one.attempts, 0)),
-                })}
-            </span>
-            {(stopped || found.stopped_by_libraries > 0) && (
-              <Switch
-                size="xs"
-                label={t('failures.stopped', { n: count(found.stopped_by_libraries) })}
-                title={t('failures.stoppedHint')}
-                checked={stopped}
-                onChange={(event) => {
-                  const value = event.currentTarget.checked ? 'show' : undefined;
-                  change((before) => withSettings(before, { internal: value }));
-                }}
-                data-testid="failures-stopped"
-              />
-            )}
-            <TableMenu
-              name="failures"
-              columns={columns}
-              choice={choice}
-              list={{ rows: found.items, total: found.total }}
+        options={
+          (stopped || found.stopped_by_libraries > 0) && (
+            <Switch
+              size="xs"
+              label={t('failures.stopped', { n: count(found.stopped_by_libraries) })}
+              title={t('failures.stoppedHint')}
+              checked={stopped}
+              onChange={(event) => {
+                const value = event.currentTarget.checked ? 'show' : undefined;
+                change((before) => withSettings(before, { internal: value }));
+              }}
+              data-testid="failures-stopped"
             />
-          </>
+          )
+        }
+        count={
+          failures.data && (
+            <TableCount
+              list={found}
+              text={t('failures.groups', {
+                n: count(found.items.length),
+                of: count(found.total),
+                attempts: count(found.items.reduce((sum, one) => sum + one.attempts, 0)),
+              })}
+            />
+          )
+        }
+        menu={
+          <TableMenu
+            name="failures"
+            columns={columns}
+            choice={choice}
+            list={{ rows: found.items, total: found.total }}
+          />
         }
       />
       {failures.error !== null && failures.data === undefined ? (

@@ -1,4 +1,3 @@
-import { Group } from '@mantine/core';
 import { IconFunction } from '@tabler/icons-react';
 import type { TFunction } from 'i18next';
 import { useCallback, useMemo } from 'react';
@@ -18,11 +17,12 @@ import { OriginTag } from '../../ui/insights/OriginTag';
 import { useFindings } from '../../ui/insights/useFindings';
 import { useJobName } from '../../ui/JobName';
 import { ShareBar } from '../../ui/ShareBar';
+import { Toolbar } from '../../ui/Toolbar';
 import type { Column } from '../../ui/table/columns';
 import { DataTable } from '../../ui/table/DataTable';
+import { TableCount } from '../../ui/table/TableCount';
 import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
 import { useTypeName } from '../../ui/taskColumns';
-import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './FunctionsView.module.css';
@@ -209,19 +209,23 @@ export default function FunctionsView({ summary }: { summary: Summary | undefine
   );
   return (
     <>
-      <div className={layout.bar}>
+      <Toolbar
+        options={<OnlyMineSwitch />}
+        count={
+          <TableCount
+            list={{ total: functions.length }}
+            text={t(functions.length >= TOP ? 'functions.top' : 'functions.all', {
+              n: count(functions.length),
+            })}
+          />
+        }
+        menu={<TableMenu name="functions" columns={columns} choice={choice} list={{ rows }} />}
+      >
         <span className={words.dim}>
-          {functions.length >= TOP
-            ? t('functions.top', { n: count(functions.length) })
-            : t('functions.all', { n: count(functions.length) })}{' '}
           <span data-testid="functions-weight">{why}</span>
           {hidden.length > 0 && <span data-testid="libraries"> {libraryTexts(hidden)}</span>}
         </span>
-        <Group gap={8} justify="flex-end" ml="auto">
-          <OnlyMineSwitch />
-          <TableMenu name="functions" columns={columns} choice={choice} list={{ rows }} />
-        </Group>
-      </div>
+      </Toolbar>
       <DataTable
         testId="function-table"
         rowTestId="function-row"

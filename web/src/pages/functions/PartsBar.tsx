@@ -18,7 +18,7 @@ export function PartsBar({ parts }: { parts: Record<`${TimePart}_ns`, number | n
   return (
     <div
       className={timeline.bar}
-      style={{ margin: 0 }}
+      style={{ margin: 0, width: '100%' }}
       role="img"
       aria-label={text.join(', ')}
       title={text.join('\n')}

@@ -10,6 +10,7 @@ import { withFilter, withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { choices, jobLabel } from '../../ui/filterChoices';
+import { Toolbar } from '../../ui/Toolbar';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -86,7 +87,7 @@ function JobChoice({ job }: { job: string | undefined }) {
   const options = choices(jobs, 'job_id', jobLabel, job).filter(({ value }) => /^[0-9a-f]{8}$/.test(value));
   if (options.length < 2) return <div className={css.top} />;
   return (
-    <div className={layout.bar}>
+    <Toolbar>
       <span className={words.dim}>{t('insights.job')}</span>
       <Select
         size="xs"
@@ -105,6 +106,6 @@ function JobChoice({ job }: { job: string | undefined }) {
         }
         data-testid="insights-job"
       />
-    </div>
+    </Toolbar>
   );
 }

@@ -6,6 +6,7 @@ import type { LogFile } from '../../api/schema';
 import { withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import { Toolbar } from '../../ui/Toolbar';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -63,7 +64,7 @@ export default function LogsPage() {
   const results = search !== undefined && file === undefined;
   return (
     <div className={layout.view}>
-      <div className={layout.bar}>
+      <Toolbar>
         <TextInput
           size="xs"
           className={css.search}
@@ -100,7 +101,7 @@ export default function LogsPage() {
             {t('logs.backToHits')}
           </button>
         )}
-      </div>
+      </Toolbar>
       {files.data === undefined ? (
         files.error !== null ? (
           <ErrorPanel error={files.error} onRetry={() => void files.refetch()} />

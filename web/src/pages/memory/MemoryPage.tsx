@@ -6,13 +6,14 @@ import { refreshInterval } from '../../api/connection';
 import { answerTo } from '../../api/queries';
 import type { StoreOfNode } from '../../api/schema';
 import { bytes, count, time } from '../../base/format';
-import { withFilter, withSettings } from '../../base/url';
+import { withSettings } from '../../base/url';
 import { Section } from '../../ui/Drawer';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
+import { usePlaceFilters } from '../../ui/FilterBar';
 import { ItemLink } from '../../ui/ItemLink';
 import { ShareBar } from '../../ui/ShareBar';
-import layout from '../../ui/theme/layout.module.css';
+import { Toolbar } from '../../ui/Toolbar';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { MemoryCharts } from './MemoryCharts';
@@ -42,6 +43,8 @@ export default function MemoryPage() {
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) => refreshInterval(state.data?.state === 'being_read' ? 1_500 : 10_000),
   });
+  const types = REFERENCE_TYPES.map((name) => ({ value: name, label: t(`memory.types.${name}`) }));
+  const fields = [{ name: 'type' as const, label: t('memory.type'), choices: types }, ...usePlaceFilters()];
   const answer = memory.data;
   if (memory.error !== null && answer === undefined)
     return <ErrorPanel error={memory.error} onRetry={() => void memory.refetch()} />;
@@ -61,32 +64,26 @@ export default function MemoryPage() {
   const opened = answer.objects.find((object) => object.object_id === url.item);
   return (
     <>
-      <div className={layout.bar}>
-        <SegmentedControl
-          size="xs"
-          aria-label={t('memory.by')}
-          data={GROUPINGS.map((name) => ({ value: name, label: t(`memory.groupings.${name}`) }))}
-          value={by}
-          onChange={(value) =>
-            change((before) => withSettings(before, { by: value === 'function' ? undefined : value }))
-          }
-          data-testid="memory-by"
-        />
-        <Select
-          size="xs"
-          w={190}
-          clearable
-          aria-label={t('memory.type')}
-          placeholder={t('memory.anyType')}
-          data={REFERENCE_TYPES.map((name) => ({ value: name, label: t(`memory.types.${name}`) }))}
-          value={type ?? null}
-          onChange={(value) => change((before) => withFilter(before, 'type', value ?? undefined))}
-          data-testid="memory-type"
-        />
-        <Box component="span" ml="auto" className={`${words.dim} ${words.num} ${words.small}`}>
-          {answer.time_ns !== null && t('memory.asOf', { time: time(answer.time_ns) })}
-        </Box>
-      </div>
+      <Toolbar
+        fields={fields}
+        options={
+          <SegmentedControl
+            size="xs"
+            aria-label={t('memory.by')}
+            data={GROUPINGS.map((name) => ({ value: name, label: t(`memory.groupings.${name}`) }))}
+            value={by}
+            onChange={(value) =>
+              change((before) => withSettings(before, { by: value === 'function' ? undefined : value }))
+            }
+            data-testid="memory-by"
+          />
+        }
+        count={
+          <span className={`${words.dim} ${words.num} ${words.small}`}>
+            {answer.time_ns !== null && t('memory.asOf', { time: time(answer.time_ns) })}
+          </span>
+        }
+      />
       <div className={css.memory} data-testid="memory">
         {!answer.live && answer.time_ns !== null && (
           <p className={css.note} role="status" data-testid="memory-last">

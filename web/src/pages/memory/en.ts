@@ -34,7 +34,6 @@ export const en = {
       job: 'Objects by job',
     },
     type: 'Reference type',
-    anyType: 'All types',
     types: {
       LOCAL_REFERENCE: 'Local reference',
       PINNED_IN_MEMORY: 'Pinned in memory',

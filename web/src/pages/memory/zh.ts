@@ -35,7 +35,6 @@ export const zh: Translated<typeof en> = {
       job: '对象（按作业）',
     },
     type: '引用类型',
-    anyType: '所有类型',
     types: {
       LOCAL_REFERENCE: '本地引用',
       PINNED_IN_MEMORY: '固定在内存中',

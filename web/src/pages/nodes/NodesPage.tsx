@@ -1,15 +1,14 @@
-import { Group, SegmentedControl, Select } from '@mantine/core';
+import { SegmentedControl } from '@mantine/core';
 import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
 import { MODES, type Mode, type NodeRow } from '../../api/nodes';
 import { useSessionInterval } from '../../api/queries';
 import { useLiveList } from '../../api/useLiveList';
-import { withFilter, withSettings } from '../../base/url';
-import { SearchField } from '../../ui/SearchField';
+import { withSettings } from '../../base/url';
+import { Toolbar } from '../../ui/Toolbar';
 import { LiveTable, useSort } from '../../ui/table/LiveTable';
 import { TableCount } from '../../ui/table/TableCount';
 import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
-import layout from '../../ui/theme/layout.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { ClusterResources } from './ClusterResources';
 import { MachineView } from './MachineView';
@@ -33,6 +32,11 @@ export default function NodesPage() {
   const list = useLiveList('/nodes', params, nodeKey, interval);
   const columns = useNodeColumns(list.rows.some((node) => (node.usage?.gpus ?? 0) > 0));
   const choice = useColumnChoice('nodes', columns, list.rows);
+  const states = [
+    { value: 'ALIVE', label: t('nodes.alive') },
+    { value: 'DEAD', label: t('nodes.dead') },
+  ];
+  const fields = [{ name: 'state' as const, label: t('nodes.state'), choices: states }];
   const open = useCallback(
     (id: string, how?: { follow: boolean }) =>
       change((before) => ({ ...before, item: id }), { replace: how?.follow === true }),
@@ -46,41 +50,24 @@ export default function NodesPage() {
   );
   return (
     <>
-      <div className={layout.bar}>
-        <SegmentedControl
-          size="xs"
-          aria-label={t('nodes.modes.label')}
-          data={MODES.map((value) => ({ value, label: t(`nodes.modes.${value}`) }))}
-          value={mode}
-          onChange={(value) =>
-            change((before) => withSettings(before, { mode: value === 'table' ? undefined : value }))
-          }
-          data-testid="nodes-mode"
-        />
-        {hasList && (
-          <>
-            <SearchField filter="q" placeholder={t('filter.nameOrId')} />
-            <Select
-              size="xs"
-              w={130}
-              aria-label={t('nodes.state')}
-              value={state ?? ''}
-              allowDeselect={false}
-              data={[
-                { value: '', label: t('nodes.all') },
-                { value: 'ALIVE', label: t('nodes.alive') },
-                { value: 'DEAD', label: t('nodes.dead') },
-              ]}
-              onChange={(value) => change((before) => withFilter(before, 'state', value || undefined))}
-              data-testid="nodes-state"
-            />
-          </>
-        )}
-        <Group gap={8} justify="flex-end" ml="auto">
-          {hasList && <TableCount list={list} />}
-          {mode === 'table' && <TableMenu name="nodes" columns={columns} choice={choice} list={list} />}
-        </Group>
-      </div>
+      <Toolbar
+        search={hasList ? t('filter.nameOrId') : undefined}
+        fields={hasList ? fields : undefined}
+        count={hasList && <TableCount list={list} />}
+        menu={mode === 'table' && <TableMenu name="nodes" columns={columns} choice={choice} list={list} />}
+        options={
+          <SegmentedControl
+            size="xs"
+            aria-label={t('nodes.modes.label')}
+            data={MODES.map((value) => ({ value, label: t(`nodes.modes.${value}`) }))}
+            value={mode}
+            onChange={(value) =>
+              change((before) => withSettings(before, { mode: value === 'table' ? undefined : value }))
+            }
+            data-testid="nodes-mode"
+          />
+        }
+      />
       {mode === 'table' ? (
         <LiveTable
           list={list}

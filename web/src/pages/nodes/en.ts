@@ -11,7 +11,6 @@ export const en = {
       machine: 'Machine view',
       resources: 'Resources',
     },
-    all: 'All states',
     alive: 'Alive',
     dead: 'Dead',
     state: 'State',

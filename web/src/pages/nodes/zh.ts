@@ -6,7 +6,6 @@ export const zh: Translated<typeof en> = {
   intro: { nodes: '集群的机器：有多忙，哪些请求在等待资源。' },
   nodes: {
     modes: { label: '视图', table: '表格', cards: '卡片', machine: '机器视图', resources: '资源' },
-    all: '全部状态',
     alive: '存活',
     dead: '已失效',
     state: '状态',

@@ -114,9 +114,9 @@ it('compares the ticked runs, the oldest with the others', async () => {
   await render(<RunsPage />, { at: AT, answers: page(LATER, RUN) });
   const [later, run] = await screen.findAllByTestId('run-tick');
   await click(later as HTMLElement);
-  expect((screen.getByTestId('runs-compare') as HTMLButtonElement).disabled).toBe(true);
+  expect((screen.getByTestId('compare-ticked') as HTMLButtonElement).disabled).toBe(true);
   await click(run as HTMLElement);
-  await click(screen.getByTestId('runs-compare'));
+  await click(screen.getByTestId('compare-ticked'));
   expect(decodeURIComponent(window.location.search)).toBe(
     '?a=session_1/01000000&b=session_1/02000000&lang=en',
   );

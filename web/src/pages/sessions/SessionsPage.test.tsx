@@ -76,9 +76,11 @@ it('shows the outcome of a session, and finds sessions by it', async () => {
   expect(failed?.textContent).toMatch(/^Failed/);
   expect(unknown?.textContent).toMatch(/^Ended/);
   expect(succeeded?.textContent).toMatch(/^Succeeded/);
-  await click(screen.getByTestId('sessions-outcome'));
+  await click(screen.getByTestId('filter-add'));
+  await click(await screen.findByRole('option', { name: 'Outcome' }));
   await click(await screen.findByRole('option', { name: 'Slower than usual' }));
   expect(screen.getAllByTestId('session-row')).toHaveLength(1);
+  expect(window.location.search).toBe('?outcome=slower&lang=en');
 });
 
 it('sorts sessions', async () => {
@@ -160,7 +162,7 @@ it('searches sessions once the typing pauses', async () => {
   const { requests } = await render(<SessionsPage />, { ...AT, answers: page(...sessions(5)) });
   await screen.findAllByTestId('session-row');
   const searches = () => requests.map(({ params }) => params.q).filter((q) => q !== undefined);
-  await type(screen.getByTestId('sessions-search'), 'train');
+  await type(screen.getByTestId('filter-q'), 'train');
   expect(searches()).toEqual([]);
   await pass(250);
   expect(searches()).toEqual(['train']);
@@ -180,9 +182,9 @@ it('compares the ticked sessions, the oldest with the others', async () => {
   const [first, second, jobless] = await screen.findAllByTestId('session-tick');
   await click(jobless as HTMLElement); // has nothing to compare
   await click(first as HTMLElement);
-  expect((screen.getByTestId('sessions-compare') as HTMLButtonElement).disabled).toBe(true);
+  expect((screen.getByTestId('compare-ticked') as HTMLButtonElement).disabled).toBe(true);
   await click(second as HTMLElement);
-  await click(screen.getByTestId('sessions-compare'));
+  await click(screen.getByTestId('compare-ticked'));
   expect(window.location.pathname + window.location.search).toBe(
     `/compare?a=${SESSION.session}&b=session_2&lang=en`,
   );

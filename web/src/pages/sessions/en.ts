@@ -20,7 +20,6 @@ export const en = {
     jobs: 'Jobs',
     disk: 'Disk',
     outcome: 'Outcome',
-    anyOutcome: 'Any outcome',
     outcomes: {
       live: 'Live',
       failed: 'Failed',
@@ -37,10 +36,7 @@ export const en = {
     recordedBy: 'Recording',
     place: 'Place',
     search: 'Name, script, host, tag, note, or ID',
-    compare: 'Compare',
     tick: 'Tick {{name}} to compare or delete it',
-    compareMore: 'Tick another session to compare it with.',
-    compareLess: 'Tick at most {{n}} session{{n, s}}.',
     noneFound: 'No session matches.',
     more: 'The newest {{shown}} of {{total}} sessions. Search to find others.',
     location: { both: 'Archived', archive: 'In the archive', warehouse: 'On another server' },

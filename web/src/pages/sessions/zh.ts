@@ -19,7 +19,6 @@ export const zh: Translated<typeof en> = {
     jobs: '作业',
     disk: '磁盘',
     outcome: '结果',
-    anyOutcome: '全部结果',
     outcomes: {
       live: '进行中',
       failed: '失败',
@@ -36,10 +35,7 @@ export const zh: Translated<typeof en> = {
     recordedBy: '记录方式',
     place: '存放位置',
     search: '名称、脚本、主机、标签、备注或 ID',
-    compare: '对比',
     tick: '勾选 {{name}} 以对比或删除',
-    compareMore: '再勾选一个会话即可对比。',
-    compareLess: '最多勾选 {{n}} 个会话。',
     noneFound: '没有匹配的会话。',
     more: '共 {{total}} 个会话，这里列出最新的 {{shown}} 个。其余的请用搜索查找。',
     location: { both: '已归档', archive: '仅在归档中', warehouse: '在其他服务器上' },

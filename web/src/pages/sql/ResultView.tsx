@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { count, duration, fullTime } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
+import { Toolbar } from '../../ui/Toolbar';
 import { DataTable } from '../../ui/table/DataTable';
 import { TableMenu } from '../../ui/table/TableMenu';
 import words from '../../ui/theme/words.module.css';
@@ -28,19 +29,8 @@ export function ResultView({ result }: { result: Result }) {
   const columns = useMemo(() => resultColumns(result), [result]);
   return (
     <>
-      <div className={css.bar}>
-        <span className={words.num} role="status" data-testid="sql-count" data-rows={rows.length}>
-          {t('sql.rows', { n: count(rows.length), took: duration(result.elapsed_ns) })}
-          {result.truncated && (
-            <b title={t('sql.firstHint')} className={css.first}>
-              {t('sql.first', { n: count(rows.length) })}
-            </b>
-          )}
-        </span>
-        <span className={`${words.dim} ${words.small}`}>
-          {t('sql.asOf', { time: fullTime(result.snapshot_ns).slice(0, 19) })}
-        </span>
-        <span className={css.tools}>
+      <Toolbar
+        options={
           <SegmentedControl
             size="xs"
             aria-label={t('sql.result')}
@@ -55,9 +45,23 @@ export function ResultView({ result }: { result: Result }) {
               { value: 'chart', label: t('sql.chart') },
             ]}
           />
-          <TableMenu name="query" columns={columns} list={{ rows }} />
+        }
+        count={
+          <span className={words.num} role="status" data-testid="sql-count" data-rows={rows.length}>
+            {t('sql.rows', { n: count(rows.length), took: duration(result.elapsed_ns) })}
+            {result.truncated && (
+              <b title={t('sql.firstHint')} className={css.first}>
+                {t('sql.first', { n: count(rows.length) })}
+              </b>
+            )}
+          </span>
+        }
+        menu={<TableMenu name="query" columns={columns} list={{ rows }} />}
+      >
+        <span className={`${words.dim} ${words.small}`}>
+          {t('sql.asOf', { time: fullTime(result.snapshot_ns).slice(0, 19) })}
         </span>
-      </div>
+      </Toolbar>
       {isChart ? (
         <ResultChart result={result} />
       ) : (

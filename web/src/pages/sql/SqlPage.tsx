@@ -8,7 +8,7 @@ import { withSettings } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Prose } from '../../ui/Prose';
-import layout from '../../ui/theme/layout.module.css';
+import { Toolbar } from '../../ui/Toolbar';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useStored } from '../../ui/useStored';
@@ -56,9 +56,9 @@ export default function SqlPage() {
   };
   return (
     <>
-      <div className={layout.bar}>
+      <Toolbar>
         <span className={words.dim}>{t('sql.hint')}</span>
-      </div>
+      </Toolbar>
       <div className={css.body} data-testid="sql-page">
         <Sidebar saved={saved} onRun={run} onInsert={insert} onDelete={keep} />
         <div className={css.main}>

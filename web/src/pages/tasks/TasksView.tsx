@@ -43,12 +43,8 @@ export default function TasksView({ summary }: { summary: Summary | undefined })
     <>
       <FilterBar
         summary={summary}
-        right={
-          <>
-            <TableCount list={list} loaded />
-            <TableMenu name="tasks" columns={columns} choice={choice} list={list} />
-          </>
-        }
+        count={<TableCount list={list} loaded />}
+        menu={<TableMenu name="tasks" columns={columns} choice={choice} list={list} />}
       />
       <LiveTable
         list={list}

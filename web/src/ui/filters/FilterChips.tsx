@@ -2,27 +2,30 @@ import { ActionIcon, Button, Popover, Tooltip } from '@mantine/core';
 import { IconFilterX, IconPlus, IconX } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { FILTERS, type FilterName, withFilter } from '../../base/url';
+import { type AnyFilter, withFilter } from '../../base/url';
 import words from '../theme/words.module.css';
-import { useSessionUrl } from '../useUrl';
+import { useListUrl } from '../useUrl';
 import { type FilterField, valuesOf } from './filters';
 import css from './filters.module.css';
 import { OptionList } from './OptionList';
+
+type Chosen = Partial<Record<AnyFilter, string>>;
 
 /**
  * The filters of a list: a chip per active filter, which can be changed or removed, and a button that adds
  * one.
  */
 export function FilterChips({ fields }: { fields: FilterField[] }) {
-  const [url, change] = useSessionUrl();
+  const [url, change] = useListUrl();
   const { t } = useTranslation();
-  const { filters } = url;
+  const filters: Chosen = url.filters;
   const offered = fields.filter(({ choices, free }) => free || (choices !== undefined && choices.length > 0));
-  const isUsed = FILTERS.some(
-    (name) => filters[name] && (name === 'q' || fields.some((f) => f.name === name)),
-  );
+  const isUsed = (filters.q ?? '') !== '' || fields.some(({ name }) => filters[name]);
   const pick = (field: FilterField) => (value: string) =>
-    change((before) => withFilter(before, field.name, picked(field, before.filters[field.name], value)));
+    change((before) => {
+      const chosen: Chosen = before.filters;
+      return withFilter(before, field.name, picked(field, chosen[field.name], value));
+    });
   return (
     <>
       {fields.map((field) =>
@@ -128,12 +131,12 @@ function Chip(props: {
 /** Two steps: choose the filter, then its value. */
 function AddFilter(props: {
   fields: FilterField[];
-  chosen: Partial<Record<FilterName, string>>;
+  chosen: Chosen;
   onPick: (field: FilterField, value: string) => void;
 }) {
   const { t } = useTranslation();
   const [opened, setOpened] = useState(false);
-  const [name, setName] = useState<FilterName | null>(null);
+  const [name, setName] = useState<AnyFilter | null>(null);
   const field = props.fields.find((one) => one.name === name);
   const set = (next: boolean) => {
     setOpened(next);
@@ -159,7 +162,7 @@ function AddFilter(props: {
             label={t('filter.add')}
             choices={props.fields.map(({ name: value, label }) => ({ value, label }))}
             chosen={[]}
-            onPick={(value) => setName(value as FilterName)}
+            onPick={(value) => setName(value as AnyFilter)}
           />
         ) : (
           <OptionList

@@ -1,9 +1,9 @@
-import type { FilterName } from '../../base/url';
+import type { AnyFilter } from '../../base/url';
 import type { Choice } from '../filterChoices';
 
 /** A filter that a list offers. */
 export interface FilterField {
-  name: FilterName;
+  name: AnyFilter;
   label: string;
   /** The options. A filter without any can be set only by links. */
   choices?: Choice[];

@@ -61,7 +61,7 @@ export default function GanttView({ summary }: { summary: Summary | undefined })
     <div className={layout.view} data-testid="gantt">
       <FilterBar
         summary={summary}
-        right={
+        options={
           <GanttToolbar
             by={by}
             levels={levels}

@@ -65,7 +65,7 @@ export default function LogicalView({ summary }: { summary: Summary | undefined 
     <>
       <FilterBar
         summary={summary}
-        right={
+        count={
           answer && (
             <span
               className={`${words.num} ${words.dim}`}

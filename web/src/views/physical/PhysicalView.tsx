@@ -59,7 +59,7 @@ export default function PhysicalView({ summary }: { summary: Summary | undefined
     <div className={layout.view} data-testid="physical-view">
       <FilterBar
         summary={summary}
-        right={
+        menu={
           <SaveMenu
             view="physical"
             disabled={data === undefined || isEmpty}

@@ -84,7 +84,7 @@ export default function StackView({ summary }: { summary: Summary | undefined })
     <div className={layout.view} data-testid="stack-view">
       <FilterBar
         summary={summary}
-        right={<SaveMenu view="stack" disabled={data === undefined} data={{ ...data, frames }} />}
+        menu={<SaveMenu view="stack" disabled={data === undefined} data={{ ...data, frames }} />}
       />
       <TimeSlider
         activity={activity}
