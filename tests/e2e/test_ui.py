@@ -306,6 +306,19 @@ def test_two_languages_and_two_themes(recorded: Recorded, page: Page) -> None:
     assert page.evaluate(scheme) == "dark"
 
 
+def test_times_are_shown_in_the_chosen_zone(recorded: Recorded, browser: Browser) -> None:
+    page = browser.new_context(timezone_id="Asia/Kolkata").new_page()
+    page.goto(f"{recorded.url}/s/{recorded.session}")
+    created = page.get_by_test_id("task-row").first.locator("[data-column=created] span")
+    expect(created).to_have_attribute("title", re.compile(r"\+05:30$"))
+    page.get_by_test_id("zone-switch").click()
+    page.get_by_test_id("zone-utc").click()
+    expect(created).to_have_attribute("title", re.compile(r"\+00:00$"))
+    page.reload()
+    expect(created).to_have_attribute("title", re.compile(r"\+00:00$"))
+    page.context.close()
+
+
 def test_every_list_opens(recorded: Recorded, page: Page) -> None:
     base = f"{recorded.url}/s/{recorded.session}"
     for view, text in (

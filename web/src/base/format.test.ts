@@ -5,6 +5,7 @@ import {
   count,
   duration,
   elapsedNs,
+  fromZoned,
   fullTime,
   headline,
   nanosBetween,
@@ -12,9 +13,11 @@ import {
   rangeEnds,
   short,
   shortId,
+  showTimesIn,
   time,
   toMillis,
   wholeAge,
+  zoned,
 } from './format';
 
 describe('duration', () => {
@@ -78,6 +81,17 @@ it('shows local time, the date only when it is another day, and milliseconds in 
   expect(time(ns, new Date(2027, 0, 1))).toBe('2026-11-21 14:03:07');
   expect([clockTime(ns), clockTime(null)]).toEqual(['14:03:07.123', '–']);
   expect(fullTime(ns)).toMatch(/^2026-11-21 14:03:07\.123 [+-]\d\d:\d\d$/);
+});
+
+it('shows and reads times in UTC on request', () => {
+  const millis = Date.UTC(2026, 10, 21, 23, 59, 7, 123);
+  const now = new Date(Date.UTC(2026, 10, 22, 0, 30));
+  showTimesIn('utc');
+  expect(fullTime(millis * 1e6)).toBe('2026-11-21 23:59:07.123 +00:00');
+  expect(time(millis * 1e6, now)).toBe('11-21 23:59:07');
+  expect(fromZoned('2026-11-21T23:59:07.123')).toBe(millis);
+  showTimesIn('browser');
+  expect(fromZoned(zoned(millis))).toBe(millis);
 });
 
 it('shows ages in whole seconds', () => {

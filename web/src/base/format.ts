@@ -110,32 +110,47 @@ export function wholeAge(millis: number | null): string {
 
 const two = (value: number) => String(value).padStart(2, '0');
 
-/** Local time: `14:03:07` today, `11-21 14:03:07` this year, else with the year; `–` if unknown. */
-export function time(ns: Nanos, now: Date = new Date()): string {
-  const millis = toMillis(ns);
-  if (millis === null) return '–';
-  const date = new Date(millis);
-  if (Number.isNaN(date.getTime())) return '–';
-  const clock = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
-  const day = `${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  if (date.getFullYear() !== now.getFullYear()) return `${date.getFullYear()}-${day} ${clock}`;
-  if (date.getMonth() !== now.getMonth() || date.getDate() !== now.getDate()) return `${day} ${clock}`;
-  return clock;
+/** The time zones in which times are shown. A session does not record that of its cluster. */
+export const ZONES = ['browser', 'utc'] as const;
+export type Zone = (typeof ZONES)[number];
+let zone: Zone = 'browser';
+
+/** Sets the time zone of all times; what is already rendered must be rendered again. */
+export function showTimesIn(next: Zone): void {
+  zone = next;
 }
 
-/** Local time to the millisecond with the zone's offset: `2026-11-21 14:03:07.123 +01:00`. */
+export const isUtc = () => zone === 'utc';
+
+/** The difference of the time zone from UTC, minutes. */
+const offsetAt = (millis: number) => (isUtc() ? 0 : -new Date(millis).getTimezoneOffset());
+
+/** A time in the chosen time zone: `2026-11-21T14:03:07.123`; empty if unknown. */
+export function zoned(millis: number | null): string {
+  if (millis === null || Number.isNaN(new Date(millis).getTime())) return '';
+  return new Date(millis + offsetAt(millis) * 60_000).toISOString().slice(0, 23);
+}
+
+/** The reverse: ms since the epoch. */
+export const fromZoned = (text: string) => new Date(isUtc() ? `${text}Z` : text).getTime();
+
+/** `14:03:07` today, `11-21 14:03:07` this year, else with the year; `–` if unknown. */
+export function time(ns: Nanos, now: Date = new Date()): string {
+  const text = zoned(toMillis(ns)).slice(0, 19).replace('T', ' ');
+  const today = zoned(now.getTime());
+  if (text === '') return '–';
+  if (text.slice(0, 10) === today.slice(0, 10)) return text.slice(11);
+  return text.slice(0, 4) === today.slice(0, 4) ? text.slice(5) : text;
+}
+
+/** A time to the millisecond with the zone's offset: `2026-11-21 14:03:07.123 +01:00`. */
 export function fullTime(ns: Nanos): string {
   const millis = toMillis(ns);
-  if (millis === null) return '';
-  const date = new Date(millis);
-  if (Number.isNaN(date.getTime())) return '';
-  const offset = -date.getTimezoneOffset();
-  const zone = `${offset < 0 ? '-' : '+'}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`;
-  return (
-    `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ` +
-    `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.` +
-    `${String(date.getMilliseconds()).padStart(3, '0')} ${zone}`
-  );
+  const text = zoned(millis);
+  if (millis === null || text === '') return '';
+  const offset = offsetAt(millis);
+  const sign = offset < 0 ? '-' : '+';
+  return `${text.replace('T', ' ')} ${sign}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`;
 }
 
 /** The time of day to the millisecond: `14:03:07.123`; `–` if unknown. */

@@ -5,6 +5,7 @@ import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useConnection } from '../api/connection';
 import { queryClient } from '../api/queries';
+import { showTimesIn, type Zone } from '../base/format';
 import { REPORT } from '../base/report';
 import { EmptyState } from '../ui/EmptyState';
 import { Link } from '../ui/Link';
@@ -13,6 +14,7 @@ import { PageBoundary } from '../ui/PageBoundary';
 import layout from '../ui/theme/layout.module.css';
 import { cssVariablesResolver, theme } from '../ui/theme/theme';
 import words from '../ui/theme/words.module.css';
+import { useStored } from '../ui/useStored';
 import { useUrl } from '../ui/useUrl';
 import css from './App.module.css';
 import { Header } from './Header';
@@ -29,6 +31,8 @@ import { useTitle } from './useTitle';
 const colorSchemeManager = localStorageColorSchemeManager({ key: 'rayscope.theme' });
 
 export function App() {
+  const [zone] = useStored<Zone>('zone', 'browser');
+  showTimesIn(zone);
   return (
     <MantineProvider
       theme={theme}
@@ -38,7 +42,7 @@ export function App() {
     >
       <QueryClientProvider client={queryClient}>
         <OperatorProvider>
-          <Shell />
+          <Shell key={zone} />
         </OperatorProvider>
       </QueryClientProvider>
     </MantineProvider>

@@ -5,6 +5,7 @@ import {
   IconBook,
   IconCheck,
   IconChevronRight,
+  IconClock,
   IconDeviceDesktop,
   IconLanguage,
   IconMoon,
@@ -15,7 +16,7 @@ import { useConnection } from '../api/connection';
 import { useSessions } from '../api/queries';
 import { type AlertsTopic, useTopic } from '../api/realtime';
 import { docsUrl } from '../base/docsUrl';
-import { count, wholeAge } from '../base/format';
+import { count, wholeAge, ZONES, type Zone } from '../base/format';
 import { LANGUAGES, type Language } from '../base/i18n/language';
 import { REPORT } from '../base/report';
 import { ROOT } from '../base/root';
@@ -26,6 +27,7 @@ import { Dot } from '../ui/Dot';
 import { Link } from '../ui/Link';
 import { useSession, useSessionTexts } from '../ui/session';
 import words from '../ui/theme/words.module.css';
+import { useStored } from '../ui/useStored';
 import { go, useUrl } from '../ui/useUrl';
 import { ExportMenu } from './ExportMenu';
 import css from './Header.module.css';
@@ -94,6 +96,7 @@ export function Header() {
         <KeyHelpButton />
         {REPORT === null && <DocsLink />}
         <LanguageSwitch />
+        <ZoneSwitch />
         <ThemeSwitch />
       </div>
     </header>
@@ -232,7 +235,7 @@ function ConnectionState() {
 
 /** A button with a menu that marks the current choice. */
 function ChoiceMenu<T extends string>(props: {
-  name: 'lang' | 'theme';
+  name: 'lang' | 'theme' | 'zone';
   icon: Icon;
   current: string;
   choices: readonly { value: T; text: string; icon?: Icon }[];
@@ -277,6 +280,20 @@ function LanguageSwitch() {
         void setLanguage(lang);
         if (url.lang) go({ ...url, lang }, { replace: true });
       }}
+    />
+  );
+}
+
+function ZoneSwitch() {
+  const { t } = useTranslation();
+  const [zone, setZone] = useStored<Zone>('zone', 'browser');
+  return (
+    <ChoiceMenu
+      name="zone"
+      icon={IconClock}
+      current={zone}
+      choices={ZONES.map((value) => ({ value, text: t(`zone.${value}`) }))}
+      onChoose={setZone}
     />
   );
 }

@@ -2,7 +2,7 @@ import { clockTime, fullTime, type Nanos, time } from '../base/format';
 import words from './theme/words.module.css';
 
 /**
- * A time of day in the browser's time zone, with date and zone on hover. `exact` shows milliseconds (for
+ * A time of day in the chosen time zone, with date and zone on hover. `exact` shows milliseconds (for
  * times of one task next to each other), `full` also shows the date and the zone.
  */
 export function Time({ ns, exact, full }: { ns: Nanos; exact?: boolean; full?: boolean }) {

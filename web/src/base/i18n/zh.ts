@@ -148,6 +148,7 @@ const shared: Translated<typeof english> = {
   },
   theme: { label: '主题', light: '浅色', dark: '深色', auto: '跟随系统' },
   lang: { label: '语言' },
+  zone: { label: '时区', browser: '浏览器时区', utc: 'UTC' },
   connection: {
     connecting: '正在连接',
     connected: '已连接',

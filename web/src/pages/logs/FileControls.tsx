@@ -2,6 +2,7 @@ import { ActionIcon, Select, Switch, TextInput, Tooltip } from '@mantine/core';
 import { IconArrowBarToDown, IconArrowBarToUp, IconSearch } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { fromZoned, zoned } from '../../base/format';
 import { save } from '../../base/storage';
 import { withSettings } from '../../base/url';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -67,7 +68,7 @@ export function FileControls(props: {
         title={t('logs.fromTime')}
         value={localTime(from)}
         onChange={(event) => {
-          const millis = new Date(event.currentTarget.value).getTime();
+          const millis = fromZoned(event.currentTarget.value);
           if (!Number.isNaN(millis)) props.onJump({ from: `${millis}000000` }, false);
         }}
         data-testid="logs-from"
@@ -113,9 +114,8 @@ export function FileControls(props: {
   );
 }
 
-/** Formats a time for a `datetime-local` input: local time, to the second. */
+/** Formats a time for a `datetime-local` input, to the second. */
 function localTime(ns: string | undefined): string {
   if (ns === undefined || !/^\d{16,19}$/.test(ns)) return '';
-  const date = new Date(Number(ns) / 1e6);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  return zoned(Number(ns) / 1e6).slice(0, 19);
 }

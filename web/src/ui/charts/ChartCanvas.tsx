@@ -1,6 +1,7 @@
 import 'uplot/dist/uPlot.min.css';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
+import { isUtc } from '../../base/format';
 import { type Palette, usePalette } from '../canvas';
 import css from './ChartCanvas.module.css';
 import { ChartMarks, type PlotArea } from './ChartMarks';
@@ -149,6 +150,7 @@ function optionsOf(
     width,
     height,
     ms: 1,
+    ...(isUtc() && { tzDate: (at: number) => uPlot.tzDate(new Date(at), 'Etc/UTC') }),
     padding: [8, 24, 0, 0],
     legend: { show: false },
     focus: { alpha: 0.25 },

@@ -2,7 +2,7 @@ import { ActionIcon, Button, Group, Popover, Select, Stack, TextInput, Tooltip }
 import { IconCalendarTime, IconPlayerPlay, IconZoomOut } from '@tabler/icons-react';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { fullTime } from '../../base/format';
+import { fromZoned, zoned } from '../../base/format';
 import { Dot } from '../Dot';
 import words from '../theme/words.module.css';
 import css from './RangePicker.module.css';
@@ -94,19 +94,15 @@ function useSpanText(): (span: string) => string {
   };
 }
 
-/** Formats a time for a `datetime-local` input: local time, to the second. */
-const fieldText = (millis: number) =>
-  fullTime(millis * 1e6)
-    .slice(0, 19)
-    .replace(' ', 'T');
+/** Formats a time for a `datetime-local` input, to the second. */
+const fieldText = (millis: number) => zoned(millis).slice(0, 19);
 
 function RangeFields({ range, onSet }: { range: Range; onSet: (choice: Choice) => void }) {
   const { t } = useTranslation();
   const [open, setOpen] = useState(false);
   const [from, setFrom] = useState('');
   const [to, setTo] = useState('');
-  const begin = new Date(from).getTime();
-  const end = new Date(to).getTime();
+  const [begin, end] = [fromZoned(from), fromZoned(to)];
   const wrong = from !== '' && to !== '' && !(begin < end);
 
   function submit(event: FormEvent): void {

@@ -1,6 +1,6 @@
 /** Formats the numbers of charts. */
 
-import { bytes, count, duration } from '../../base/format';
+import { bytes, count, duration, zoned } from '../../base/format';
 
 /**
  * `` (a plain number), `count`, `percent`, `ratio` (1 is 100 %), `s` or `bytes`; each of them also with `/s`.
@@ -61,8 +61,6 @@ export function increments(unit: Unit): number[] | undefined {
   ];
 }
 
-const two = (value: number) => String(value).padStart(2, '0');
-
 /**
  * Labels of the time axis, as precise as the distance between them (s) requires. The first label of a new day
  * is its date.
@@ -70,13 +68,12 @@ const two = (value: number) => String(value).padStart(2, '0');
 export function timeMarks(millis: readonly number[], distance: number): string[] {
   let day = '';
   return millis.map((at) => {
-    const date = new Date(at);
-    const today = `${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-    const clock = `${two(date.getHours())}:${two(date.getMinutes())}`;
+    const text = zoned(at);
+    const today = text.slice(5, 10);
     const isNew = day !== '' && today !== day;
     day = today;
     if (distance >= 86_400) return today;
     if (isNew) return today;
-    return distance < 60 ? `${clock}:${two(date.getSeconds())}` : clock;
+    return text.slice(11, distance < 60 ? 19 : 16);
   });
 }
