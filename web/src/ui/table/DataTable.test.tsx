@@ -1,6 +1,6 @@
 import { screen, within } from '@testing-library/react';
 import { expect, it, vi } from 'vitest';
-import { click, press, render } from '../../testing/render';
+import { click, press, render, type } from '../../testing/render';
 import type { Column } from './columns';
 import { DataTable, type DataTableProps } from './DataTable';
 import { TableMenu, useColumnChoice } from './TableMenu';
@@ -125,6 +125,30 @@ it('remembers the chosen columns', async () => {
   unmount();
   await render(<Chosen />);
   expect(screen.getByRole('columnheader', { name: 'Id' })).toBeTruthy();
+});
+
+it('saves the filters, the order and the columns under a name', async () => {
+  const at = '/s/session_1?q=a&state=FAILED&since_ns=1&until_ns=2&sort=name';
+  function Chosen() {
+    const choice = useColumnChoice('tasks', COLUMNS, THREE);
+    return <TableMenu name="tasks" columns={COLUMNS} choice={choice} list={{ rows: THREE }} />;
+  }
+  const { unmount } = await render(<Chosen />, { at });
+  await click(screen.getByTestId('table-menu'));
+  await click(screen.getByLabelText('Id'));
+  await type(screen.getByTestId('save-view'), 'mine{Enter}');
+  unmount();
+  localStorage.removeItem('rayscope.columns.tasks');
+  await render(<Chosen />, { at: '/s/session_2/tasks?func_name=b&since_ns=3&until_ns=4' });
+  await click(screen.getByTestId('table-menu'));
+  expect((screen.getByLabelText('Id') as HTMLInputElement).checked).toBe(false);
+  await click(screen.getByTestId('saved-view'));
+  expect((screen.getByLabelText('Id') as HTMLInputElement).checked).toBe(true);
+  expect(window.location.pathname + window.location.search).toBe(
+    '/s/session_2?q=a&state=FAILED&since_ns=3&until_ns=4&sort=name',
+  );
+  await click(screen.getByLabelText('Remove the view mine'));
+  expect(screen.queryByTestId('saved-view')).toBeNull();
 });
 
 it('sets the density of all tables', async () => {

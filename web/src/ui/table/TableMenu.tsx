@@ -9,13 +9,14 @@ import {
   Text,
 } from '@mantine/core';
 import { IconDownload, IconTableOptions } from '@tabler/icons-react';
-import { useCallback, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { csvOf } from '../../base/csv';
 import { download } from '../../base/download';
 import { count } from '../../base/format';
 import { useStored } from '../useStored';
 import { type Column, tableValues } from './columns';
+import { SavedViews } from './SavedViews';
 import { DENSITIES, useDensity } from './useRowHeight';
 
 /** Maximum number of rows of a file. */
@@ -24,8 +25,11 @@ const MAX_ROWS = 50_000;
 const NO_CHOICE: Record<string, boolean> = {};
 
 export interface ColumnChoice {
+  /** The choice of the user. */
+  chosen: Record<string, boolean>;
+  /** Whether each column is shown. */
   visibility: Record<string, boolean>;
-  set: (column: string, shown: boolean) => void;
+  set: (chosen: Record<string, boolean>) => void;
 }
 
 const isShown = <T,>({ optional, needed }: Column<T>, rows: readonly T[]) =>
@@ -33,17 +37,13 @@ const isShown = <T,>({ optional, needed }: Column<T>, rows: readonly T[]) =>
 
 /** The user's choice of columns for a table, kept in the browser. */
 export function useColumnChoice<T>(id: string, columns: Column<T>[], rows: readonly T[]): ColumnChoice {
-  const [choice, setChoice] = useStored(`columns.${id}`, NO_CHOICE);
+  const [chosen, set] = useStored(`columns.${id}`, NO_CHOICE);
   const visibility = useMemo(
     () =>
-      Object.fromEntries(columns.map((column) => [column.id, choice[column.id] ?? isShown(column, rows)])),
-    [columns, choice, rows],
+      Object.fromEntries(columns.map((column) => [column.id, chosen[column.id] ?? isShown(column, rows)])),
+    [columns, chosen, rows],
   );
-  const set = useCallback(
-    (column: string, shown: boolean) => setChoice({ ...choice, [column]: shown }),
-    [choice, setChoice],
-  );
-  return { visibility, set };
+  return { chosen, visibility, set };
 }
 
 /** The rows of a list: those that are loaded, and how to load the others. */
@@ -85,10 +85,11 @@ export function TableMenu<T extends object>(props: {
           <Download {...props} />
           {choice !== undefined && (
             <>
+              <SavedViews name={props.name} columns={choice.visibility} onColumns={choice.set} />
               <Text size="xs" c="dimmed">
                 {t('common.columns')}
               </Text>
-              <ScrollArea.Autosize mah={320}>
+              <ScrollArea.Autosize mah={260}>
                 <Stack gap={6}>
                   {optional.map((column) => (
                     <Checkbox
@@ -96,7 +97,9 @@ export function TableMenu<T extends object>(props: {
                       size="xs"
                       label={column.header}
                       checked={choice.visibility[column.id] ?? true}
-                      onChange={(event) => choice.set(column.id, event.currentTarget.checked)}
+                      onChange={({ currentTarget }) =>
+                        choice.set({ ...choice.chosen, [column.id]: currentTarget.checked })
+                      }
                     />
                   ))}
                 </Stack>
