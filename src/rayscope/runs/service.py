@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from rayscope.api.provide import provide
 from rayscope.cluster.recording.recording import recording
+from rayscope.cluster.sessions.schemas import SlowerJob, UsualTime
 from rayscope.errors import RayscopeError
 from rayscope.periodic import PeriodicTask
 from rayscope.records.reader import SessionReader
@@ -64,6 +66,8 @@ class Runs:
         self._retry_s: dict[str, float] = {}
         #: The last result of :meth:`judged`, after the version of the store that it is about.
         self._judged: tuple[int, Sequence[Run], Mapping[tuple[str, str], Judgment]] = (-1, (), {})
+        #: Likewise, the stored runs by session, the newest first.
+        self._by_session: tuple[int, Mapping[str, list[Run]]] = (-1, {})
 
     def start(self) -> None:
         """Start to write summaries."""
@@ -82,12 +86,45 @@ class Runs:
 
     def judged(self) -> tuple[Sequence[Run], Mapping[tuple[str, str], Judgment]]:
         """All runs, and the verdict on each by session and job."""
+        self.runs()  # writes the summaries that are missing, without a server
+        return self._judge_stored()
+
+    def _judge_stored(self) -> tuple[Sequence[Run], Mapping[tuple[str, str], Judgment]]:
         from rayscope.runs.judge import judge  # imports scipy, which takes a tenth of a second
 
-        version, runs = self.store.version, self.runs()
+        version, runs = self.store.version, self.store.runs()
         if self._judged[0] != version:
             self._judged = version, runs, judge(runs)
         return self._judged[1:]
+
+    def outcomes(self, session: str) -> list[str]:
+        """The outcomes of a session's runs, the newest first."""
+        return [run.summary.outcome for run in self._of_session(session)]
+
+    def slower(self, session: str) -> SlowerJob | None:
+        """The newest run of a session that took longer than usual."""
+        runs = self._of_session(session)
+        if not runs:
+            return None
+        _, judged = self._judge_stored()
+        for run in runs:
+            judgment = judged.get(run.key)  # None if it was deleted just now
+            if judgment is None or judgment.verdict != "slower":
+                continue
+            if judgment.ratio is not None and judgment.usual is not None:
+                usual: UsualTime = {"runs": judgment.usual.runs, "mid_ns": judgment.usual.mid_ns}
+                script, variant = run.group
+                return {"script": script, "variant": variant, "ratio": judgment.ratio, "usual": usual}
+        return None
+
+    def _of_session(self, session: str) -> Sequence[Run]:
+        version = self.store.version
+        if self._by_session[0] != version:
+            found: dict[str, list[Run]] = defaultdict(list)
+            for run in sorted(self.store.runs(), key=lambda run: run.begin_ns, reverse=True):
+                found[run.summary.session].append(run)
+            self._by_session = version, found
+        return self._by_session[1].get(session, ())
 
     def baseline(self, group: tuple[str, str]) -> tuple[str, str] | None:
         """The session and the job of a group's baseline, or None if it has none."""

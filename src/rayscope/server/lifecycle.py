@@ -25,6 +25,7 @@ from rayscope.cluster.nodes.usage import NodeUsage
 from rayscope.cluster.objects.readings import LastReadings
 from rayscope.cluster.objects.references import ObjectReferences
 from rayscope.cluster.sessions import topics as sessions_topics
+from rayscope.cluster.sessions.ended_jobs import EndedJobs
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import Bodies
 from rayscope.ingest.clusters import Clusters
@@ -119,6 +120,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         agent_reports=AgentReports(catalog, writer, clusters),
         rollups=Rollups(records),
         runs=runs,
+        ended_jobs=EndedJobs(runs.outcomes, runs.slower),
         sql=_create_sql_runner(settings),
         realtime=realtime,
         logs=logs,

@@ -16,6 +16,7 @@ from rayscope.cluster.logs.search import Searches
 from rayscope.cluster.nodes.usage import NodeUsage
 from rayscope.cluster.objects.readings import LastReadings
 from rayscope.cluster.objects.references import ObjectReferences
+from rayscope.cluster.sessions.ended_jobs import EndedJobs
 from rayscope.ingest.agent_reports import AgentReports
 from rayscope.ingest.bodies import Bodies
 from rayscope.ingest.clusters import Clusters
@@ -57,6 +58,7 @@ class Services:
     agent_reports: AgentReports
     rollups: Rollups
     runs: Runs
+    ended_jobs: EndedJobs
     #: Runs users' SQL.
     sql: SqlRunner
     realtime: Realtime

@@ -69,6 +69,27 @@ def mark(running: Running, run: Any, **marks: Any) -> Any:
     return answer.json()
 
 
+def test_a_session_has_its_worst_outcome_and_its_slower_job(fresh: Running) -> None:
+    story = Story()
+    durations = [100, 101, 99, 100, 101, 150]
+    for number, took in enumerate(durations):
+        job(story, f"{number + 1:08x}", 10_000 * number, took)
+    job(story, "000000aa", 90_000, 100, state="FAILED")
+    fresh.record(story)
+    (session,) = fresh.get("/api/v1/sessions")["items"]
+    assert session["outcome"] is None or session["outcome"] == "FAILED"  # before and after the summaries
+    runs = runs_of(fresh, len(durations) + 1)
+    (session,) = fresh.get("/api/v1/sessions")["items"]
+    assert session["outcome"] == "FAILED"
+    (slow,) = (run for run in runs if run["verdict"] == "slower")
+    assert session["slower"] == {
+        "script": "train.py",
+        "variant": "",
+        "ratio": slow["ratio"],
+        "usual": {"runs": slow["usual"]["runs"], "mid_ns": slow["usual"]["mid_ns"]},
+    }
+
+
 def test_a_summary_says_what_the_record_says(fresh: Running) -> None:
     story = Story()
     job(story, JOB, 100, 400, metadata='{"team": "search"}', versions='{"git_commit": "abc123"}')

@@ -8,13 +8,6 @@ const NONE: readonly RunItem[] = [];
 /** Maximum number of runs that are asked for. */
 const LIMIT = 1000;
 
-/** The newest runs of all sessions. */
-export function useRecentRuns(): readonly RunItem[] {
-  return (
-    useQuery({ ...answerTo('/runs', { limit: LIMIT }), refetchInterval: refreshEnded }).data?.items ?? NONE
-  );
-}
-
 /** The newest runs of a session that were slower than usual. */
 export function useSlowerRuns(session: string): readonly RunItem[] {
   const params = { verdict: 'slower', in_session: session, limit: LIMIT };

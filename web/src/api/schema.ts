@@ -3552,6 +3552,8 @@ export interface SessionItem {
   tags: string[];
   recording: 'events' | 'snapshot' | 'events+snapshot';
   state: 'live' | 'ended' | 'unreadable';
+  outcome: string | null;
+  slower: SlowerJob | null;
   error: string | null;
   problem: ErrorDetail | null;
   first_ns: number;
@@ -3570,6 +3572,21 @@ export interface SessionItem {
   ray_version: string | null;
   gcs_address: string | null;
   dropped_total: number;
+}
+/**
+ * A job that took longer than usual. ``ratio``: its duration by the usual one. ``script`` and
+ * ``variant``: the group of its run.
+ */
+export interface SlowerJob {
+  script: string;
+  variant: string;
+  ratio: number;
+  usual: UsualTime;
+}
+/** The geometric mean of the durations of ``runs`` earlier runs, ns. */
+export interface UsualTime {
+  runs: number;
+  mid_ns: number;
 }
 /** The operator's name and notes for a session. Omitted fields stay unchanged; "" removes the name. */
 export interface SessionLabel {

@@ -17,6 +17,7 @@ from rayscope.cluster.recording.api import lane_summary
 from rayscope.cluster.recording.recording import cannot_see, recording
 from rayscope.cluster.recording.schemas import Tracing
 from rayscope.cluster.sessions import schemas, sql
+from rayscope.cluster.sessions.ended_jobs import CurrentEndedJobs, EndedJobs
 from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest.clusters import CurrentClusters
 from rayscope.ingest.writer import Writer
@@ -43,14 +44,19 @@ _NOTHING_DROPPED: Dropped = {
 
 
 def _session_rows(
-    catalog: Catalog, records: SessionReader, metrics: Metrics, names: list[str]
+    catalog: Catalog, records: SessionReader, metrics: Metrics, ended_jobs: EndedJobs, names: list[str]
 ) -> list[schemas.SessionItem]:
     problems = catalog.unreadable(names)  # opening a record may reveal new problems
-    return [_session_row(catalog, records, metrics, name, problems.get(name)) for name in names]
+    return [_session_row(catalog, records, metrics, ended_jobs, name, problems.get(name)) for name in names]
 
 
 def _session_row(
-    catalog: Catalog, records: SessionReader, metrics: Metrics, name: str, problem: StoreError | None
+    catalog: Catalog,
+    records: SessionReader,
+    metrics: Metrics,
+    ended_jobs: EndedJobs,
+    name: str,
+    problem: StoreError | None,
 ) -> schemas.SessionItem:
     about = catalog.about(name)
     state: schemas.SessionState = "live" if records.is_live(name) else "ended"
@@ -69,6 +75,8 @@ def _session_row(
         "tags": list(about.label.tags),
         "recording": recording(catalog, name),
         "state": state,
+        "outcome": ended_jobs.outcome(name, about.jobs),
+        "slower": ended_jobs.slower(name),
         "error": error,
         "problem": error_info(problem),
         "first_ns": about.first_ns,
@@ -117,6 +125,7 @@ def sessions(
     catalog: CurrentCatalog,
     records: CurrentRecords,
     metrics: CurrentMetrics,
+    ended_jobs: CurrentEndedJobs,
     name: Session = None,
     q: Text = None,
     limit: Limit = 100,
@@ -142,7 +151,7 @@ def sessions(
     following = page[-1] if len(names) > start + limit else None
     return answer(
         {
-            "items": _session_rows(catalog, records, metrics, page),
+            "items": _session_rows(catalog, records, metrics, ended_jobs, page),
             "next": following,
             "total": len(names),
             "dropped": _NOTHING_DROPPED,
@@ -158,6 +167,7 @@ def label(
     catalog: CurrentCatalog,
     records: CurrentRecords,
     metrics: CurrentMetrics,
+    ended_jobs: CurrentEndedJobs,
     session: str,
     label_body: schemas.SessionLabel,
 ) -> Json[schemas.SessionItem]:
@@ -172,7 +182,7 @@ def label(
             before.tags if label_body.tags is None else clean_tags(label_body.tags),
         ),
     )
-    return answer(_session_rows(catalog, records, metrics, [session])[0])
+    return answer(_session_rows(catalog, records, metrics, ended_jobs, [session])[0])
 
 
 def clean_tags(tags: Sequence[str]) -> tuple[str, ...]:

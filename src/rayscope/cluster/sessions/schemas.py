@@ -16,12 +16,31 @@ SessionState = Literal["live", "ended", "unreadable"]
 Location = Literal["local", "both", "archive", "warehouse"]
 
 
+class UsualTime(TypedDict):
+    """The geometric mean of the durations of ``runs`` earlier runs, ns."""
+
+    runs: int
+    mid_ns: int
+
+
+class SlowerJob(TypedDict):
+    """A job that took longer than usual. ``ratio``: its duration by the usual one. ``script`` and
+    ``variant``: the group of its run.
+    """
+
+    script: str
+    variant: str
+    ratio: float
+    usual: UsualTime
+
+
 class SessionItem(TypedDict):
     """A Ray session. ``name``: set by the operator, or else the first job's ``script`` and the number of
     further jobs.
 
     ``location``: whether its record is on the server's disk (``local``), in the archive, in both, or only in
-    the warehouse. ``problem``: why it cannot be read.
+    the warehouse. ``problem``: why it cannot be read. ``outcome``: the worst outcome of its jobs, null unless
+    all of them have ended and have a summary. ``slower``: its newest job that took longer than usual.
     """
 
     session: str
@@ -32,6 +51,8 @@ class SessionItem(TypedDict):
     tags: list[str]
     recording: Recording
     state: SessionState
+    outcome: str | None
+    slower: SlowerJob | None
     error: str | None
     problem: ErrorDetail | None
     first_ns: int

@@ -2,24 +2,22 @@ import { Badge, Group, Loader, SegmentedControl } from '@mantine/core';
 import { IconFunction } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { TFunction } from 'i18next';
-import { useCallback, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { refreshEnded } from '../../api/connection';
 import { answerTo } from '../../api/queries';
 import type { CompareAnswer, FunctionChange, FunctionSide } from '../../api/schema';
 import { bytes, count, duration, short } from '../../base/format';
 import { REPORT } from '../../base/report';
-import { sorted } from '../../base/sorted';
 import type { CompareUrl } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
-import type { Column } from '../../ui/table/columns';
+import { type Column, sortRows } from '../../ui/table/columns';
 import { DataTable } from '../../ui/table/DataTable';
 import { TableMenu } from '../../ui/table/TableMenu';
 import words from '../../ui/theme/words.module.css';
-import { go } from '../../ui/useUrl';
 import css from './ComparePage.module.css';
 import { tasksOf } from './tasksOf';
 import { changeText } from './texts';
@@ -81,12 +79,9 @@ function FunctionTable({ answer, by, lang }: { answer: CompareAnswer; by: Way; l
   const [sort, setSort] = useState<string>();
   const { a, b, functions, common } = answer;
   const columns = useMemo(() => columnsOf(t, by), [t, by]);
-  const rows = useMemo(() => sorted(functions, VALUES, sort), [functions, sort]);
-  const open = useCallback(
-    (row: FunctionChange) =>
-      go(tasksOf(row.b === null ? a.shown : b.shown, by === 'path' ? lastOf(row.name) : row.name, lang)),
-    [a, b, by, lang],
-  );
+  const rows = useMemo(() => sorted(functions, sort), [functions, sort]);
+  const linkOf = (row: FunctionChange) =>
+    tasksOf(row.b === null ? a.shown : b.shown, by === 'path' ? lastOf(row.name) : row.name, lang);
   return (
     <>
       <Group justify="space-between" mb={6}>
@@ -117,7 +112,7 @@ function FunctionTable({ answer, by, lang }: { answer: CompareAnswer; by: Way; l
         keyOf={keyOf}
         sort={sort}
         onSort={setSort}
-        onOpen={REPORT === null ? open : undefined}
+        linkOf={REPORT === null ? linkOf : undefined}
         empty={<EmptyState icon={<IconFunction size={26} />} title={t('compare.noFunctions')} />}
       />
     </>
@@ -130,7 +125,7 @@ const lastOf = (path: string) => path.split(' › ').at(-1) ?? path;
 const keyOf = (row: FunctionChange) => row.name;
 
 /** Values by which the table can be sorted. Those of two sides are sorted by B's. */
-export const VALUES: Record<string, (row: FunctionChange) => number | string | null> = {
+const VALUES: Record<string, (row: FunctionChange) => number | string | null> = {
   name: (row) => row.name,
   verdict: (row) => row.verdict,
   own: (row) => row.own_ratio,
@@ -141,6 +136,9 @@ export const VALUES: Record<string, (row: FunctionChange) => number | string | n
   memory: (row) => row.b?.peak_memory ?? null,
   input: (row) => row.b?.input_bytes ?? null,
 };
+
+export const sorted = (rows: readonly FunctionChange[], sort: string | undefined) =>
+  sortRows(rows, sort, (row, field) => VALUES[field]?.(row));
 
 /** A column with a value of each side: `29.5 ms → 55.0 ms`. */
 function pair(

@@ -1,6 +1,6 @@
 import { IconFunction } from '@tabler/icons-react';
 import type { TFunction } from 'i18next';
-import { useCallback, useMemo } from 'react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useCriticalPath } from '../../api/criticalPath';
 import { useFunctions, useScheduling } from '../../api/queries';
@@ -18,7 +18,7 @@ import { useFindings } from '../../ui/insights/useFindings';
 import { useJobName } from '../../ui/JobName';
 import { ShareBar } from '../../ui/ShareBar';
 import { Toolbar } from '../../ui/Toolbar';
-import type { Column } from '../../ui/table/columns';
+import { type Column, sortRows } from '../../ui/table/columns';
 import { DataTable } from '../../ui/table/DataTable';
 import { TableCount } from '../../ui/table/TableCount';
 import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
@@ -201,12 +201,6 @@ export default function FunctionsView({ summary }: { summary: Summary | undefine
   const choice = useColumnChoice('functions', columns, functions);
   const sort = url.sort ?? `-${weight}`;
   const rows = useMemo(() => sorted(functions, sort), [functions, sort]);
-  const open = useCallback(
-    (row: Row) => {
-      if (row.func_name !== null) change((before) => slowestOf(before, row));
-    },
-    [change],
-  );
   return (
     <>
       <Toolbar
@@ -236,7 +230,7 @@ export default function FunctionsView({ summary }: { summary: Summary | undefine
         keyOf={functionKey}
         sort={sort}
         onSort={(next) => change((before) => ({ ...before, sort: next === `-${weight}` ? undefined : next }))}
-        onOpen={open}
+        linkOf={(row) => (row.func_name === null ? undefined : slowestOf(url, row))}
         loading={found === undefined}
         empty={
           <EmptyState icon={<IconFunction size={26} />} title={t('functions.empty')}>
@@ -303,17 +297,7 @@ function withScheduling(
 }
 
 function sorted(rows: Row[], sort: string): Row[] {
-  const down = sort.startsWith('-');
-  const field = (down ? sort.slice(1) : sort) as keyof Row;
   // Functions that are not on the path are ordered by execution time.
-  const byExecuting = rows.slice().sort((a, b) => (b.executing_ns ?? 0) - (a.executing_ns ?? 0));
-  return byExecuting.sort((a, b) => {
-    const left = a[field] ?? null;
-    const right = b[field] ?? null;
-    if (left === right) return 0;
-    if (left === null) return 1; // unknown values last, in either direction
-    if (right === null) return -1;
-    const order = typeof left === 'string' ? left.localeCompare(String(right)) : left - Number(right);
-    return down ? -order : order;
-  });
+  const byExecuting = sortRows(rows, '-executing_ns', (row) => row.executing_ns ?? 0);
+  return sortRows(byExecuting, sort, (row, field) => row[field as keyof Row]);
 }

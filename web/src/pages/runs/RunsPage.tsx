@@ -116,12 +116,6 @@ function Table(props: {
 }) {
   const { url, page } = props;
   const { t } = useTranslation();
-  const open = useCallback(
-    (run: RunItem, { follow }: { follow: boolean }) => {
-      if (!follow && run.has_record) go(toJob(run, url.lang));
-    },
-    [url.lang],
-  );
   return (
     <DataTable
       testId="run-table"
@@ -137,7 +131,7 @@ function Table(props: {
       keyOf={keyOfRun}
       sort={url.sort ?? '-begin_ns'}
       onSort={(sort) => go({ ...url, sort })}
-      onOpen={open}
+      linkOf={(run) => (run.has_record ? toJob(run, url.lang) : undefined)}
       outdated={props.outdated}
       empty={<EmptyState icon={<IconFilterX size={26} />} title={t('runs.noneFound')} />}
     />

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { SessionItem, SessionLabel } from '../../api/schema';
 import { useOperatorAction } from '../../ui/operator';
 import { useSessionTexts } from '../../ui/session';
-import { isElsewhere, pathOf } from './entries';
+import { isElsewhere, pathOf } from './sessions';
 
 /** The operator's actions on a session, as items of its menu. */
 export function SessionActions({ session }: { session: SessionItem }) {

@@ -15,6 +15,8 @@ const SESSION: SessionItem = {
   tags: [],
   recording: 'events',
   state: 'live',
+  outcome: null,
+  slower: null,
   error: null,
   problem: null,
   first_ns: 1_767_225_600_000_000_000,
@@ -48,6 +50,14 @@ it('lists sessions with their content, and opens one on a click anywhere in its 
   expect(window.location.search).toBe('?lang=en');
 });
 
+it('opens a session in a new tab on a click with Ctrl', async () => {
+  const opened = vi.spyOn(window, 'open').mockReturnValue(null);
+  await render(<SessionsPage />, { ...AT, answers: page(SESSION) });
+  fireEvent.click(await screen.findByText('12,345'), { ctrlKey: true });
+  expect(opened).toHaveBeenCalledWith(`/s/${SESSION.session}/overview?lang=en`);
+  expect(window.location.pathname).toBe('/');
+});
+
 it('identifies a session by its script, start, duration and host, and mentions when there is no job', async () => {
   const nameless: SessionItem = { ...SESSION, session: 'session_2', name: null, script: null, host: null };
   await render(<SessionsPage />, { ...AT, answers: page(SESSION, nameless) });
@@ -57,19 +67,17 @@ it('identifies a session by its script, start, duration and host, and mentions w
   expect(other?.textContent).toMatch(/^LiveNo job yet/);
 });
 
-const RUN = {
-  session: SESSION.session,
-  job_id: '01000000',
-  outcome: 'FAILED',
-  verdict: 'slower',
-  ratio: 1.5,
-};
+const SLOWER = { script: 'train.py', variant: '', ratio: 1.5, usual: { runs: 9, mid_ns: 1e9 } };
 const ENDED: SessionItem = { ...SESSION, state: 'ended' };
 
 it('shows the outcome of a session, and finds sessions by it', async () => {
-  const others = sessions(5).map((session) => ({ ...session, state: 'ended' as const }));
-  const runs = { items: [RUN, { ...RUN, session: 'session_1', outcome: 'SUCCEEDED', verdict: 'as_usual' }] };
-  await render(<SessionsPage />, { ...AT, answers: { ...page(ENDED, ...others), '/runs': runs } });
+  const others = sessions(5).map((session, at) => ({
+    ...session,
+    state: 'ended' as const,
+    outcome: at === 1 ? 'SUCCEEDED' : null,
+  }));
+  const slower = { ...ENDED, outcome: 'FAILED', slower: SLOWER };
+  const { requests } = await render(<SessionsPage />, { ...AT, answers: page(slower, ...others) });
   expect(await screen.findAllByTestId('session-row')).toHaveLength(6);
   const [failed, unknown, succeeded] = screen.getAllByTestId('session-row');
   expect((await screen.findByTestId('slower-mark')).getAttribute('aria-label')).toContain('50%');
@@ -81,6 +89,7 @@ it('shows the outcome of a session, and finds sessions by it', async () => {
   await click(await screen.findByRole('option', { name: 'Slower than usual' }));
   expect(screen.getAllByTestId('session-row')).toHaveLength(1);
   expect(window.location.search).toBe('?outcome=slower&lang=en');
+  expect(requests.filter(({ path }) => path === '/runs')).toEqual([]);
 });
 
 it('sorts sessions', async () => {

@@ -4,10 +4,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFoundSessions, useSessions } from '../../api/queries';
-import { useRecentRuns } from '../../api/runs';
 import type { SessionItem } from '../../api/schema';
 import { count } from '../../base/format';
-import { sorted } from '../../base/sorted';
 import type { SessionsUrl } from '../../base/url';
 import { useTitle } from '../../shell/useTitle';
 import { Command } from '../../ui/Command';
@@ -18,29 +16,20 @@ import { CompareButton } from '../../ui/runs/CompareButton';
 import { useSessionTexts } from '../../ui/session';
 import { Toolbar } from '../../ui/Toolbar';
 import { TopPage } from '../../ui/TopPage';
+import { sortRows } from '../../ui/table/columns';
 import { DataTable } from '../../ui/table/DataTable';
 import { TableCount } from '../../ui/table/TableCount';
 import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { go, useUrl } from '../../ui/useUrl';
-import {
-  FIELDS,
-  hasOutcome,
-  isElsewhere,
-  keyOf,
-  OUTCOMES,
-  pathOf,
-  type SessionEntry,
-  toEntries,
-  toSession,
-} from './entries';
 import { OpenFileButton, useFileDrop, useOpenFile } from './OpenFile';
 import { SessionActions } from './SessionMenu';
 import css from './SessionsPage.module.css';
 import { sessionColumns } from './sessionColumns';
+import { hasOutcome, isElsewhere, keyOf, OUTCOMES, pathOf, sortValue, toSession } from './sessions';
 
-const NONE: readonly SessionItem[] = [];
+const NONE: SessionItem[] = [];
 
 export function SessionsPage() {
   const url = useUrl();
@@ -48,7 +37,7 @@ export function SessionsPage() {
 }
 
 function Sessions({ url }: { url: SessionsUrl }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const { q = '', outcome } = url.filters;
   const [tickedIds, setTicked] = useState<readonly string[]>([]);
   const { lang, sort } = url;
@@ -58,15 +47,21 @@ function Sessions({ url }: { url: SessionsUrl }) {
   const sessions = useFoundSessions(q);
   const items = sessions.data?.items;
   const leftOut = (sessions.data?.total ?? 0) - (items?.length ?? 0);
-  const rows = useSessionRows(items ?? NONE, outcome, sort);
+  const rows = useMemo(() => {
+    const shown = (items ?? NONE).filter((one) => outcome === undefined || hasOutcome(one, outcome));
+    return sortRows(shown, sort, sortValue);
+  }, [items, outcome, sort]);
   const ticked = all.filter(({ session }) => tickedIds.includes(session));
-  const onTick = ({ session }: SessionItem) => setTicked((before) => toggled(before, session));
   const oldestFirst = ticked
     .filter(({ state, jobs }) => state !== 'unreadable' && jobs > 0)
     .sort((one, other) => Number(one.first_ns) - Number(other.first_ns))
     .map(({ session }) => session);
   const outcomes = OUTCOMES.map((value) => ({ value, label: t(`sessions.outcomes.${value}`) }));
-  const columns = sessionColumns({ t, lang, nameOf, problemOf, ticked: new Set(tickedIds), onTick });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
+  const columns = useMemo(() => {
+    const onTick = ({ session }: SessionItem) => setTicked((before) => toggled(before, session));
+    return sessionColumns({ t, lang, nameOf, problemOf, ticked: new Set(tickedIds), onTick });
+  }, [t, i18n.language, lang, tickedIds]);
   const choice = useColumnChoice('sessions', columns, rows);
   const openFile = useOpenFile();
   const { isOver, handlers } = useFileDrop(openFile);
@@ -117,19 +112,17 @@ function Sessions({ url }: { url: SessionsUrl }) {
           <DataTable
             testId="session-table"
             rowTestId="session-row"
-            kindOf={({ session }) => session.state}
+            kindOf={({ state }) => state}
             label={t('sessions.title')}
             columns={columns}
             visibility={choice.visibility}
             rows={rows}
             keyOf={keyOf}
             maxRows={Infinity}
-            actions={({ session }) => <SessionActions session={session} />}
+            actions={(session) => <SessionActions session={session} />}
             sort={sort}
             onSort={(next) => go({ ...url, sort: next })}
-            onOpen={({ session }, { follow }) => {
-              if (!follow && session.state !== 'unreadable') go(toSession(session, lang));
-            }}
+            linkOf={(one) => (one.state === 'unreadable' ? undefined : toSession(one, lang))}
             empty={<EmptyState icon={<IconFilterX size={26} />} title={t('sessions.noneFound')} />}
           />
         </>
@@ -140,20 +133,6 @@ function Sessions({ url }: { url: SessionsUrl }) {
         </p>
       )}
     </TopPage>
-  );
-}
-
-/** The sessions with their runs, of one outcome if one is chosen. */
-function useSessionRows(items: readonly SessionItem[], outcome?: string, sort?: string): SessionEntry[] {
-  const runs = useRecentRuns();
-  return useMemo(
-    () =>
-      sorted(
-        toEntries(items, runs).filter((entry) => outcome === undefined || hasOutcome(entry, outcome)),
-        FIELDS,
-        sort,
-      ),
-    [items, runs, outcome, sort],
   );
 }
 

@@ -12,8 +12,8 @@ import { durationText } from '../../ui/session';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
-import { isElsewhere, type SessionEntry, toSession } from './entries';
 import css from './SessionsPage.module.css';
+import { failedIn, isElsewhere, lasted, toSession } from './sessions';
 
 /** Texts and callbacks of the cells. */
 interface Context {
@@ -25,17 +25,17 @@ interface Context {
   onTick: (session: SessionItem) => void;
 }
 
-export function sessionColumns(texts: Context): Column<SessionEntry>[] {
+export function sessionColumns(texts: Context): Column<SessionItem>[] {
   const { t } = texts;
   const number = (
     id: 'tasks' | 'actors' | 'nodes' | 'jobs',
-    more: Partial<Column<SessionEntry>> = {},
-  ): Column<SessionEntry> => ({
+    more: Partial<Column<SessionItem>> = {},
+  ): Column<SessionItem> => ({
     id,
     header: t(`sessions.${id}`),
     width: 76,
     align: 'right',
-    cell: ({ session }) => figure(session, count(session[id])),
+    cell: (session) => figure(session, count(session[id])),
     ...more,
   });
   return [
@@ -43,7 +43,7 @@ export function sessionColumns(texts: Context): Column<SessionEntry>[] {
       id: 'tick',
       header: '',
       width: 30,
-      cell: ({ session }) => (
+      cell: (session) => (
         // biome-ignore lint/a11y/noLabelWithoutControl: the checkbox has a name of its own.
         // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside the box ticks it, too.
         <label className={css.tick} onClick={(event) => event.stopPropagation()}>
@@ -62,9 +62,9 @@ export function sessionColumns(texts: Context): Column<SessionEntry>[] {
       header: t('sessions.outcome'),
       width: 132,
       sort: 'outcome',
-      cell: ({ session, outcome }) =>
-        session.state === 'ended' && outcome !== null ? (
-          <ItemState state={outcome} view="jobs" />
+      cell: (session) =>
+        session.state === 'ended' && session.outcome !== null ? (
+          <ItemState state={session.outcome} view="jobs" />
         ) : (
           <ItemState state={session.state} label={t(`sessions.${session.state}`)} />
         ),
@@ -75,24 +75,26 @@ export function sessionColumns(texts: Context): Column<SessionEntry>[] {
       width: 220,
       grow: true,
       sort: 'name',
-      cell: (entry) => <Name entry={entry} texts={texts} />,
+      cell: (session) => <Name session={session} texts={texts} />,
     },
     {
       id: 'started',
       header: t('sessions.started'),
       width: 140,
-      sort: 'started',
-      cell: ({ session }) => <Time ns={session.first_ns} />,
+      sort: 'first_ns',
+      cell: (session) => <Time ns={session.first_ns} />,
     },
     {
       id: 'lasted',
       header: t('sessions.lasted'),
       width: 136,
       align: 'right',
-      sort: 'lasted',
-      cell: ({ session, slower }) => (
+      sort: 'duration_ns',
+      field: 'duration_ns',
+      value: lasted,
+      cell: (session) => (
         <span className={css.lasted}>
-          <SlowerMark run={slower} short />
+          <SlowerMark run={session.slower} short />
           {figure(session, durationText(session))}
         </span>
       ),
@@ -105,8 +107,11 @@ export function sessionColumns(texts: Context): Column<SessionEntry>[] {
       width: 76,
       align: 'right',
       sort: 'failed',
-      cell: ({ session, failed }) => (
-        <span className={failed > 0 ? css.bad : words.dim}>{figure(session, count(failed))}</span>
+      value: failedIn,
+      cell: (session) => (
+        <span className={failedIn(session) > 0 ? css.bad : words.dim}>
+          {figure(session, count(failedIn(session)))}
+        </span>
       ),
     },
     number('nodes', { sort: 'nodes' }),
@@ -116,20 +121,21 @@ export function sessionColumns(texts: Context): Column<SessionEntry>[] {
       id: 'host',
       header: t('sessions.host'),
       width: 120,
-      cell: ({ session }) => text(session.host),
+      cell: (session) => text(session.host),
     },
     {
       id: 'ray',
+      field: 'ray_version',
       header: 'Ray',
       width: 76,
-      cell: ({ session }) => text(session.ray_version),
+      cell: (session) => text(session.ray_version),
     },
     {
       id: 'recording',
       header: t('sessions.recordedBy'),
       width: 110,
-      needed: ({ session }) => session.recording !== 'events',
-      cell: ({ session }) => (
+      needed: (session) => session.recording !== 'events',
+      cell: (session) => (
         <span className={words.ellipsis} title={t(`sessions.recordingHint.${session.recording}`)}>
           {t(`sessions.recording.${session.recording}`)}
         </span>
@@ -139,8 +145,8 @@ export function sessionColumns(texts: Context): Column<SessionEntry>[] {
       id: 'location',
       header: t('sessions.place'),
       width: 130,
-      needed: ({ session }) => isElsewhere(session),
-      cell: ({ session: { location } }) =>
+      needed: isElsewhere,
+      cell: ({ location }) =>
         location === 'local' ? (
           <Dash />
         ) : (
@@ -156,15 +162,15 @@ export function sessionColumns(texts: Context): Column<SessionEntry>[] {
       header: t('sessions.disk'),
       width: 92,
       align: 'right',
-      sort: 'disk',
-      cell: ({ session }) => <span className={words.num}>{bytes(session.disk_bytes)}</span>,
+      sort: 'disk_bytes',
+      cell: (session) => <span className={words.num}>{bytes(session.disk_bytes)}</span>,
     },
     {
       id: 'session',
       header: 'ID',
       width: 104,
       optional: true,
-      cell: ({ session }) => <CopyId id={session.session} />,
+      cell: (session) => <CopyId id={session.session} />,
     },
   ];
 }
@@ -182,7 +188,7 @@ const text = (value: string | null) =>
 const figure = (session: SessionItem, value: string) =>
   session.state === 'unreadable' ? <Dash /> : <span className={words.num}>{value}</span>;
 
-function Name({ entry: { session }, texts }: { entry: SessionEntry; texts: Context }) {
+function Name({ session, texts }: { session: SessionItem; texts: Context }) {
   const { t } = texts;
   const name = texts.nameOf(session);
   if (session.state === 'unreadable')

@@ -1,6 +1,6 @@
 import { IconTrendingUp } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import type { RunItem } from '../../api/schema';
+import type { RunItem, SlowerJob } from '../../api/schema';
 import { duration, percent } from '../../base/format';
 import type { RunsUrl } from '../../base/url';
 import { Link } from '../Link';
@@ -18,10 +18,10 @@ export const toTrend = (
 });
 
 /** How much slower than usual a run was, with a link to its trend. Hidden for other runs. */
-export function SlowerMark({ run, short }: { run: RunItem | undefined; short?: boolean }) {
+export function SlowerMark({ run, short }: { run: RunItem | SlowerJob | null | undefined; short?: boolean }) {
   const { t } = useTranslation();
   const { lang } = useUrl();
-  if (run?.verdict !== 'slower' || run.ratio === null) return null;
+  if (!run || run.ratio === null || ('verdict' in run && run.verdict !== 'slower')) return null;
   const hint = t('usual.hint', {
     usual: duration(run.usual?.mid_ns),
     n: run.usual?.runs ?? 0,

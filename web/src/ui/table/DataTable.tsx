@@ -3,9 +3,12 @@ import { IconArrowUpBar } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { linkTo } from '../../base/address';
 import { sizes } from '../../base/tokens';
+import { formatUrl, type Url } from '../../base/url';
 import { useCopied } from '../useCopied';
 import { useKeys } from '../useKeys';
+import { go } from '../useUrl';
 import { type Column, tableText } from './columns';
 import css from './DataTable.module.css';
 import { HeaderCell } from './HeaderCell';
@@ -32,6 +35,8 @@ export interface DataTableProps<T extends object> {
   /** The row that is open in the drawer. */
   openKey?: string;
   onOpen?: (row: T, how: { follow: boolean }) => void;
+  /** The page that a row opens, instead of `onOpen`; a click with Ctrl or Cmd opens it in a new tab. */
+  linkOf?: (row: T) => Url | undefined;
   loading?: boolean;
   outdated?: boolean;
   hasMore?: boolean;
@@ -107,8 +112,15 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     scroller.current?.scrollTo({ top: 0 });
   }, [props.listKey, props.sort]);
 
-  const latest = useRef({ keyOf, onOpen });
-  latest.current = { keyOf, onOpen };
+  const opens = onOpen !== undefined || props.linkOf !== undefined;
+  const openRow = (row: T, inNewTab: boolean) => {
+    const to = props.linkOf?.(row);
+    if (to === undefined) onOpen?.(row, { follow: false });
+    else if (inNewTab) window.open(linkTo(formatUrl(to)));
+    else go(to);
+  };
+  const latest = useRef({ keyOf, openRow });
+  latest.current = { keyOf, openRow };
   const cursorAt = () => {
     const active = cursor ?? openKey ?? null;
     return active === null ? -1 : rows.findIndex((row) => keyOf(row) === active);
@@ -125,10 +137,10 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     if (openKey !== undefined) onOpen?.(row, { follow: true });
     return true;
   };
-  const openRow = (event: KeyboardEvent) => {
+  const openChosen = (event: KeyboardEvent) => {
     const row = rows[cursorAt()];
     if (row === undefined || isControl(event.target)) return false;
-    onOpen?.(row, { follow: false });
+    openRow(row, false);
     return true;
   };
   const [isCopied, copyRow] = useCopyRow(visible);
@@ -140,22 +152,21 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
   };
   useKeys(
     t('keys.list'),
-    onOpen === undefined
+    !opens
       ? []
       : [
           { keys: ['j', 'ArrowDown'], label: t('keys.nextRow'), run: step(1) },
           { keys: ['k', 'ArrowUp'], label: t('keys.previousRow'), run: step(-1) },
-          { keys: ['Enter'], label: t('keys.openRow'), run: openRow },
+          { keys: ['Enter'], label: t('keys.openRow'), run: openChosen },
           { keys: ['c'], label: t('keys.copyRow'), run: copyChosen },
         ],
   );
 
-  const open = useCallback((row: T) => {
+  const open = useCallback((row: T, inNewTab: boolean) => {
     setCursor(latest.current.keyOf(row));
-    latest.current.onOpen?.(row, { follow: false });
+    latest.current.openRow(row, inNewTab);
   }, []);
 
-  const newRows = props.newRows ?? 0;
   const active = openKey ?? cursor ?? undefined;
   return (
     <div
@@ -173,20 +184,14 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
       data-more-left={beyond.left || undefined}
       data-more-right={beyond.right || undefined}
     >
-      {frozen && newRows > 0 && (
-        <button
-          type="button"
-          className={css.pill}
-          data-testid="new-rows"
-          title={t('table.newRowsHint')}
+      {frozen && (
+        <NewRows
+          {...props}
           onClick={() => {
             props.onShowNew?.();
             scroller.current?.scrollTo({ top: 0 });
           }}
-        >
-          <IconArrowUpBar size={14} aria-hidden />
-          {t('table.newRows', { n: newRows >= (props.newRowsMax ?? Infinity) ? `${newRows}+` : newRows })}
-        </button>
+        />
       )}
       {/* biome-ignore lint/a11y/useSemanticElements: rows are positioned, which a <table> cannot do. */}
       <div
@@ -238,7 +243,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
                     top={item.start}
                     id={`${props.testId}-${key}`}
                     selected={key === active}
-                    clickable={onOpen !== undefined}
+                    clickable={opens}
                     onOpen={open}
                     onCopy={copyRow}
                     actions={props.actions}
@@ -259,6 +264,25 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
         </span>
       )}
     </div>
+  );
+}
+
+/** Shows the rows that arrived above, while the table must not move. */
+function NewRows(props: { newRows?: number; newRowsMax?: number; onClick: () => void }) {
+  const { newRows = 0, newRowsMax = Infinity } = props;
+  const { t } = useTranslation();
+  if (newRows === 0) return null;
+  return (
+    <button
+      type="button"
+      className={css.pill}
+      data-testid="new-rows"
+      title={t('table.newRowsHint')}
+      onClick={props.onClick}
+    >
+      <IconArrowUpBar size={14} aria-hidden />
+      {t('table.newRows', { n: newRows >= newRowsMax ? `${newRows}+` : newRows })}
+    </button>
   );
 }
 

@@ -16,7 +16,7 @@ interface TableRowProps<T extends object> {
   id: string;
   selected: boolean;
   clickable: boolean;
-  onOpen: (row: T) => void;
+  onOpen: (row: T, inNewTab: boolean) => void;
   onCopy: (row: T, form: CopyForm) => void;
   actions: ((row: T) => ReactNode) | undefined;
   testId: string;
@@ -40,9 +40,9 @@ function PlainRow<T extends object>(props: TableRowProps<T>) {
       data-odd={props.at % 2 === 1 || undefined}
       data-clickable={props.clickable || undefined}
       style={{ transform: `translateY(${props.top}px)` }}
-      onClick={() => {
+      onClick={(event) => {
         // Selecting text is not a click.
-        if (window.getSelection()?.type !== 'Range') props.onOpen(props.row);
+        if (window.getSelection()?.type !== 'Range') props.onOpen(props.row, event.ctrlKey || event.metaKey);
       }}
     >
       {props.columns.map((column) => (

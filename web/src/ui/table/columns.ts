@@ -25,6 +25,23 @@ export interface Column<T> {
   cell: (row: T) => ReactNode;
 }
 
+type Sortable = string | number | null | undefined;
+
+/** Rows in the order `FIELD` or `-FIELD`, unknown values last; in their own order if it is undefined. */
+export function sortRows<T>(
+  rows: readonly T[],
+  sort: string | undefined,
+  fieldOf: (row: T, field: string) => Sortable,
+): T[] {
+  if (sort === undefined) return [...rows];
+  const [field, sign] = sort.startsWith('-') ? [sort.slice(1), -1] : [sort, 1];
+  return [...rows].sort((one, other) => {
+    const [a, b] = [fieldOf(one, field) ?? null, fieldOf(other, field) ?? null];
+    if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+    return sign * (typeof a === 'string' ? a.localeCompare(String(b)) : a - Number(b));
+  });
+}
+
 /** The names of the columns' fields, as the API has them, and a line of values for each row. */
 export function tableValues<T extends object>(columns: readonly Column<T>[], rows: readonly T[]) {
   const [first] = rows;

@@ -2,9 +2,9 @@ import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
-import { sorted } from '../../base/sorted';
 import { usePalette } from '../../ui/canvas';
 import { Dash } from '../../ui/Dash';
+import { sortRows } from '../../ui/table/columns';
 import plain from '../../ui/theme/plainTable.module.css';
 import words from '../../ui/theme/words.module.css';
 import css from './DockedTable.module.css';
@@ -102,7 +102,7 @@ export function DockedTable<T>(props: {
           </tr>
         </thead>
         <tbody>
-          {sorted(props.rows, values, sort)
+          {sortRows(props.rows, sort, (row, field) => values[field]?.(row))
             .slice(0, MAX_DOCKED)
             .map((row) => (
               <tr
