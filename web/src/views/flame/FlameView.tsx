@@ -91,7 +91,7 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
     <>
       <FilterBar
         summary={summary}
-        right={
+        menu={
           <SaveMenu
             view="flame"
             disabled={data === undefined || data.total === 0}
