@@ -284,7 +284,7 @@ def test_a_table_is_copied_and_downloaded(recorded: Recorded, page: Page) -> Non
     page.get_by_test_id("table-menu").click()
     with page.expect_download() as saved:
         page.get_by_test_id("table-csv").click()
-    lines = list(csv.DictReader(saved.value.path().read_text().splitlines()))
+    lines = list(csv.DictReader(saved.value.path().read_text(encoding="utf-8-sig").splitlines()))
     total = page.get_by_test_id("table-count").first.get_attribute("data-total")
     assert len(lines) == int(total or 0)
     names = [line["name"] for line in lines]

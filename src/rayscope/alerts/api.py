@@ -17,8 +17,9 @@ from rayscope.alerts.rules import Rule, export, named, parse_rules
 from rayscope.alerts.service import AlertService, CurrentAlerts
 from rayscope.alerts.topics import alert_info, count_alerts
 from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Limit, Session, Text
-from rayscope.api.responses import Json, answer
+from rayscope.api.responses import Json, answer, error_info
 from rayscope.api.routes import Router
+from rayscope.api.schemas import ErrorDetail
 from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.metrics.service import CurrentMetrics
 from rayscope.model.metric import Matcher
@@ -277,6 +278,22 @@ def _silence_info(silence: Silence, now_ns: int) -> schemas.SilenceInfo:
     }
 
 
+def _unknown_rule(alerts: AlertService, channel: ConfiguredChannel) -> ErrorDetail | None:
+    """The problem of a channel that names a rule which does not exist."""
+    known = {rule.name for rule in (*alerts.rules.rules, *alerts.rules.disabled)}
+    unknown = [name[:100] for name in channel.rules if name not in known]
+    if not unknown:
+        return None
+    return error_info(
+        BadQuery(
+            f"There is no rule {unknown[0]!r}.",
+            "Correct `rules` of the channel.",
+            what="channel_unknown_rule",
+            rule=unknown[0],
+        )
+    )
+
+
 def _channel_info(alerts: AlertService, channel: ConfiguredChannel) -> schemas.ChannelInfo:
     status = alerts.notifier.status(channel.name)
     route = channel.route
@@ -292,7 +309,7 @@ def _channel_info(alerts: AlertService, channel: ConfiguredChannel) -> schemas.C
         "group_wait_s": route.group_wait_ns / 1e9,
         "group_interval_s": route.group_interval_ns / 1e9,
         "repeat_interval_s": route.repeat_interval_ns / 1e9,
-        "problem": channel.problem,
+        "problem": channel.problem or _unknown_rule(alerts, channel),
         "sent": status.sent,
         "failed": status.failed,
         "dropped": status.dropped,

@@ -43,7 +43,9 @@ def report(
     if len(runs or ()) > 2:
         raise typer.BadParameter("name a session, or two sides. Separate the runs of a side by commas.")
     if skip_first and len(runs or ()) < 2:
-        raise typer.BadParameter("--skip-first is of a comparison: name two sides.")
+        raise typer.BadParameter("--skip-first needs a comparison: name two sides.")
+    if view and len(runs or ()) == 2:
+        raise typer.BadParameter("--view needs a session, and a comparison has one page.")
     if output.exists() and not force:
         fail(f"{output} exists.", "Choose another --output, or overwrite it with --force.", _FAILED)
     with client_of_runs(runs or [], server, data_dir, token, status=_FAILED) as (client, names):

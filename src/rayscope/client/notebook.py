@@ -57,7 +57,18 @@ def show(
 
 def _report_of_file(session: Path, view: str, file: Path) -> None:
     """Write the report of a session file, with a server that runs as long as that takes."""
-    command = [sys.executable, "-m", "rayscope.cli", "report", "--view", view, "-o", str(file), str(session)]
+    command = [
+        sys.executable,
+        "-m",
+        "rayscope.cli",
+        "report",
+        "--view",
+        view,
+        "-o",
+        str(file),
+        "--",
+        str(session),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RayscopeError(done.stderr.strip().removeprefix("Error: "))

@@ -77,10 +77,8 @@ def compare_runs(
     """Explain how the runs of B differ from those of A: whether they are slower, where the time went, which
     functions changed, and what else differs.
     """
-    from rayscope.compare.compare import (
-        compare,
-        without_warm_up,
-    )  # imports scipy, which takes a tenth of a second
+    # Imports scipy, which takes a tenth of a second.
+    from rayscope.compare.compare import compare, without_warm_up
 
     second = _read_all(catalog, records, _split(catalog, b))
     first = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
@@ -92,7 +91,8 @@ def _similarity(
     attempts = _closeness(figures.attempts, others.attempts)
     time = _closeness(figures.mean_ns and factor * figures.mean_ns, others.mean_ns)
     has_same_class = before.rpartition(".")[0] == after.rpartition(".")[0]
-    is_nearly_same = has_same_class and min(attempts, time) >= _NEARLY_SAME
+    is_measured = figures.mean_ns is not None and min(figures.attempts, others.attempts) > 1
+    is_nearly_same = is_measured and has_same_class and min(attempts, time) >= _NEARLY_SAME
     if min(attempts, time, 1.0 if is_nearly_same else name) < _MIN_SIMILARITY:
         return None
     return attempts + time + name
@@ -127,4 +127,6 @@ def same_beginning(texts: Sequence[str]) -> int:
     first, last = min(texts), max(texts)
     pairs = enumerate(zip(first, last, strict=False))
     same = next((number for number, (one, other) in pairs if one != other), len(first))
-    return len(re.sub(r"\w+$", "", first[:same]))
+    while same and (first[same - 1].isalnum() or first[same - 1] == "_"):
+        same -= 1
+    return same

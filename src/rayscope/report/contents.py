@@ -151,9 +151,11 @@ async def _add_flow(recorder: Recorder, of: dict[str, Any], functions: Any) -> N
 async def _add_library(recorder: Recorder, of: dict[str, Any], library: str) -> bool:
     """Add the page of one of Ray's libraries, and return whether the session used it."""
     answer = await recorder.add(f"/{library}", limit=_MAX_CHOICES, **of)
-    names = [item[_LIBRARIES[library]] for item in _rows(answer)]
+    names = [str(item[_LIBRARIES[library]]) for item in _rows(answer)]
     shown = 0
     for name in names[:_MAX_OF_LIBRARY]:
+        if {".", ".."} & {*name.split("/")}:  # a name must not lead to another path
+            continue
         shown += await recorder.add(f"/{library}/{name}", **of) is not None
         for order in ("slowest", "newest", "failed") if library == "serve" else ():
             await recorder.add(f"/serve-requests/{name}", order=order, limit=50, **of)

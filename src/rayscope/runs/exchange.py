@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,10 +12,13 @@ import pyarrow as pa
 from rayscope.runs.store import RunStore
 from rayscope.runs.summary import NO_MARKS, FunctionSummary, Marks, Run, RunSummary
 from rayscope.storage.catalog import SESSION_NAME
+from rayscope.storage.errors import StoreError
 
 if TYPE_CHECKING:
     from rayscope.warehouse.client import Warehouse
     from rayscope.warehouse.servers import Publisher
+
+log = logging.getLogger("rayscope.runs")
 
 Key = tuple[str, str]
 #: When the summary was made and when the marks were changed. The newest ones win, each for itself.
@@ -22,19 +26,20 @@ Version = tuple[int, int]
 
 #: Number of runs that are sent or fetched at once.
 _BATCH = 200
-_VERSIONS = (
-    "SELECT session, job_id, summary.made_ns AS made_ns, marks.changed_ns AS changed_ns "
-    "FROM (SELECT session, job_id, told_ns, summary, marks FROM raw_runs FINAL) "
-    "WHERE told_ns > {since_ns:Int64} AND told_ns <= {until_ns:Int64} "
-    "ORDER BY made_ns DESC LIMIT {most:UInt32}"
+#: Only the times of publication are read, and not merged, because this is asked every few seconds.
+_NEW = (
+    "SELECT session, job_id FROM raw_runs WHERE told_ns > {since_ns:Int64} AND told_ns <= {until_ns:Int64} "
+    "GROUP BY session, job_id ORDER BY max(told_ns) DESC LIMIT {most:UInt32}"
 )
 _CONTENT = (
-    "SELECT summary.content, summary.functions, marks.changed_ns, marks.content "
-    "FROM (SELECT session, job_id, summary, marks FROM raw_runs FINAL) "
-    "WHERE (session, job_id) IN {keys:Array(Tuple(String, String))}"
+    "SELECT session, job_id, summary.made_ns, summary.content, summary.functions, marks.changed_ns, "
+    "marks.content FROM (SELECT session, job_id, summary, marks FROM raw_runs FINAL "
+    "WHERE (session, job_id) IN {keys:Array(Tuple(String, String))})"
 )
 _SUMMARY = pa.struct([("made_ns", pa.int64()), ("content", pa.string()), ("functions", pa.string())])
 _MARKS = pa.struct([("changed_ns", pa.int64()), ("content", pa.string())])
+#: A server without the job's cluster may have summarized it too early.
+_RUNNING = ("RUNNING", "PENDING")
 _decode_summary = msgspec.json.Decoder(RunSummary).decode
 _decode_functions = msgspec.json.Decoder(list[FunctionSummary]).decode
 _decode_marks = msgspec.json.Decoder(Marks).decode
@@ -64,45 +69,71 @@ class RunExchange:
         self._known = {key: version for key, version in self._known.items() if key[0] != session}
 
     def follow(
-        self, warehouse: Warehouse, publisher: Publisher, until_ns: int, deleted: Collection[str]
+        self,
+        warehouse: Warehouse,
+        publisher: Publisher,
+        until_ns: int,
+        deleted: Collection[str],
+        is_stopping: Callable[[], bool],
     ) -> None:
         """Add what others published until ``until_ns``, and publish what changed here. Raises StoreError.
 
         ``deleted``: sessions that are being deleted.
         """
-        self._receive(warehouse, until_ns, deleted)
-        version = self._store.version
-        if version != self._published:
-            self._publish(warehouse, publisher, deleted)
-            self._published = version
-
-    def _receive(self, warehouse: Warehouse, until_ns: int, deleted: Collection[str]) -> None:
-        span = {"since_ns": self._read_ns, "until_ns": until_ns, "most": self._max_runs}
-        newer: list[Key] = []
-        for session, job_id, *version in warehouse.rows(_VERSIONS, span):
-            if session in deleted or not SESSION_NAME.fullmatch(session):
-                continue
-            key, found = (session, job_id), (version[0], version[1])
-            self._known[key] = found
-            if _is_newer(found, _version(self._store.find(*key))):
-                newer.append(key)
-        for keys in _batches(newer):
-            for row in warehouse.rows(_CONTENT, {"keys": keys}):
-                self._merge(*row)
-        self._read_ns = max(self._read_ns, until_ns)
-
-    def _merge(self, summary: str, functions: str, changed_ns: int, marks: str) -> None:
         try:
-            run = Run(_decode_summary(summary), _decode_marks(marks) if changed_ns else NO_MARKS)
-            self._store.merge(run, _decode_functions(functions))
-        except msgspec.DecodeError:  # a server of another version wrote it
-            return
+            if not self._receive(warehouse, until_ns, deleted, is_stopping):
+                return
+            version = self._store.version
+            if version != self._published:
+                self._publish(warehouse, publisher, deleted)
+                self._published = version
+        except StoreError as error:
+            if error.params.get("what") != "runs":
+                raise
+            log.warning("%s", error)  # of our own file, such as when the disk is full
+
+    def _receive(
+        self,
+        warehouse: Warehouse,
+        until_ns: int,
+        deleted: Collection[str],
+        is_stopping: Callable[[], bool],
+    ) -> bool:
+        """Add what others published. Returns whether it is complete."""
+        span = {"since_ns": self._read_ns, "until_ns": until_ns, "most": self._max_runs}
+        keys = [
+            (session, job_id)
+            for session, job_id in warehouse.rows(_NEW, span)
+            if session not in deleted and SESSION_NAME.fullmatch(session)
+        ]
+        for batch in _batches(keys):
+            if is_stopping():
+                return False
+            self._merge(warehouse.rows(_CONTENT, {"keys": batch}))
+        self._read_ns = max(self._read_ns, until_ns)
+        return True
+
+    def _merge(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Add the newer ones of runs that the warehouse has."""
+        found = []
+        for session, job_id, made_ns, summary, functions, changed_ns, marks in rows:
+            key, version = (session, job_id), (made_ns, changed_ns)
+            if _is_newer(version, _version(self._store.find(*key))):
+                try:
+                    run = Run(_decode_summary(summary), _decode_marks(marks) if changed_ns else NO_MARKS)
+                    if run.key == key:
+                        found.append((run, _decode_functions(functions)))
+                except msgspec.DecodeError:  # a server of another version wrote it
+                    continue
+            self._known[key] = version
+        self._store.merge(found)
 
     def _publish(self, warehouse: Warehouse, publisher: Publisher, deleted: Collection[str]) -> None:
         unsent = [
             run
             for run in self._store.runs()
             if run.summary.session not in deleted
+            and run.summary.outcome not in _RUNNING
             and _is_newer(_version(run), self._known.get(run.key, (0, 0)))
         ]
         for runs in _batches(unsent):

@@ -61,6 +61,7 @@ class Runs:
         self._work = Work()
         #: Held to add or forget runs, so that a deleted session gets no more of them.
         self._adding = threading.Lock()
+        self._judging = threading.Lock()
         self._task = PeriodicTask("rayscope-runs", _LOOK_S, self._look_again, at_once=True)
         #: Session -> when it is tried again after an error (monotonic, s).
         self._retry_s: dict[str, float] = {}
@@ -92,10 +93,11 @@ class Runs:
     def _judge_stored(self) -> tuple[Sequence[Run], Mapping[tuple[str, str], Judgment]]:
         from rayscope.runs.judge import judge  # imports scipy, which takes a tenth of a second
 
-        version, runs = self.store.version, self.store.runs()
-        if self._judged[0] != version:
-            self._judged = version, runs, judge(runs)
-        return self._judged[1:]
+        with self._judging:  # many requests may need it at once
+            version, runs = self.store.version, self.store.runs()
+            if self._judged[0] != version:
+                self._judged = version, runs, judge(runs)
+            return self._judged[1:]
 
     def outcomes(self, session: str) -> list[str]:
         """The outcomes of a session's runs, the newest first."""

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
@@ -43,11 +43,19 @@ def _broken(error: Exception) -> StoreError:
 
 
 def _without_baseline(run: Run) -> Run:
-    return run._replace(marks=_changed(msgspec.structs.replace(run.marks, is_baseline=False)))
+    return run._replace(marks=_changed(msgspec.structs.replace(run.marks, is_baseline=False), run.marks))
 
 
-def _changed(marks: Marks) -> Marks:
-    return msgspec.structs.replace(marks, changed_ns=time.time_ns())
+def _changed(marks: Marks, before: Marks) -> Marks:
+    """Marks that replace others. They are newer, even if the clock of another server is ahead."""
+    return msgspec.structs.replace(marks, changed_ns=max(time.time_ns(), before.changed_ns + 1))
+
+
+def _stored_marks(content: bytes | None) -> Marks:
+    marks = NO_MARKS if content is None else _MARKS.decode(content)
+    if marks != NO_MARKS and not marks.changed_ns:  # stored by a version that did not note the time
+        return msgspec.structs.replace(marks, changed_ns=1)
+    return marks
 
 
 class RunStore:
@@ -93,7 +101,7 @@ class RunStore:
         self.complete = {session for (session,) in database.execute("SELECT session FROM complete")}
         for session, summary, marks in database.execute("SELECT session, summary, marks FROM runs"):
             try:
-                run = Run(_SUMMARY.decode(summary), NO_MARKS if marks is None else _MARKS.decode(marks))
+                run = Run(_SUMMARY.decode(summary), _stored_marks(marks))
             except msgspec.DecodeError:  # Another version wrote it. Summarize the session again.
                 self.complete.discard(session)
                 continue
@@ -149,30 +157,46 @@ class RunStore:
     def add(self, summary: RunSummary, functions: Sequence[FunctionSummary]) -> None:
         """Store a summary, replacing an older one of the run and keeping its marks. Raises StoreError."""
         with self._lock:
-            self._add(summary, functions)
+            self._add([(summary, functions)])
 
-    def _add(self, summary: RunSummary, functions: Sequence[FunctionSummary]) -> None:
-        """Store a summary. The caller holds the lock."""
-        key = (summary.session, summary.job_id)
+    def _add(self, additions: Sequence[tuple[RunSummary, Sequence[FunctionSummary]]]) -> None:
+        """Store summaries, keeping the marks of their runs. The caller holds the lock."""
+        encode = msgspec.json.encode
         self._write(
             "INSERT INTO runs (session, job_id, summary, functions) VALUES (?, ?, ?, ?) ON CONFLICT DO "
             "UPDATE SET summary = excluded.summary, functions = excluded.functions",
-            [(*key, msgspec.json.encode(summary), msgspec.json.encode(functions))],
+            [(one.session, one.job_id, encode(one), encode(functions)) for one, functions in additions],
         )
-        before = self._runs.get(key)
-        self._runs[key] = Run(summary, NO_MARKS if before is None else before.marks)
+        for summary, _ in additions:
+            key = (summary.session, summary.job_id)
+            before = self._runs.get(key)
+            self._runs[key] = Run(summary, NO_MARKS if before is None else before.marks)
+        self.version += 1
 
-    def merge(self, run: Run, functions: Sequence[FunctionSummary]) -> None:
-        """Take over another server's summary of a run and its marks where they are newer.
+    def merge(self, additions: Sequence[tuple[Run, Sequence[FunctionSummary]]]) -> None:
+        """Take over other servers' summaries and marks of runs where they are newer. Raises StoreError.
 
-        Raises StoreError.
+        The baseline of a group that was set last stays.
         """
         with self._lock:
-            before = self._runs.get(run.key)
-            if before is None or run.summary.made_ns > before.summary.made_ns:
-                self._add(run.summary, functions)
-            if run.marks.changed_ns > (0 if before is None else before.marks.changed_ns):
-                self._replace([self._runs[run.key]._replace(marks=run.marks)])
+            newer = [
+                (run.summary, functions)
+                for run, functions in additions
+                if (before := self._runs.get(run.key)) is None or run.summary.made_ns > before.summary.made_ns
+            ]
+            if newer:
+                self._add(newer)
+            marked = [
+                self._runs[run.key]._replace(marks=run.marks)
+                for run, _ in additions
+                if run.marks.changed_ns > self._runs[run.key].marks.changed_ns
+            ]
+            self._replace(marked)
+            if any(run.marks.is_baseline for run in marked):
+                baselines = [run for run in self._runs.values() if run.marks.is_baseline]
+                baselines.sort(key=lambda run: (run.marks.changed_ns, run.key))
+                latest = {run.group: run.key for run in baselines}
+                self._replace([_without_baseline(run) for run in baselines if latest[run.group] != run.key])
 
     def set_tags(self, session: str, tags: tuple[str, ...]) -> None:
         """Store the current tags of a session with its runs. Raises StoreError.
@@ -200,7 +224,7 @@ class RunStore:
         """
         with self._lock:
             before = self._get(session, job_id)
-            run = before._replace(marks=_changed(change(before.marks)))
+            run = before._replace(marks=_changed(change(before.marks), before.marks))
             changed = [run]
             if run.marks.is_baseline:
                 changed += [
@@ -217,6 +241,7 @@ class RunStore:
             [(msgspec.json.encode(run.summary), msgspec.json.encode(run.marks), *run.key) for run in runs],
         )
         self._runs.update((run.key, run) for run in runs)
+        self.version += bool(runs)
 
     def set_complete(self, session: str, *, is_complete: bool) -> None:
         """Remember whether further summaries of a session are due. Raises StoreError."""
@@ -231,6 +256,7 @@ class RunStore:
             self._write("DELETE FROM runs WHERE session = ? AND job_id = ?", keys)
             for key in keys:
                 self._runs.pop(key, None)
+            self.version += bool(keys)
 
     def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
         """Execute a statement for all rows in one transaction. The caller holds the lock."""
@@ -244,8 +270,8 @@ class RunStore:
                 self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
-            self.version += 1
         except sqlite3.Error as error:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
+            with suppress(sqlite3.Error):  # such as when it is closed
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
             raise _broken(error) from error

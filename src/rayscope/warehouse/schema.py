@@ -166,7 +166,7 @@ ENTITIES = Table(
     3,
 )
 #: Deleted sessions. Every server deletes its part of them.
-DELETIONS = Table("raw_deletions", (_SESSION, *_PUBLISHED), 1)
+DELETIONS = Table("raw_deletions", (_SESSION, *_PUBLISHED), 1, outlives=True)
 #: The summaries of runs, and the marks that operators gave them, as JSON: see :mod:`rayscope.runs.exchange`.
 RUNS = Table(
     "raw_runs",

@@ -54,7 +54,12 @@ class Exchange(Protocol):
         """Forget a deleted session."""
 
     def follow(
-        self, warehouse: Warehouse, publisher: Publisher, until_ns: int, deleted: Collection[str]
+        self,
+        warehouse: Warehouse,
+        publisher: Publisher,
+        until_ns: int,
+        deleted: Collection[str],
+        is_stopping: Callable[[], bool],
     ) -> None:
         """Read what others published until ``until_ns``, and publish what changed. Raises StoreError."""
 
@@ -243,10 +248,11 @@ class WarehouseService:
                     exchange.forget(session)
             self._reporter.publish(warehouse)
             self._follower.list(warehouse)
-            for exchange in self.exchanges:
-                exchange.follow(warehouse, self._publisher, self._watermark_ns(), self._sessions.deleted)
             self._follower.follow(warehouse, self._is_stopping)
             self._reporter.publish_whole(warehouse, self._is_stopping)
+            for exchange in self.exchanges:
+                deleted = self._sessions.deleted
+                exchange.follow(warehouse, self._publisher, self._watermark_ns(), deleted, self._is_stopping)
         except StoreError as error:
             self._disconnect()
             if self.problem is None or self.problem.message != error.message:

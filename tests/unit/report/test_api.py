@@ -9,6 +9,7 @@ import pytest
 from tests.report_file import data_of
 from tests.running import Running
 from tests.story import JOB, SESSION, Story
+from tests.waiting import wait_until
 
 from rayscope.report import api, contents, page
 
@@ -35,6 +36,8 @@ def record(fresh: Running) -> Running:
     assert fresh.server.services is not None
     fresh.server.services.writer.end_session(SESSION, time.time_ns())
     assert fresh.server.services.writer.flush()
+    # The outcome comes from the summaries of the jobs, which are written in the background.
+    wait_until(lambda: fresh.get("/api/v1/sessions")["items"][0]["outcome"], "the outcome")
     return fresh
 
 

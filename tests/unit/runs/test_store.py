@@ -133,12 +133,36 @@ def test_the_newer_summary_and_the_newer_marks_win(path: Path) -> None:
     store.add(summary("a"), [LOAD])
     key = ("a", "01000000")
     newer = msgspec.structs.replace(summary("a"), made_ns=2, tasks=3)
-    store.merge(Run(newer, Marks(is_baseline=True, changed_ns=5)), [])
-    store.merge(Run(summary("a"), Marks(is_left_out=True, changed_ns=4)), [LOAD])
+    store.merge([(Run(newer, Marks(is_baseline=True, changed_ns=5)), [])])
+    store.merge([(Run(summary("a"), Marks(is_left_out=True, changed_ns=4)), [LOAD])])
     assert store.get(*key) == Run(newer, Marks(is_baseline=True, changed_ns=5))
     assert store.functions([key]) == [[]]
+    version = store.version
+    store.merge([(Run(newer, Marks(is_baseline=True, changed_ns=5)), [LOAD])])
+    assert store.version == version
+    future_ns = time.time_ns() + 10**12  # another server's clock is ahead
+    store.merge([(Run(newer, Marks(is_left_out=True, changed_ns=future_ns)), [])])
     store.mark(*key, lambda _: Marks(("mine",)))
-    store.merge(Run(newer, Marks(is_baseline=True, changed_ns=5)), [LOAD])
-    assert store.get(*key).marks.tags == ("mine",)
+    assert store.get(*key).marks == Marks(("mine",), changed_ns=future_ns + 1)
     store.close()
     assert RunStore(path).get(*key).marks.tags == ("mine",)
+
+
+def test_of_two_baselines_the_later_one_stays(path: Path) -> None:
+    store = RunStore(path)
+    store.add(summary("a"), [])
+    store.mark("a", "01000000", lambda _: Marks(is_baseline=True))
+    later_ns = time.time_ns() + 10**9
+    store.merge([(Run(summary("b"), Marks(is_baseline=True, changed_ns=later_ns)), [])])
+    store.merge([(Run(summary("c"), Marks(is_baseline=True, changed_ns=5)), [])])
+    assert [run.key[0] for run in store.runs() if run.marks.is_baseline] == ["b"]
+
+
+def test_marks_of_an_earlier_version_count_as_set(path: Path) -> None:
+    store = RunStore(path)
+    store.add(summary("a"), [])
+    store.mark("a", "01000000", lambda _: Marks(("mine",)))
+    store.close()
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute('UPDATE runs SET marks = \'{"tags": ["mine"]}\'')
+    assert RunStore(path).get("a", "01000000").marks == Marks(("mine",), changed_ns=1)

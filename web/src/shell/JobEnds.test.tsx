@@ -1,12 +1,11 @@
 import { waitFor } from '@testing-library/react';
 import { afterEach, expect, it, vi } from 'vitest';
 import { render } from '../testing/render';
-import { watch } from '../ui/watchedJobs';
 import { JobEnds } from './JobEnds';
 
 const JOB = { session: 's', job_id: '01000000', name: 'train.py' };
 
-afterEach(() => watch(JOB, false));
+afterEach(() => localStorage.clear());
 
 it('announces the end of a watched job once, and asks no more', async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true });
@@ -20,7 +19,7 @@ it('announces the end of a watched job once, and asks no more', async () => {
     },
   );
   let state = 'RUNNING';
-  watch(JOB, true);
+  localStorage.setItem('rayscope.watchedJobs', JSON.stringify([JOB]));
   const answer = () => ({ job_id: JOB.job_id, state, message: 'out of memory' });
   const { requests } = await render(<JobEnds />, { at: '/?lang=en', answers: { '/jobs/01000000': answer } });
   await waitFor(() => expect(requests).toHaveLength(1));
@@ -28,7 +27,7 @@ it('announces the end of a watched job once, and asks no more', async () => {
   state = 'FAILED';
   await vi.advanceTimersByTimeAsync(5_000);
   await waitFor(() =>
-    expect(shown).toHaveBeenCalledWith('train.py: Failed', { body: 'out of memory', tag: '01000000' }),
+    expect(shown).toHaveBeenCalledWith('train.py: Failed', { body: 'out of memory', tag: 's/01000000' }),
   );
   await vi.advanceTimersByTimeAsync(20_000);
   expect(requests).toHaveLength(2);

@@ -6,7 +6,7 @@ import { answerTo } from '../api/queries';
 import { NO_FILTERS } from '../base/url';
 import { useStateName } from '../ui/useStateName';
 import { go, useUrl } from '../ui/useUrl';
-import { useWatchedJobs, watch } from '../ui/watchedJobs';
+import { useWatchedJobs } from '../ui/watchedJobs';
 
 const INTERVAL = 5_000;
 
@@ -15,7 +15,7 @@ export function JobEnds() {
   const { t } = useTranslation();
   const stateName = useStateName();
   const { lang } = useUrl();
-  const watched = useWatchedJobs();
+  const [watched, watch] = useWatchedJobs();
   const answers = useQueries({
     queries: watched.map(({ session, job_id }) => ({
       ...answerTo('/jobs/{job_id}', { job_id, session }),
@@ -32,7 +32,10 @@ export function JobEnds() {
       watch(job, false);
       const title = t('app.jobEnded', { name: job.name, state: stateName(data.state) });
       try {
-        const shown = new Notification(title, { body: data.message ?? undefined, tag: job.job_id });
+        const shown = new Notification(title, {
+          body: data.message ?? undefined,
+          tag: `${job.session}/${job.job_id}`,
+        });
         shown.onclick = () => {
           window.focus();
           go({
@@ -48,6 +51,6 @@ export function JobEnds() {
         // Browsers on phones show only the notifications of service workers.
       }
     });
-  }, [answers, watched, t, stateName, lang]);
+  }, [answers, watched, watch, t, stateName, lang]);
   return null;
 }

@@ -7,7 +7,11 @@ const parsed = new Map<string, { text: string | null; value: unknown }>();
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
-  return () => listeners.delete(listener);
+  window.addEventListener('storage', listener); // another tab changed a value
+  return () => {
+    listeners.delete(listener);
+    window.removeEventListener('storage', listener);
+  };
 }
 
 function read<T extends object | string>(key: string, usual: T): T {
@@ -26,18 +30,18 @@ function read<T extends object | string>(key: string, usual: T): T {
   return fits ? (value as T) : usual;
 }
 
-/** A preference kept in the browser, and a function that sets it. All components have the same value. */
+/** A preference kept in the browser, and a function that sets it. All components and tabs have the same value. */
 export function useStored<T extends object | string>(
   key: string,
   usual: T,
-): readonly [T, (value: T) => void] {
+): readonly [T, (value: T | ((before: T) => T)) => void] {
   const value = useSyncExternalStore(subscribe, () => read(key, usual));
   const set = useCallback(
-    (next: T) => {
-      save(key, JSON.stringify(next));
+    (next: T | ((before: T) => T)) => {
+      save(key, JSON.stringify(typeof next === 'function' ? next(read(key, usual)) : next));
       for (const listener of listeners) listener();
     },
-    [key],
+    [key, usual],
   );
   return [value, set];
 }

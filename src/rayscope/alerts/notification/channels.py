@@ -211,13 +211,13 @@ def _configured(entry: Any, number: int, route: Route) -> ConfiguredChannel:
             )
         match = {str(label): str(value) for label, value in labels.items()}
         names = entry.get("rules") or []
-        if not isinstance(names, list):
+        if not (isinstance(names, list) and all(isinstance(rule, str) for rule in names)):
             raise BadQuery(
                 "`rules` must list names of rules.",
                 "For example rules: [JobFailed, NodeDead].",
                 what="channel_rules",
             )
-        rules = tuple(map(str, names))
+        rules = tuple(names)
         resolved = bool(entry.get("send_resolved", True))
         info = bool(entry.get("send_info", match.get("severity") == "info"))
         channel: Channel = _kind(kind)(entry)

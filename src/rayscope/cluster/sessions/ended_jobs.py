@@ -1,4 +1,4 @@
-"""How the jobs of a session ended. The summaries of runs tell it, which are in a higher room."""
+"""How the jobs of a session ended, from the summaries of runs, which are in a higher package."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ export const shared = {
   },
   theme: { label: 'Theme', light: 'Light', dark: 'Dark', auto: 'System' },
   lang: { label: 'Language' },
-  zone: { label: 'Time zone', browser: 'Of this browser', utc: 'UTC' },
+  zone: { label: 'Time zone', browser: 'Browser’s time zone', utc: 'UTC' },
   connection: {
     connecting: 'Connecting',
     connected: 'Connected',

@@ -36,7 +36,7 @@ export function channelDraft(channel?: ChannelInfo): ChannelDraft {
       channel === undefined || channel.rules.length > 0
         ? CHOSEN
         : (channel.match.severity ?? (channel.send_info ? ALL : '')),
-    rules: channel?.rules ?? [...OFFERED],
+    rules: channel?.rules.length ? channel.rules : [...OFFERED],
   };
 }
 
@@ -44,9 +44,15 @@ export function channelDraft(channel?: ChannelInfo): ChannelDraft {
  * The body of PUT /api/v1/alerts/channels/NAME. If the address is empty, the server keeps the existing one.
  */
 export function channelBody(draft: ChannelDraft, before?: ChannelInfo): object {
-  const { severity: _, ...match } = before?.match ?? {};
+  const { severity, ...match } = before?.match ?? {};
   const isChosen = draft.severity === CHOSEN;
-  const isSeverity = !isChosen && draft.severity !== '' && draft.severity !== ALL;
+  // A channel that has rules keeps the settings that the form does not show.
+  const kept = isChosen && before !== undefined && before.rules.length > 0 ? before : undefined;
+  const wanted = isChosen
+    ? kept && severity
+    : ['', ALL].includes(draft.severity)
+      ? undefined
+      : draft.severity;
   const addresses = draft.address.split(/\s+/).filter((address) => address !== '');
   const config =
     draft.type === 'apprise'
@@ -55,10 +61,10 @@ export function channelBody(draft: ChannelDraft, before?: ChannelInfo): object {
   return {
     type: draft.type,
     config: addresses.length === 0 ? null : config,
-    match: isChosen ? (before?.match ?? {}) : { ...match, ...(isSeverity && { severity: draft.severity }) },
+    match: { ...match, ...(wanted !== undefined && { severity: wanted }) },
     rules: isChosen ? draft.rules : [],
     send_resolved: before?.send_resolved ?? true,
-    send_info: isChosen || draft.severity === ALL || draft.severity === 'info',
+    send_info: kept?.send_info ?? (isChosen || draft.severity === ALL || draft.severity === 'info'),
   };
 }
 
@@ -131,6 +137,7 @@ export function ChannelForm({ draft, types }: { draft: ChannelDraft; types?: rea
       />
       {shown.severity === CHOSEN && (
         <Checkbox.Group
+          aria-label={t('alerts.form.which')}
           value={shown.rules}
           onChange={(rules) => rules.length > 0 && set({ rules })}
           data-testid="channel-rules"

@@ -29,6 +29,17 @@ it('sends an address only if one was entered', () => {
     match: { severity: 'info', job: 'j' },
     rules: [],
   } as unknown as ChannelInfo;
+  const chosen = { ...channelDraft(channel), severity: 'chosen' };
+  expect(channelBody(chosen, channel)).toMatchObject({
+    match: { job: 'j' }, // without the severity, which chosen rules may not have
+    rules: expect.arrayContaining(['JobFailed']),
+  });
+  const mine = { ...channel, rules: ['Mine'], send_info: false };
+  expect(channelBody(channelDraft(mine), mine)).toMatchObject({
+    match: { severity: 'info', job: 'j' },
+    rules: ['Mine'],
+    send_info: false,
+  });
   const draft = { ...channelDraft(channel), severity: '' };
   expect(channelBody(draft, channel)).toMatchObject({ config: null, match: { job: 'j' } });
   expect(channelBody({ ...draft, address: ' http://a:9 ' }, channel)).toMatchObject({

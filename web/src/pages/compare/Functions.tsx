@@ -95,11 +95,6 @@ function FunctionTable({ answer, by, lang }: { answer: CompareAnswer; by: Way; l
             list={{ rows, total: rows.length + answer.functions_left_out }}
           />
         </span>
-        <TableMenu
-          name="functions-compared"
-          columns={columns}
-          list={{ rows, total: rows.length + answer.functions_left_out }}
-        />
       </Group>
       <DataTable
         testId="compare-function-table"

@@ -15,6 +15,7 @@ export const en = {
     compare: 'Compare with previous runs',
     watch: 'Notify me in this browser when it ends, while Rayscope is open',
     unwatch: 'Do not notify me when it ends',
+    watchDenied: 'This browser does not allow notifications of this page',
     cannotWatch: 'Browsers show notifications only of pages over HTTPS or from this machine',
     exitUnknown: 'Finished, exit status unknown',
     submit: 'Submit a job',

@@ -18,6 +18,7 @@ export const zh: Translated<typeof en> = {
     compare: '与之前的运行对比',
     watch: '结束时在此浏览器中通知我（Rayscope 页面需保持打开）',
     unwatch: '结束时不再通知我',
+    watchDenied: '此浏览器不允许本页面发送通知',
     cannotWatch: '浏览器只对 HTTPS 或本机的页面显示通知',
     exitUnknown: '已结束，退出状态未知',
     submit: '提交作业',

@@ -51,6 +51,8 @@ function Sessions({ url }: { url: SessionsUrl }) {
     const shown = (items ?? NONE).filter((one) => outcome === undefined || hasOutcome(one, outcome));
     return sortRows(shown, sort, sortValue);
   }, [items, outcome, sort]);
+  // Only the sessions that are loaded have outcomes.
+  const total = leftOut > 0 && outcome === undefined ? (sessions.data?.total ?? rows.length) : rows.length;
   const ticked = all.filter(({ session }) => tickedIds.includes(session));
   const oldestFirst = ticked
     .filter(({ state, jobs }) => state !== 'unreadable' && jobs > 0)
@@ -99,15 +101,8 @@ function Sessions({ url }: { url: SessionsUrl }) {
           <Toolbar
             search={t('sessions.search')}
             fields={[{ name: 'outcome', label: t('sessions.outcome'), choices: outcomes }]}
-            count={<TableCount list={{ total: rows.length }} />}
-            menu={
-              <TableMenu
-                name="sessions"
-                columns={columns}
-                choice={choice}
-                list={{ rows, total: leftOut > 0 ? sessions.data?.total : rows.length }}
-              />
-            }
+            count={<TableCount list={{ total }} />}
+            menu={<TableMenu name="sessions" columns={columns} choice={choice} list={{ rows, total }} />}
           />
           <DataTable
             testId="session-table"

@@ -72,6 +72,7 @@ export function ResultView({ result }: { result: Result }) {
           columns={columns}
           rows={rows}
           keyOf={keyOf}
+          jsonOf={({ values }) => Object.fromEntries(result.columns.map(([name], at) => [name, values[at]]))}
           empty={
             <EmptyState icon={<IconTableOff size={26} />} title={t('sql.none')}>
               {t('sql.noneText')}

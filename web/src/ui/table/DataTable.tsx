@@ -50,6 +50,8 @@ export interface DataTableProps<T extends object> {
   empty: ReactNode;
   /** The table is as high as its rows, but at most as high as this many. */
   maxRows?: number;
+  /** A row as it is copied as JSON; the row itself if absent. */
+  jsonOf?: (row: T) => object;
   /** Further actions on a row, in its menu. */
   actions?: (row: T) => ReactNode;
 }
@@ -143,7 +145,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     openRow(row, false);
     return true;
   };
-  const [isCopied, copyRow] = useCopyRow(visible);
+  const [isCopied, copyRow] = useCopyRow(visible, props.jsonOf);
   const copyChosen = (event: KeyboardEvent) => {
     const row = rows[cursorAt()];
     if (row === undefined) return false;
@@ -287,11 +289,11 @@ function NewRows(props: { newRows?: number; newRowsMax?: number; onClick: () => 
 }
 
 /** Whether a row was just copied, and a function that copies one. */
-function useCopyRow<T extends object>(columns: Column<T>[]) {
+function useCopyRow<T extends object>(columns: Column<T>[], jsonOf: (row: T) => object = (row) => row) {
   const [isCopied, copyText] = useCopied();
   const copy = useRef((_: T, __: CopyForm) => {});
   copy.current = (row, form) =>
-    copyText(form === 'json' ? JSON.stringify(row, null, 2) : tableText(columns, [row]));
+    copyText(form === 'json' ? JSON.stringify(jsonOf(row), null, 2) : tableText(columns, [row]));
   return [isCopied, useCallback((row: T, form: CopyForm) => copy.current(row, form), [])] as const;
 }
 

@@ -6,7 +6,7 @@ import type { Filters, SessionUrl } from '../../base/url';
 import { useStored } from '../useStored';
 import { useListUrl } from '../useUrl';
 
-/** The filters, the order and the columns of a table. The range of time belongs to one session alone. */
+/** The filters, the order and the columns of a table, without the filters that fit one session alone. */
 interface View {
   name: string;
   filters: Filters;
@@ -15,6 +15,8 @@ interface View {
 }
 
 const MAX_VIEWS = 20;
+/** Ranges of time and IDs. */
+const OF_SESSION = /_(ns|id)$/;
 const NONE: View[] = [];
 
 /** Views of a table under names, kept in this browser. */
@@ -30,7 +32,8 @@ export function SavedViews(props: {
   const isFull = views.length >= MAX_VIEWS;
   function keep() {
     if (typed.trim() === '') return;
-    const { since_ns: _, until_ns: __, ...filters }: Filters = url.filters;
+    const kept = Object.entries(url.filters).filter(([name]) => !OF_SESSION.test(name));
+    const filters: Filters = Object.fromEntries(kept);
     const view = { name: typed.trim(), filters, sort: url.sort, columns: props.columns };
     setViews([...views.filter((one) => one.name !== view.name), view]);
     setTyped('');

@@ -85,7 +85,7 @@ export function TableMenu<T extends object>(props: {
           <Download {...props} />
           {choice !== undefined && (
             <>
-              <SavedViews name={props.name} columns={choice.visibility} onColumns={choice.set} />
+              <SavedViews name={props.name} columns={choice.chosen} onColumns={choice.set} />
               <Text size="xs" c="dimmed">
                 {t('common.columns')}
               </Text>
@@ -134,7 +134,9 @@ function Download<T extends object>(props: {
         columns.filter(({ id }) => choice?.visibility[id] ?? true),
         loaded,
       );
-      download(`rayscope-${props.name}.csv`, new Blob([csvOf(names, lines)], { type: 'text/csv' }));
+      // With a byte-order mark, Excel reads it as UTF-8.
+      const file = new Blob(['\uFEFF', csvOf(names, lines)], { type: 'text/csv' });
+      download(`rayscope-${props.name}.csv`, file);
     } catch (problem) {
       setError(problem instanceof Error ? problem.message : String(problem));
     }

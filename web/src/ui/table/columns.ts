@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { textOf } from '../../base/csv';
+import { cellText } from '../../base/csv';
 
 /** A column of a DataTable. Widths are fixed, so that changing values never move other columns. */
 export interface Column<T> {
@@ -47,7 +47,7 @@ export function tableValues<T extends object>(columns: readonly Column<T>[], row
   const [first] = rows;
   const fields = columns.flatMap(({ id, sort, field, value }) => {
     const names = [field, sort, id, `${id}_ns`, `${id}_id`];
-    const name = value ? (field ?? id) : names.find((one) => one && first !== undefined && one in first);
+    const name = value ? field || id : names.find((one) => one && first !== undefined && one in first);
     // A column of buttons has no value.
     return name ? [{ name, of: value ?? ((row: T) => (row as Record<string, unknown>)[name]) }] : [];
   });
@@ -58,6 +58,6 @@ export function tableValues<T extends object>(columns: readonly Column<T>[], row
 export function tableText<T extends object>(columns: readonly Column<T>[], rows: readonly T[]): string {
   const { names, lines } = tableValues(columns, rows);
   return [names, ...lines]
-    .map((line) => line.map((value) => textOf(value).replace(/\s+/g, ' ')).join('\t'))
+    .map((line) => line.map((value) => cellText(value).replace(/\s+/g, ' ')).join('\t'))
     .join('\n');
 }

@@ -4,6 +4,7 @@ import { count } from '../../base/format';
 import { withSettings } from '../../base/url';
 import { usePalette } from '../../ui/canvas';
 import { OnlyMineSwitch } from '../../ui/insights/OnlyMine';
+import { useJobName } from '../../ui/JobName';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { FindBox } from '../shared/FindBox';
@@ -21,11 +22,14 @@ export function LogicalToolbar(props: {
   shown: Shown;
   /** Number of minor nodes and edges. They are hidden by default. */
   minor: number;
+  /** The job whose critical path gives the colors, if that is known. */
+  pathJob?: string | null;
 }) {
   const [url, change] = useSessionUrl();
   const { t } = useTranslation();
   const { answer, layout, shown } = props;
   const palette = usePalette();
+  const jobName = useJobName();
   const find = url.settings?.find ?? '';
   const found = find.trim() === '' ? null : (answer?.nodes.filter((node) => matches(node, find)).length ?? 0);
   const picture = () =>
@@ -58,6 +62,9 @@ export function LogicalToolbar(props: {
         }))}
         data-testid="logical-weight"
       />
+      {props.pathJob && (
+        <span className={words.dim}>{t('functions.byPath', { job: jobName(props.pathJob) })}</span>
+      )}
       {(['calls', 'data'] as const).map((kind) => (
         <Tooltip key={kind} label={t(`logical.${kind}Hint`)}>
           <div>

@@ -77,7 +77,13 @@ export default function LogicalView({ summary }: { summary: Summary | undefined 
           )
         }
       />
-      <LogicalToolbar answer={arrangedGraph} layout={layout} shown={shown} minor={minor?.hidden ?? 0} />
+      <LogicalToolbar
+        answer={arrangedGraph}
+        layout={layout}
+        shown={shown}
+        minor={minor?.hidden ?? 0}
+        pathJob={weight === 'critical_path' ? path?.job_id : undefined}
+      />
       {answer && <LogicalNotes answer={answer} onUnfold={toggle} />}
       <div className={css.logical} data-outdated={graph.isPlaceholderData || undefined}>
         {graph.error !== null && answer === undefined ? (

@@ -51,7 +51,7 @@ function onPath(leaves: readonly LogicalNode[], path: Pick<CriticalPathAnswer, '
   const named = leaves.filter(({ kind }) => kind === 'function' || kind === 'method' || kind === 'call');
   const times = new Map<string | null, number>();
   for (const { name } of named) times.set(name, (times.get(name) ?? 0) + 1);
-  const known = path === undefined ? [] : named.filter(({ name }) => times.get(name) === 1);
+  const known = path === undefined ? [] : named.filter(({ name }) => name && times.get(name) === 1);
   return new Map(known.map(({ id, name }) => [id, shares.get(name) ?? 0]));
 }
 
