@@ -44,15 +44,16 @@ export function channelDraft(channel?: ChannelInfo): ChannelDraft {
  * The body of PUT /api/v1/alerts/channels/NAME. If the address is empty, the server keeps the existing one.
  */
 export function channelBody(draft: ChannelDraft, before?: ChannelInfo): object {
-  const { severity, ...match } = before?.match ?? {};
+  const { severity: _, ...match } = before?.match ?? {};
   const isChosen = draft.severity === CHOSEN;
-  // A channel that has rules keeps the settings that the form does not show.
-  const kept = isChosen && before !== undefined && before.rules.length > 0 ? before : undefined;
-  const wanted = isChosen
-    ? kept && severity
-    : ['', ALL].includes(draft.severity)
-      ? undefined
-      : draft.severity;
+  const isSeverity = !isChosen && draft.severity !== '' && draft.severity !== ALL;
+  const which =
+    isChosen && before?.rules.length
+      ? { match: before.match, send_info: before.send_info } // which the form does not show
+      : {
+          match: { ...match, ...(isSeverity && { severity: draft.severity }) },
+          send_info: isChosen || draft.severity === ALL || draft.severity === 'info',
+        };
   const addresses = draft.address.split(/\s+/).filter((address) => address !== '');
   const config =
     draft.type === 'apprise'
@@ -61,10 +62,9 @@ export function channelBody(draft: ChannelDraft, before?: ChannelInfo): object {
   return {
     type: draft.type,
     config: addresses.length === 0 ? null : config,
-    match: { ...match, ...(wanted !== undefined && { severity: wanted }) },
+    ...which,
     rules: isChosen ? draft.rules : [],
     send_resolved: before?.send_resolved ?? true,
-    send_info: kept?.send_info ?? (isChosen || draft.severity === ALL || draft.severity === 'info'),
   };
 }
 
