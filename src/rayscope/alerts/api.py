@@ -280,18 +280,12 @@ def _silence_info(silence: Silence, now_ns: int) -> schemas.SilenceInfo:
 
 def _unknown_rule(alerts: AlertService, channel: ConfiguredChannel) -> ErrorDetail | None:
     """The problem of a channel that names a rule which does not exist."""
-    known = {rule.name for rule in (*alerts.rules.rules, *alerts.rules.disabled)}
-    unknown = [name[:100] for name in channel.rules if name not in known]
-    if not unknown:
-        return None
-    return error_info(
-        BadQuery(
-            f"There is no rule {unknown[0]!r}.",
-            "Correct `rules` of the channel.",
-            what="channel_unknown_rule",
-            rule=unknown[0],
-        )
-    )
+    try:
+        for name in channel.rules:
+            named((*alerts.rules.rules, *alerts.rules.disabled), name)
+    except BadQuery as problem:
+        return error_info(problem)
+    return None
 
 
 def _channel_info(alerts: AlertService, channel: ConfiguredChannel) -> schemas.ChannelInfo:

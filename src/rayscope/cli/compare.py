@@ -40,7 +40,6 @@ _MAX_VALUE = 60
 #: A longer beginning that both sides share is left out.
 _MAX_SAME = 30
 
-
 _VERDICTS = {
     "slower": "B is slower",
     "faster": "B is faster",

@@ -141,13 +141,12 @@ class Runs:
 
     def has(self, session: str) -> bool:
         """Whether there are runs of a session."""
-        return any(run.summary.session == session for run in self.store.runs())
+        return bool(self._of_session(session))
 
     def forget(self, session: str) -> None:
         """Remove the runs of a session. Raises StoreError."""
         with self._adding:
-            keys = [run.key for run in self.store.runs() if run.summary.session == session]
-            self.store.remove(keys)
+            self.store.remove([run.key for run in self._of_session(session)])
         self.store.set_complete(session, is_complete=False)
 
     def _due(self) -> list[str]:

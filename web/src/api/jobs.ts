@@ -1,8 +1,10 @@
-import type { Event, Progress } from './schema';
+import type { Event, JobDetail, Progress } from './schema';
 
 export type { Event as ClusterEvent } from './schema';
 
 export type States = Progress['states'];
+
+export const isRunning = ({ state }: Pick<JobDetail, 'state'>) => state === 'RUNNING' || state === 'PENDING';
 
 export type Severity = Event['severity'];
 export const SEVERITIES = ['ERROR', 'WARNING', 'INFO'] as const satisfies Severity[];

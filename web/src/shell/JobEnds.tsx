@@ -2,6 +2,7 @@ import { useQueries } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../api/client';
+import { isRunning } from '../api/jobs';
 import { answerTo } from '../api/queries';
 import { NO_FILTERS } from '../base/url';
 import { useStateName } from '../ui/useStateName';
@@ -28,7 +29,7 @@ export function JobEnds() {
       const job = watched[at];
       if (job === undefined) return;
       if (isMissing(error)) watch(job, false);
-      if (data === undefined || data.state === 'RUNNING' || data.state === 'PENDING') return; // not yet
+      if (data === undefined || isRunning(data)) return;
       watch(job, false);
       const title = t('app.jobEnded', { name: job.name, state: stateName(data.state) });
       try {

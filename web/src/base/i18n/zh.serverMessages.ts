@@ -477,10 +477,6 @@ export const zhServerMessages = {
       message: '`rules` 必须是规则名称的列表。',
       remedy: '例如 rules: [JobFailed, NodeDead]。',
     },
-    bad_query_channel_unknown_rule: {
-      message: '没有名为“{{rule}}”的规则。',
-      remedy: '请修改通知渠道的 `rules`。',
-    },
     bad_query_channel_names: { message: '有两个通知渠道同名。', remedy: '请为每个通知渠道取不同的名称。' },
     bad_query_channel_route: { message: '`route` 必须是映射。', remedy: '它的键为 {{keys}}。' },
     bad_query_channel_type: { message: '未知的渠道类型：{{type}}。', remedy: '可用的类型：{{known}}。' },

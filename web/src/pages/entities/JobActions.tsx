@@ -2,12 +2,11 @@ import { Button } from '@mantine/core';
 import { IconPlayerStop, IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { isRunning } from '../../api/jobs';
 import type { JobDetail } from '../../api/schema';
 import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './entities.module.css';
-
-export const isRunning = ({ state }: JobDetail) => state === 'RUNNING' || state === 'PENDING';
 
 /** The operator's actions on a submitted job. */
 export function JobActions({ job }: { job: JobDetail }) {
