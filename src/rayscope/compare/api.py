@@ -247,11 +247,10 @@ def _read(catalog: Catalog, records: SessionReader, run: str) -> Run:
         work.check()
     about = catalog.about(session)
     facts = {"ray_version": about.ray_version} if about.ray_version else {}
-    live = records.is_live(session)
     found: Run = records.read_cached(
         session,
         f"run of {job or 'the longest job'}",
-        lambda file: read_run(file, session, job or None, records.last_ns(session), live=live, about=facts),
+        lambda file: read_run(records, session, file, job or None, facts),
     )
     dropped = str(records.dropped(session)["total"])
     return found._replace(

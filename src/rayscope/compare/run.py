@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rayscope.model.program import program_name, script_name
+from rayscope.records.reader import SessionReader
 from rayscope.runs import sql
 from rayscope.runs.sql import FunctionFigures
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute
-from rayscope.views.critical_path.read import is_driver, name_operators, read_path
+from rayscope.views.critical_path.read import is_driver, name_operators, read_shared_path
 
 
 class Cause(NamedTuple):
@@ -48,24 +49,25 @@ class Run(NamedTuple):
 
 
 def read_run(
-    file: SessionFile, session: str, job: str | None, last_ns: int, *, live: bool, about: Mapping[str, str]
+    records: SessionReader, session: str, file: SessionFile, job: str | None, about: Mapping[str, str]
 ) -> Run:
     """Read a run. Raises NotFound.
 
     ``job``: its ID or a prefix of it, or None for the longest job. ``about``: facts about the session.
     """
-    record, path = read_path(file, last_ns, find_id(file, "job", job) if job else None, live=live)
+    found = read_shared_path(records, session, file, find_id(file, "job", job) if job else None)
+    job_id, path = found.job_id, found.path
     duration_ns = path.end_ns - path.begin_ns
     with file.reader() as reader:
-        row = sql.read_job(reader, record.job_id)
-        functions = sql.read_functions(reader, record.job_id, last_ns)
+        row = sql.read_job(reader, job_id)
+        functions = sql.read_functions(reader, job_id, records.last_ns(session))
         nodes = sql.read_nodes(reader, path.begin_ns, path.end_ns)
-        plans = sql.read_plans(reader, record.job_id)
-        groups = sql.read_placement_groups(reader, record.job_id)
+        plans = sql.read_plans(reader, job_id)
+        groups = sql.read_placement_groups(reader, job_id)
     command = row.get("entrypoint") or ""
     return Run(
         session,
-        record.job_id or "",
+        job_id,
         program_name(command),
         script_name(command),
         path.begin_ns,
@@ -80,8 +82,8 @@ def read_run(
             **_counted("placement_groups", [_describe_group(*group) for group in groups]),
         },
         {
-            "tracer": "on" if record.traced else "off",
-            "state": "ended" if record.ended else "running",
+            "tracer": "on" if found.traced else "off",
+            "state": "ended" if found.ended else "running",
             "outcome": str(row.get("state") or "unknown"),
             "path": "cut off" if path.truncated else "whole",
         },

@@ -27,7 +27,13 @@ from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute
-from rayscope.views.critical_path.read import describe_causes, is_driver, ns_by_task, read_path
+from rayscope.views.critical_path.read import (
+    describe_causes,
+    is_driver,
+    ns_by_task,
+    read_path,
+    read_shared_path,
+)
 from rayscope.views.critical_path.sql import Extent
 
 JobId = Annotated[
@@ -203,9 +209,10 @@ def _path(
     records: SessionReader, session: str, file: SessionFile, job_id: str, recorded: Recorded | None
 ) -> compute.Path:
     """The critical path. If the job's record was read, the path covers the same time as the record."""
-    extent = None if recorded is None else Extent(recorded.has_ended, *recorded.extent_ns)
-    last_ns = extent.end_ns if extent else records.last_ns(session)
-    return read_path(file, last_ns, job_id, live=records.is_live(session), extent=extent)[1]
+    if recorded is None:
+        return read_shared_path(records, session, file, job_id).path
+    extent = Extent(recorded.has_ended, *recorded.extent_ns)
+    return read_path(file, extent.end_ns, job_id, live=records.is_live(session), extent=extent).path
 
 
 def _judge(file: SessionFile, path: compute.Path, result: schemas.InsightsAnswer, methods: set[str]) -> None:

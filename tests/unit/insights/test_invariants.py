@@ -40,7 +40,7 @@ def test_costs_savings_and_causes_are_parts_of_the_job(record: Plain) -> None:
         file: Any = File(connection)
         recorded = read.read(file, JOB, LAST_NS)
         extent = Extent(recorded.has_ended, *recorded.extent_ns)
-        path = read_path(file, extent.end_ns, JOB, live=True, extent=extent)[1]
+        path = read_path(file, extent.end_ns, JOB, live=True, extent=extent).path
         base = gains.baseline(recorded, go_on)
         facts = Facts(recorded, path_ns=ns_by_task(path))
         findings, _ = detect.detect(facts, base, detect.load(), go_on)

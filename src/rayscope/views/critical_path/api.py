@@ -10,7 +10,13 @@ from rayscope.api.routes import Router
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.entities import find_id
 from rayscope.views.critical_path import compute, schemas
-from rayscope.views.critical_path.read import describe_causes, is_driver, name_operators, read_path
+from rayscope.views.critical_path.read import (
+    JobPath,
+    describe_causes,
+    is_driver,
+    name_operators,
+    read_shared_path,
+)
 
 MAX_LINKS = 3_000
 
@@ -30,17 +36,14 @@ def critical_path(
 
     def find(file: SessionFile) -> schemas.CriticalPathAnswer:
         job = find_id(file, "job", job_id) if job_id else None
-        return _path(file, chosen, records.last_ns(chosen), job, records.is_live(chosen))
+        return _path(file, chosen, read_shared_path(records, chosen, file, job))
 
     return answer_from_record(records, chosen, request, find)
 
 
-def _path(
-    file: SessionFile, session: str, last_ns: int, job_id: str | None, live: bool
-) -> schemas.CriticalPathAnswer:
+def _path(file: SessionFile, session: str, known: JobPath) -> schemas.CriticalPathAnswer:
     """Return the path, its longest links in chronological order, and each function's share."""
-    record, path = read_path(file, last_ns, job_id, live=live)
-    path = name_operators(file, path)
+    path = name_operators(file, known.path)
     duration = path.end_ns - path.begin_ns
     kept = path.links
     if len(kept) > MAX_LINKS:
@@ -51,7 +54,7 @@ def _path(
         phases[link.phase] = phases.get(link.phase, 0) + link.end_ns - link.begin_ns
     return {
         "session": session,
-        "job_id": record.job_id,
+        "job_id": known.job_id,
         "begin_ns": path.begin_ns,
         "end_ns": path.end_ns,
         "duration_ns": duration,
@@ -86,7 +89,7 @@ def _path(
         "causes": describe_causes(file, path, compute.causes(path, is_driver)),
         "phases": phases,
         "held_ns": sum(link.held_ns for link in path.links),
-        "so_far": not record.ended,
-        "driver_traced": record.traced,
+        "so_far": not known.ended,
+        "driver_traced": known.traced,
         "truncated": path.truncated,
     }

@@ -6,8 +6,12 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 
+import msgspec
+
+from rayscope.records.reader import SessionReader
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.jobs import longest_job, no_tasks
 from rayscope.storage.sql.origins import operators
 from rayscope.views.critical_path import compute, schemas
 from rayscope.views.critical_path.links_sql import read_actors, read_awaiting
@@ -20,13 +24,28 @@ _MAX_CAUSES = 50
 _WITH_ACTORS = 5
 
 
-def read_path(
-    file: SessionFile, last_ns: int, job_id: str | None, *, live: bool, extent: Extent | None = None
-) -> tuple[PathReader, compute.Path]:
-    """Return the reader of a job's record, and the job's critical path. Raises NotFound.
+class JobPath(msgspec.Struct, array_like=True):
+    """A job's critical path.
 
-    If ``job_id`` is None, the longest job that ran tasks is used. If ``extent`` is passed, the job's start
-    and end are not looked up again.
+    ``ended``: whether the job has ended. ``traced``: whether the waits of its driver are recorded.
+    """
+
+    job_id: str
+    ended: bool
+    traced: bool
+    path: compute.Path
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(JobPath)
+
+
+def read_path(
+    file: SessionFile, last_ns: int, job_id: str, *, live: bool, extent: Extent | None = None
+) -> JobPath:
+    """Walk along the critical path of a job. Raises NotFound.
+
+    If ``extent`` is passed, the job's start and end are not looked up again.
     """
     until = time.monotonic() + _TIME_S
     with file.reader() as reader:
@@ -35,7 +54,26 @@ def read_path(
             record, record.driver, record.begin_ns, out_of_time=lambda: time.monotonic() > until
         )
         path = compute.split_awaiting(path, read_awaiting(reader, path.links, record.last_ns))
-    return record, path
+    return JobPath(job_id, record.ended, record.traced, path)
+
+
+def read_shared_path(records: SessionReader, session: str, file: SessionFile, job_id: str | None) -> JobPath:
+    """Return :func:`read_path`, of the longest job if ``job_id`` is None. All answers share one walk.
+
+    Raises NotFound.
+    """
+    last_ns = records.last_ns(session)
+    if job_id is None:
+        with file.reader() as reader:
+            job_id = longest_job(reader, last_ns)
+        if job_id is None:
+            raise no_tasks(None)
+    job, live = job_id, records.is_live(session)
+
+    def walk(file: SessionFile) -> bytes:
+        return _ENCODER.encode(read_path(file, last_ns, job, live=live))
+
+    return _DECODER.decode(records.read_cached(session, f"critical path of {job}", walk, flush=False))
 
 
 def name_operators(file: SessionFile, path: compute.Path) -> compute.Path:
@@ -56,7 +94,7 @@ def ns_by_task(path: compute.Path) -> dict[str, int]:
 def read_ns_by_task(file: SessionFile, job_id: str, extent: tuple[bool, int, int]) -> dict[str, int]:
     """Return :func:`ns_by_task` of a job whose :class:`Extent` is known."""
     known = Extent(*extent)
-    return ns_by_task(read_path(file, known.end_ns, job_id, live=not known.ended, extent=known)[1])
+    return ns_by_task(read_path(file, known.end_ns, job_id, live=not known.ended, extent=known).path)
 
 
 def is_driver(task_id: str) -> bool:

@@ -25,7 +25,7 @@ from rayscope.storage.sql.execution import (
     ended_at,
 )
 from rayscope.storage.sql.function_names import by_function
-from rayscope.storage.sql.jobs import longest_job, no_tasks
+from rayscope.storage.sql.jobs import no_tasks
 from rayscope.views.critical_path.compute import SLACK_NS, stretches
 from rayscope.views.critical_path.slices_sql import (
     Attempts,
@@ -92,10 +92,10 @@ class Extent(NamedTuple):
 class PathReader:
     """The record of one job, read step by step.
 
-    ``job_id`` is the requested job, or the longest one that ran tasks. ``driver`` is its driver as an
-    attempt, which begins with the job at ``begin_ns``. ``ended`` is whether the job has ended. A job that has
-    not ended lasts until ``last_ns`` in a ``live`` session, or else until its last recorded event. Running
-    attempts last until ``last_ns``. If ``extent`` is passed, the job's start and end are not looked up.
+    ``driver`` is its driver as an attempt, which begins with the job at ``begin_ns``. ``ended`` is whether
+    the job has ended. A job that has not ended lasts until ``last_ns`` in a ``live`` session, or else until
+    its last recorded event. Running attempts last until ``last_ns``. If ``extent`` is passed, the job's start
+    and end are not looked up.
 
     ``traced`` is whether the driver's waits are recorded. A driver without a tracer is assumed to have waited
     for each attempt that it submitted. Raises NotFound if there is no record of the job.
@@ -108,7 +108,7 @@ class PathReader:
         self,
         reader: duckdb.DuckDBPyConnection,
         last_ns: int,
-        job_id: str | None,
+        job_id: str,
         *,
         live: bool,
         extent: Extent | None = None,
@@ -117,12 +117,8 @@ class PathReader:
         self.last_ns = last_ns
         self._slices: dict[int, Slice] = {}
         self._tasks: dict[str, list[PathAttempt]] = {}
-        if job_id is None:
-            job_id = longest_job(reader, last_ns)
-            if job_id is None:
-                raise no_tasks(None)
-        self.job_id = job_id
-        self._driver_id = DRIVER_PREFIX + (job_id or "")
+        self._job_id = job_id
+        self._driver_id = DRIVER_PREFIX + job_id
         self.ended, self.begin_ns, self._end_ns = extent or self._extent(live)
         self.traced = self._is_traced()
         own = "executing" if self.traced else "unknown"
@@ -132,7 +128,7 @@ class PathReader:
 
     def _extent(self, live: bool) -> Extent:
         high, low = split_id(self._driver_id)
-        of_job = {"job": self.job_id, "high": high, "low": low}
+        of_job = {"job": self._job_id, "high": high, "low": low}
         begin_ns, heard_ns, driver_end, job_end = self._reader.execute(
             f"SELECT least(min({CREATED}), min(coalesce(running_ns, {CREATED})), "
             "(SELECT min(start_ns) FROM job_rows WHERE id = $job AND start_ns > 0)), "
@@ -144,7 +140,7 @@ class PathReader:
             of_job,
         ).fetchall()[0]
         if begin_ns is None:
-            raise no_tasks(self.job_id)
+            raise no_tasks(self._job_id)
         ended = driver_end if driver_end is not None else job_end
         if ended is not None:
             return Extent(True, begin_ns, max(begin_ns, ended))
@@ -153,7 +149,7 @@ class PathReader:
     def _is_traced(self) -> bool:
         high, low = split_id(self._driver_id)
         found = self._reader.execute(
-            f"SELECT {IS_DRIVER_TRACED}", {"job": self.job_id, "high": high, "low": low}
+            f"SELECT {IS_DRIVER_TRACED}", {"job": self._job_id, "high": high, "low": low}
         ).fetchall()
         return bool(found[0][0])
 

@@ -16,6 +16,7 @@ from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters
 from rayscope.storage.sql.origins import operators
+from rayscope.views.critical_path.read import read_shared_path
 from rayscope.views.flame import sql
 from rayscope.views.flame.compute import WEIGHTS, Folded, Own, Path, flame, fold_libraries, sandwich
 from rayscope.views.flame.on_path_sql import add_critical_path
@@ -84,8 +85,8 @@ def flow_flame(
         before = None if sums.baseline is None else [Own(*row) for row in sums.baseline]
         path_job = None
         if weight == "critical_path":
-            live = records.is_live(chosen)
-            rows, path_job = add_critical_path(file, rows, filters.job_id, last_ns=last_ns, live=live)
+            on_path = read_shared_path(records, chosen, file, filters.job_id)
+            rows, path_job = add_critical_path(file, rows, on_path.path), on_path.job_id
         paths = [Path(*path) for path in {*sums.paths, *above}]
         if not is_folded:
             return _Sums(Folded(rows, before, paths, {}, {}), path_job)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from rayscope.storage.rows import split_id
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import called_name
-from rayscope.views.critical_path.read import is_driver, ns_by_task, read_path
+from rayscope.views.critical_path.compute import Path
+from rayscope.views.critical_path.read import is_driver, ns_by_task
 from rayscope.views.flame.compute import ROOT, Own
 
 _CALL_PATHS = f"""
@@ -24,15 +25,12 @@ GROUP BY ALL
 """
 
 
-def add_critical_path(
-    file: SessionFile, rows: Sequence[Own], job_id: str | None, *, last_ns: int, live: bool
-) -> tuple[list[Own], str]:
-    """Add the time on a job's critical path to each row. Returns the rows and the job's ID. Raises NotFound.
+def add_critical_path(file: SessionFile, rows: Sequence[Own], path: Path) -> list[Own]:
+    """Add the time on a critical path to each row.
 
-    If ``job_id`` is None, the longest job that ran tasks is used. The result has additional rows for the
-    driver and for unknown time, so that the times add up to the job's duration.
+    The result has additional rows for the driver and for unknown time, so that the times add up to the job's
+    duration.
     """
-    record, path = read_path(file, last_ns, job_id, live=live)
     share: dict[tuple[str | None, str | None], int] = defaultdict(int)
     tasks: list[tuple[int | None, str | None, int]] = []
     for task_id, ns in ns_by_task(path).items():
@@ -49,5 +47,4 @@ def add_critical_path(
         for call_path, name, ns in found:
             share[call_path, name] += ns
     added = [row._replace(path_ns=share.pop((row.path, row.name), 0)) for row in rows]
-    added += [Own(path, name, path_ns=ns) for (path, name), ns in share.items()]
-    return added, record.job_id
+    return added + [Own(path, name, path_ns=ns) for (path, name), ns in share.items()]
