@@ -33,15 +33,15 @@ export default defineConfig(({ mode }) => ({
           assetsInlineLimit: 0,
           rolldownOptions: {
             output: {
-              // Our code changes with each release, these libraries seldom do. What only one view draws with is
-              // left out: it comes with that view.
+              // Our code changes with each release, these libraries seldom do. What only some views need is
+              // left out: it comes with them.
               codeSplitting: {
                 groups: [
                   // One sheet, in the order of main.ts, before those of the pages.
                   { name: 'theme', test: /src[\\/]ui[\\/]theme[\\/].*\.css$/ },
                   {
                     name: 'vendor',
-                    test: /node_modules[\\/](?!@xyflow|elkjs|d3-|zustand|classcat|uplot|react-number-format|@tanstack[\\/](react-)?(table|virtual|store)|@codemirror|@lezer|@prometheus-io|@marijn|style-mod|w3c-keyname|crelt|lru-cache|modern-screenshot).*\.[cm]?jsx?$/,
+                    test: /node_modules[\\/](?!@xyflow|elkjs|d3-|zustand|classcat|uplot|react-number-format|@mantine[\\/]core[\\/]esm[\\/]components[\\/](NumberInput|Slider|PasswordInput|Autocomplete|Textarea|Tabs)[\\/]|@tanstack[\\/](react-)?virtual|@codemirror|@lezer|@prometheus-io|@marijn|style-mod|w3c-keyname|crelt|lru-cache|modern-screenshot).*\.[cm]?jsx?$/,
                   },
                 ],
               },
