@@ -153,10 +153,14 @@ def _lines(answer: InsightsAnswer, name: str) -> Iterator[Text | Padding]:
     if not answer["findings"]:
         yield Text(f"\n{_nothing(answer)}")
     if functions := answer["functions"][:_FUNCTIONS]:
-        yield Text("\nIf it took half the time, the job would save (9 of 10)", style="bold")
+        yield Text(
+            "\nIf it took half the time, the job would save about (the range in 9 of 10 cases)", style="bold"
+        )
         for each in functions:
             function = owned(each["function"], each["origin"])
-            yield Text(f"  {function:30} {saving(each):>16}  {each['share']:6.1%}")
+            yield Text(
+                f"  {function:30} {duration(each['saving_ns']):>9}  {each['share']:6.1%}  ({saving(each)})"
+            )
     for note in _notes(answer):
         yield Text(f"\n{note}", style="yellow")
 
@@ -179,9 +183,9 @@ def _markdown(answer: InsightsAnswer, name: str) -> Iterator[str]:
     if not answer["findings"]:
         yield from (_nothing(answer), "")
     if answer["functions"]:
-        yield from ("| Function | Saving at half its time (9 of 10) | Share |", "|---|---|---|")
+        yield from ("| Function | Saving at half its time | Share | 9 of 10 |", "|---|---|---|---|")
         for one in answer["functions"][:_FUNCTIONS]:
             function = owned(one["function"], one["origin"]).replace("|", "\\|")
-            yield f"| {function} | {saving(one)} | {one['share']:.1%} |"
+            yield f"| {function} | {duration(one['saving_ns'])} | {one['share']:.1%} | {saving(one)} |"
     for note in _notes(answer):
         yield from ("", note)

@@ -42,7 +42,8 @@ def gain(finding: FindingItem) -> str:
         return "costs nothing so far: nothing waits for it" if finding["on_path_ns"] == 0 else "a risk"
     if finding["saving_ns"] is None:
         return f"costs up to {duration(finding['cost_ns'])}, {finding['share']:.0%}"
-    return f"would save {saving(finding)} (9 of 10), {finding['share']:.0%}"
+    about = f"{duration(finding['saving_ns'])}, {finding['share']:.0%}"
+    return f"would save about {about} (9 of 10: {saving(finding)})"
 
 
 def saving(item: FindingItem | FunctionGain) -> str:

@@ -127,8 +127,9 @@ def judge(
         remedy = gain = None
     if gain is not None and remedy is not None:
         share = gain["saving_ns"] / max(1, recorded_ns)
-        saved = duration_range(gain["saving_low_ns"], gain["saving_high_ns"])
-        text += f" {remedy.words} would save {saved} (9 of 10), {share:.0%}."
+        about = f"about {duration(gain['saving_ns'])}, {share:.0%}"
+        between = duration_range(gain["saving_low_ns"], gain["saving_high_ns"])
+        text += f" {remedy.words} would save {about} (9 of 10: {between})."
     elif remedy is not None:
         share = remedy.cost_ns / max(1, recorded_ns)
         text += f" Start with {remedy.words}: it costs up to {duration(remedy.cost_ns)}, {share:.0%}."

@@ -81,7 +81,7 @@ def test_what_to_optimize_first(fresh: Running) -> None:
     ]
     assert found["verdict"]["text"] == (
         "Bound by the size of the cluster: work ran for 300 ms of 320 ms while other tasks waited for room. "
-        "Twice the CPUs would save 80.0 to 120 ms (9 of 10), 31%."
+        "Twice the CPUs would save about 100 ms, 31% (9 of 10: 80.0 to 120 ms)."
     )
 
 

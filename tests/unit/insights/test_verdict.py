@@ -120,7 +120,9 @@ def test_the_finding_that_saves_most_is_the_remedy() -> None:
     findings = [finding(None, "deadlock"), finding(10, "retries"), finding(25, "stragglers", "load")]
     found = verdict([cause("executing", 60)], findings=findings, functions=[function("load", 30)])
     assert (found["remedy"], found["remedy_name"], found["remedy_place"]) == ("finding", "stragglers", "load")
-    assert found["text"].endswith("Fixing “Stragglers” (load) would save 12.5 to 37.5 s (9 of 10), 25%.")
+    assert found["text"].endswith(
+        "Fixing “Stragglers” (load) would save about 25.0 s, 25% (9 of 10: 12.5 to 37.5 s)."
+    )
 
 
 def test_what_costs_most_comes_first_if_nothing_predicted_saves_half_as_much() -> None:
@@ -156,10 +158,14 @@ def test_a_job_short_of_cpus_is_helped_by_more_of_them() -> None:
 def test_the_driver_is_a_remedy_only_where_it_bound_the_job() -> None:
     functions = [function("main.py", 45, driver=True), function("load", 20)]
     bound = verdict([cause("executing", 90, "main.py", driver=True)], functions=functions)
-    assert bound["text"].endswith("The driver at half its time would save 22.5 s to 1m 08s (9 of 10), 45%.")
+    assert bound["text"].endswith(
+        "The driver at half its time would save about 45.0 s, 45% (9 of 10: 22.5 s to 1m 08s)."
+    )
     assert bound["remedy_name"] == "main.py"
     other = verdict([cause("executing", 60)], functions=functions)
-    assert other["text"].endswith("load at half its time would save 10.0 to 30.0 s (9 of 10), 20%.")
+    assert other["text"].endswith(
+        "load at half its time would save about 20.0 s, 20% (9 of 10: 10.0 to 30.0 s)."
+    )
     assert verdict([cause("executing", 60)], functions=functions[:1])["remedy"] is None
 
 

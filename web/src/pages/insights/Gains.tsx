@@ -240,7 +240,7 @@ function Saving({ gain, most }: { gain: Gain; most: number }) {
   return (
     <>
       <td data-align="right" className={words.num} data-zero={isNone || undefined}>
-        {isNone ? '–' : range(gain.saving_low_ns, gain.saving_high_ns)}
+        {isNone ? '–' : `${duration(gain.saving_ns)} (${range(gain.saving_low_ns, gain.saving_high_ns)})`}
       </td>
       <td>
         <span className={css.share}>

@@ -26,8 +26,9 @@ export function WhatIfResult({ answer, outdated }: { answer: WhatIfAnswer; outda
       ? t('insights.whatif.same')
       : t(saving > 0 ? 'insights.whatif.saves' : 'insights.whatif.costs', {
           times,
-          time: saving > 0 ? range(low, high) : range(-high, -low),
+          time: duration(Math.abs(saving)),
           share: percent(share),
+          range: saving > 0 ? range(low, high) : range(-high, -low),
         });
   return (
     <div className={css.result} data-outdated={outdated || undefined} data-testid="whatif-result">

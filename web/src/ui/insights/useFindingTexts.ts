@@ -39,11 +39,17 @@ export function useFindingTexts() {
     },
     number: (name: string) =>
       hasText(`numbers.${name}`) ? translate(`insights.numbers.${name}`, {}) : plainName(name),
-    gain: ({ is_risk, on_path_ns, saving_low_ns: low, saving_high_ns: high, cost_ns, share }: FindingItem) =>
-      is_risk
+    gain: (finding: FindingItem) => {
+      const { is_risk, on_path_ns, saving_ns, saving_low_ns: low, saving_high_ns: high, share } = finding;
+      return is_risk
         ? t(on_path_ns === 0 ? 'insights.findings.free' : 'insights.findings.risk')
-        : low === null || high === null
-          ? t('insights.findings.costs', { time: duration(cost_ns), share: percent(share) })
-          : t('insights.findings.saves', { time: range(low, high), share: percent(share) }),
+        : saving_ns === null || low === null || high === null
+          ? t('insights.findings.costs', { time: duration(finding.cost_ns), share: percent(share) })
+          : t('insights.findings.saves', {
+              time: duration(saving_ns),
+              share: percent(share),
+              range: range(low, high),
+            });
+    },
   };
 }

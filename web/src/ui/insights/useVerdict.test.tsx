@@ -56,7 +56,7 @@ async function sentence(
 it('names the bottleneck of the job and a remedy', async () => {
   expect(await sentence({})).toBe(
     'Bound by one actor: Board.offer ran for 5.00 s of 10.0 s while other calls waited for it. ' +
-      'Fixing “An actor is the bottleneck” (Board) would save 2.00 to 4.00 s (9 of 10), 30%.',
+      'Fixing “An actor is the bottleneck” (Board) would save about 3.00 s, 30% (9 of 10: 2.00 to 4.00 s).',
   );
 });
 
@@ -82,7 +82,7 @@ it('names the actor', async () => {
 it('is translated into Chinese, including the kind', async () => {
   expect(await sentence({}, [FINDING], 'zh')).toBe(
     '瓶颈是一个 Actor：10.0 s 中 Board.offer 运行了 5.00 s，其他调用在等它。 ' +
-      '解决“单个 Actor 是瓶颈”（Board）可节省 2.00 至 4.00 s（90% 把握），即 30%。',
+      '解决“单个 Actor 是瓶颈”（Board）可节省约 3.00 s，即 30%（90% 把握：2.00 至 4.00 s）。',
   );
 });
 
@@ -94,13 +94,13 @@ it('shows the title of a custom detector in any language', async () => {
 
 it('names functions and options that would help', async () => {
   expect(await sentence({ remedy: 'function', remedy_name: 'load' })).toContain(
-    'load at half its time would save 2.00 to 4.00 s (9 of 10), 30%.',
+    'load at half its time would save about 3.00 s, 30% (9 of 10: 2.00 to 4.00 s).',
   );
   expect(await sentence({ remedy: 'function', remedy_name: 'driver' })).toContain(
     'The driver at half its time',
   );
   expect(await sentence({ remedy: 'option', remedy_name: 'twice_the_cpus' })).toContain(
-    'Twice the CPUs would save 2.00 to 4.00 s (9 of 10), 30%.',
+    'Twice the CPUs would save about 3.00 s, 30% (9 of 10: 2.00 to 4.00 s).',
   );
 });
 

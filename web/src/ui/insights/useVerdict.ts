@@ -44,7 +44,11 @@ export function useVerdict(insights: InsightsAnswer): { bound: string; remedy: s
     };
   }
   const { saving_low_ns: low, saving_high_ns: high } = verdict;
-  const gain = { saving: range(low ?? saving, high ?? saving), share: percent(saving / Math.max(1, whole)) };
+  const gain = {
+    saving: duration(saving),
+    share: percent(saving / Math.max(1, whole)),
+    range: range(low ?? saving, high ?? saving),
+  };
   if (remedy === 'option')
     return {
       bound,
