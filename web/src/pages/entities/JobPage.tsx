@@ -74,18 +74,13 @@ function Job({ job }: { job: JobDetail }) {
       <JobHead job={job} />
       {hasDriver && <JobNumbers job={job} />}
       {hasDriver && <JobLinks job={job} />}
-      {job.message ? (
-        <Alert color={job.state === 'FAILED' ? 'red' : 'gray'} variant="light" mx={16} mb={12}>
-          <span className={words.lines}>{job.message}</span>
-        </Alert>
-      ) : null}
+      <JobEnd job={job} />
       {hasDriver && activity !== undefined && activity.begin_ns !== null && (
-        <section className={css.timeline} data-testid="job-timeline">
+        <section className={css.block} data-testid="job-timeline">
           <ActivityTrack activity={activity} filters={filters} />
         </section>
       )}
       <div className={css.panels}>
-        <JobDeath id={id} />
         <PlatformEvents job={job} />
         {hasDriver && <AnswerPanel job={id} />}
         {hasDriver && <FailuresPanel filters={filters} />}
@@ -99,17 +94,24 @@ function Job({ job }: { job: JobDetail }) {
   );
 }
 
-/** Why a job ended, if not because its program finished. */
-function JobDeath({ id }: { id: string }) {
+/** Why a job ended, if not because its program finished: the cause or, if that is unknown, its message. */
+function JobEnd({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
-  const death = useDeath('job', id);
-  if (death === undefined || death.cause === 'finished') return null;
-  return (
-    <Panel title={t('death.title')} testId="death-cause" wide>
-      <div className={css.cause}>
-        <DeathSteps death={death} />
+  const death = useDeath('job', job.job_id);
+  if (death !== undefined && death.cause !== 'finished')
+    return (
+      <div className={css.block}>
+        <Panel title={t('death.title')} testId="death-cause" wide>
+          <div className={css.cause}>
+            <DeathSteps death={death} />
+          </div>
+        </Panel>
       </div>
-    </Panel>
+    );
+  return job.message === null ? null : (
+    <Alert color={job.state === 'FAILED' ? 'red' : 'gray'} variant="light" className={css.block}>
+      <span className={words.lines}>{job.message}</span>
+    </Alert>
   );
 }
 

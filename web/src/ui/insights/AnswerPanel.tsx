@@ -89,7 +89,7 @@ function Answer(props: {
   const rest = whole - causes.reduce((sum, { total_ns }) => sum + total_ns, 0);
   const { of, others } = findingsOf(causes, insights?.findings.slice(0, FINDINGS) ?? []);
   return (
-    <div className={css.body}>
+    <div className={css.body} data-alone={(insights !== undefined && of.size === 0) || undefined}>
       {insights !== undefined && <Sentence insights={insights} />}
       <div>
         {causes.map((cause) => (
