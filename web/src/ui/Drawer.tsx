@@ -93,7 +93,7 @@ export function Section(props: {
   return (
     <section className={css.section} data-testid={props.testId}>
       <div className={css.sectionHead}>
-        <h3>{props.title}</h3>
+        <h2>{props.title}</h2>
         <div className={css.sectionRight}>{props.right}</div>
       </div>
       {props.children}

@@ -115,7 +115,14 @@ function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (a
   const text = problem instanceof ApiError ? translate(problem) : { message: problem?.message, remedy: null };
   const wrong = problem instanceof ApiError && problem.code === 'wrong_operator_token';
   return (
-    <Modal opened onClose={cancel} title={action.title} size={action.size} centered>
+    <Modal
+      opened
+      onClose={cancel}
+      title={action.title}
+      size={action.size}
+      centered
+      closeButtonProps={{ 'aria-label': t('common.close') }}
+    >
       <form onSubmit={submit} data-testid="act">
         <Stack gap="md">
           {needsToken && (

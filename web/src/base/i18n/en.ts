@@ -298,6 +298,7 @@ export const shared = {
     menu: 'Table options',
     rowMenu: 'Actions on this row',
     copyText: 'Copy as text',
+    ticked: 'Ticked',
     copyJson: 'Copy as JSON',
     density: 'Density',
     densities: { comfortable: 'Comfortable', compact: 'Compact' },

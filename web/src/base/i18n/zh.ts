@@ -294,6 +294,7 @@ const shared: Translated<typeof english> = {
     menu: '表格选项',
     rowMenu: '该行的操作',
     copyText: '复制为文本',
+    ticked: '勾选',
     copyJson: '复制为 JSON',
     density: '密度',
     densities: { comfortable: '宽松', compact: '紧凑' },

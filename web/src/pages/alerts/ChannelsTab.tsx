@@ -43,7 +43,7 @@ export function ChannelsTab({ channels }: { channels: ChannelsAnswer }) {
                 <th>{t('alerts.sendsTo')}</th>
                 <th>{t('alerts.delivered')}</th>
                 <th>{t('alerts.lastTry')}</th>
-                <th />
+                <td />
               </tr>
             </thead>
             <tbody>

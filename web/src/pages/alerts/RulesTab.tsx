@@ -44,7 +44,7 @@ export function RulesTab({ rules, search }: { rules: RulesAnswer; search: string
               <th>{t('alerts.stateColumn')}</th>
               <th className={shared.course}>{t('alerts.course')}</th>
               <th>{t('alerts.condition')}</th>
-              <th />
+              <td />
             </tr>
           </thead>
           <tbody>

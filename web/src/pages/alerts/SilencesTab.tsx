@@ -29,7 +29,7 @@ export function SilencesTab({ items }: { items: readonly SilenceInfo[] }) {
             <th>{t('alerts.matches')}</th>
             <th>{t('alerts.until')}</th>
             <th>{t('alerts.by')}</th>
-            <th />
+            <td />
           </tr>
         </thead>
         <tbody>

@@ -47,6 +47,7 @@ export default function EventsPage() {
       {
         id: 'severity',
         header: '',
+        hint: t('events.severity'),
         width: 34,
         cell: (event) => <SeverityIcon severity={event.severity} />,
       },

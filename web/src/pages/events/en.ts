@@ -3,6 +3,7 @@ export const en = {
   intro: { events: 'What happened to nodes, workers, actors, jobs, tasks, and pods, in order.' },
   events: {
     ofPlatform: 'Events of Kubernetes in this time',
+    severity: 'Severity',
     time: 'Time',
     what: 'Event',
     of: 'Subject',

@@ -6,6 +6,7 @@ export const zh: Translated<typeof en> = {
   intro: { events: '节点、Worker、Actor、作业、任务和 Pod 按时间发生了什么。' },
   events: {
     ofPlatform: '这段时间内的 Kubernetes 事件',
+    severity: '级别',
     time: '时间',
     what: '事件',
     of: '对象',

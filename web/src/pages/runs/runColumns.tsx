@@ -44,6 +44,7 @@ export const runColumns = (
     {
       id: 'tick',
       header: '',
+      hint: t('table.ticked'),
       width: 30,
       cell: (run) =>
         run.has_record && (

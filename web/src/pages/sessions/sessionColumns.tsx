@@ -42,6 +42,7 @@ export function sessionColumns(texts: Context): Column<SessionItem>[] {
     {
       id: 'tick',
       header: '',
+      hint: t('table.ticked'),
       width: 30,
       cell: (session) => (
         // biome-ignore lint/a11y/noLabelWithoutControl: the checkbox has a name of its own.

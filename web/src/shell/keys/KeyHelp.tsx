@@ -8,7 +8,14 @@ import css from './KeyHelp.module.css';
 export default function KeyHelp({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   return (
-    <Modal opened onClose={onClose} title={t('keys.title')} size="auto" data-testid="key-help">
+    <Modal
+      opened
+      onClose={onClose}
+      title={t('keys.title')}
+      size="auto"
+      closeButtonProps={{ 'aria-label': t('common.close') }}
+      data-testid="key-help"
+    >
       <div className={css.groups}>
         {activeKeys().map(({ title, bindings }) => (
           <section key={title} className={css.group}>

@@ -24,7 +24,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       size={640}
       yOffset="10vh"
       transitionProps={{ duration: 0 }}
-      aria-label={t('keys.find')}
+      attributes={{ content: { 'aria-label': t('keys.find') } }}
       data-testid="palette"
     >
       <PaletteList onClose={onClose} />
@@ -76,7 +76,7 @@ function PaletteList({ onClose }: { onClose: () => void }) {
             data-testid="palette-field"
           />
         </Combobox.EventsTarget>
-        <Combobox.Options className={css.options} aria-label={t('keys.find')}>
+        <Combobox.Options className={css.options} aria-label={t('keys.find')} tabIndex={0}>
           {groups.map((group) => (
             <Combobox.Group key={group.title} label={group.title}>
               {group.entries.map((entry) => (

@@ -22,6 +22,7 @@ export function HeaderCell<T>(props: {
       role="columnheader"
       tabIndex={-1}
       data-align={column.align}
+      aria-label={column.header === '' ? column.hint : undefined}
       aria-sort={down ? 'descending' : up ? 'ascending' : undefined}
     >
       {field !== undefined && onSort !== undefined ? (

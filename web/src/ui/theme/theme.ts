@@ -14,6 +14,12 @@ export const theme = createTheme({
   components: {
     Tooltip: { defaultProps: { openDelay: 350, withArrow: true, maw: 480, multiline: true, fz: 'xs' } },
     SegmentedControl: { defaultProps: { withItemsBorders: false } },
+    Menu: {
+      // The placeholder may not be a child of a menu.
+      defaultProps: { withInitialFocusPlaceholder: false },
+      // The focused item, on which a hint must be readable.
+      styles: { dropdown: { '--mantine-color-dark-4': 'var(--rs-hover)' } },
+    },
     Modal: { styles: { title: { fontSize: '1rem', fontWeight: 600, overflowWrap: 'anywhere' } } },
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
   },
