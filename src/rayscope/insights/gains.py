@@ -68,10 +68,14 @@ class Baseline(NamedTuple):
             "ray_ns": self.ray_ns,
         }
 
-    def saving_fields(self, saving_ns: int) -> schemas.Saving:
-        """A saving and the range that contains it in 9 of 10 cases."""
+    def saving_fields(self, saving_ns: int, most_ns: int | None = None) -> schemas.Saving:
+        """A saving and the range that contains it in 9 of 10 cases.
+
+        ``most_ns``: the most that can be saved, if that is less than the job's duration.
+        """
         error = self.calibration["error"] or 0.0
-        low, high = saving_range(saving_ns, error, self.ray_ns or 0, self.recorded_ns)
+        most_ns = self.recorded_ns if most_ns is None else min(most_ns, self.recorded_ns)
+        low, high = saving_range(saving_ns, error, self.ray_ns or 0, most_ns)
         return {"saving_ns": saving_ns, "saving_low_ns": low, "saving_high_ns": high}
 
 
@@ -200,7 +204,7 @@ def gains(
                     "attempts": attempts,
                     "own_ns": own_ns,
                     "predicted_ns": base.recorded_ns - saved,
-                    **base.saving_fields(saved),
+                    **base.saving_fields(saved, own_ns // 2),
                     "share": saved / whole,
                     "origin": origin(name),
                 }

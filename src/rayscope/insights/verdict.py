@@ -68,6 +68,13 @@ _OPTIONS: dict[schemas.GainOption, str] = {
     "no_transfer": "No transfers",
     "twice_the_cpus": "Twice the CPUs",
 }
+#: What would remove a bottleneck.
+_OPTION_OF: dict[schemas.Bottleneck, schemas.GainOption] = {
+    "cluster": "twice_the_cpus",
+    "starting_worker": "no_startup",
+    "retrying": "no_retries",
+    "fetching": "no_transfer",
+}
 
 
 class Remedy(NamedTuple):
@@ -168,7 +175,7 @@ def _place(actor: PathActor) -> str:
 
 
 def _remedy(
-    code: str,
+    code: schemas.Bottleneck,
     findings: Sequence[schemas.FindingItem],
     functions: Sequence[schemas.FunctionGain],
     options: Sequence[schemas.OptionGain],
@@ -187,23 +194,24 @@ def _remedy(
 
 
 def _predicted(
-    code: str,
+    code: schemas.Bottleneck,
     findings: Sequence[schemas.FindingItem],
     functions: Sequence[schemas.FunctionGain],
     options: Sequence[schemas.OptionGain],
 ) -> Remedy | None:
-    """The finding with the largest predicted saving. Without one, more CPUs if the cluster is too small, else
-    the function with the largest gain.
+    """The finding with the largest predicted saving, or what would remove the bottleneck if that saves more.
+    Without either, the function with the largest gain.
     """
     predicted = [one for one in findings if one["saving_ns"] is not None]
-    if predicted:
-        finding = max(predicted, key=lambda one: one["saving_ns"] or 0)
+    finding = max(predicted, key=lambda one: one["saving_ns"] or 0, default=None)
+    option = next((one for one in options if one["option"] == _OPTION_OF.get(code)), None)
+    saved_ns = (finding and finding["saving_ns"]) or 0
+    if option is not None and option["saving_ns"] > saved_ns:
+        return Remedy("option", option["option"], "", option, _OPTIONS[option["option"]])
+    if finding is not None:
         place = _place_of(finding)
         words = f"Fixing {_quoted(finding['title'], place)}"
         return Remedy("finding", finding["kind"], place, cast(schemas.Saving, finding), words)
-    cpus = next((one for one in options if one["option"] == "twice_the_cpus"), None)
-    if code == "cluster" and cpus is not None:
-        return Remedy("option", cpus["option"], "", cpus, _OPTIONS[cpus["option"]])
     candidates = [one for one in functions if code == "driver" or not one["is_driver"]]
     if not candidates:
         return None

@@ -33,12 +33,12 @@ def with_slower_ray(programs: Programs) -> Programs:
     return slower
 
 
-def saving_range(saving_ns: int, error: float, ray_ns: int, recorded_ns: int) -> tuple[int, int]:
+def saving_range(saving_ns: int, error: float, ray_ns: int, most_ns: int) -> tuple[int, int]:
     """The minimum and maximum saving of a change, ns. The range of a change that saves time does not go below
     zero.
 
     ``error``: the relative error of the calibration. ``ray_ns``: how much a slower Ray delays the job.
-    ``recorded_ns``: how long the job took, which is the most that can be saved.
+    ``most_ns``: the most that can be saved.
     """
     margin = min(abs(saving_ns), round((MODEL_ERROR + abs(error)) * abs(saving_ns)) + ray_ns)
-    return saving_ns - margin, min(saving_ns + margin, max(saving_ns, recorded_ns))
+    return saving_ns - margin, min(saving_ns + margin, max(saving_ns, most_ns))

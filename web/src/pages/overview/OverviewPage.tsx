@@ -26,7 +26,7 @@ import css from './OverviewPage.module.css';
 import { PendingPanel } from './PendingPanel';
 import { RunTimeline } from './RunTimeline';
 import { UseCharts } from './UseCharts';
-import { useAlerts, useDeadNodes, useFailedJobs, usePeaks } from './useOverview';
+import { useAlerts, useDeadNodes, useFailedJobs, usePeaks, useRunningJob } from './useOverview';
 
 /** Failures count as recent if they happened within this time before the latest record, ns. */
 const RECENT_NS = 300e9;
@@ -36,12 +36,13 @@ export default function OverviewPage({ summary }: { summary?: Summary }) {
   const [url] = useSessionUrl();
   const session = useSessions(({ items }) => items.find((item) => item.session === url.session)).data;
   const live = session?.state === 'live';
+  const running = useRunningJob(url.session, live);
   return (
     <div className={layout.scrollPage} data-testid="overview" data-live={live || undefined}>
       {session !== undefined && <HealthLine summary={summary} session={session} live={live} />}
       <RunTimeline />
       <div className={css.panels}>
-        <AnswerPanel />
+        <AnswerPanel job={running} />
         <JobsPanel live={live} />
         <LibrariesPanel />
         <FailuresPanel />
