@@ -32,7 +32,8 @@ _VARIES = (
     r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b",
     r"\b0x[0-9a-fA-F]+\b",
     r"\b[0-9a-fA-F]{8,}\b",
-    r"-?\d+(?:[.:]\d+)*(?:[eE][+-]?\d+)?",
+    # A hyphen after a letter or digit is no sign, as in part-1.csv.
+    r"(?:\B-)?\d+(?:[.:]\d+)*(?:[eE][+-]?\d+)?",
 )
 
 

@@ -37,7 +37,7 @@ def _story() -> Story:
         else:
             _fail(story, "load", 10 * number + 5, said, task_id=task_id, attempt=1)
     for number in range(5):
-        task_id = _fail(story, "load", 100 + 10 * number, f"ValueError: bad {number}", line=20)
+        task_id = _fail(story, "load", 100 + 10 * number, f"ValueError: part-{number}.csv has -{number}", line=20)
         story.task(
             "load", 105 + 10 * number, 106 + 10 * number, 107 + 10 * number, task_id=task_id, attempt=1
         )
@@ -64,8 +64,9 @@ def test_alike_failures_are_one_group_and_final_ones_come_first(fresh: Running) 
         ("load", task_error, "etl.py", 20, "recovered", 5, 5),
     ]
     assert (found["total"], found["tasks"]) == (4, {"final": 2, "retrying": 1, "recovered": 7})
-    first = found["items"][0]
+    first, *_, last = found["items"]
     assert first["message"] == "KeyError: 'row # of # for #, #'"
+    assert last["message"] == "ValueError: part-#.csv has #"
     assert (first["final"], first["recovered"]) == (1, 2)
     assert (first["first_ns"], first["last_ns"]) == (at(2), at(27))
     assert first["path"] == "/home/me/jobs/etl.py"
