@@ -73,6 +73,10 @@ class Deadlock:
             )
 
 
+#: The option of a task or actor that requests a resource.
+_OPTIONS = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
+
+
 class Unschedulable:
     """Tasks and actors that never start because no node has the resources that they request.
 
@@ -88,7 +92,7 @@ class Unschedulable:
         "{tasks} tasks of {function} never started: each needs {needed} {resource}, and the largest node has "
         "{largest}. Ask for less, or add a node that has it."
     )
-    sketch = "{function}.options(resources={{...}})  # what the nodes have: ray status"
+    sketch = '{function}.options(resources={{"{resource}": ...}})  # what the nodes have: ray status'
     doc = "resources"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
@@ -110,7 +114,15 @@ class Unschedulable:
                 function=function,
                 rows=rows,
                 is_risk=True,
-                numbers={"tasks": len(rows), "needed": needed, "resource": name, "largest": largest},
+                numbers={
+                    "tasks": len(rows),
+                    "needed": amount_of(needed, name),
+                    "resource": name,
+                    "largest": amount_of(largest, name),
+                },
+                sketch=self.sketch.replace('resources={{"{resource}": ...}}', f"{_OPTIONS[name]}=...")
+                if name in _OPTIONS
+                else None,
                 filters={"func_name": function, "state": "PENDING_NODE_ASSIGNMENT"},
             )
 

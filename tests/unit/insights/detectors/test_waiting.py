@@ -164,7 +164,11 @@ def test_what_waits_for_one_task_is_no_circle(
     last = story.task("work", 0, started, resources=json.dumps({"CPU": cpus}))
     story.times_out(DRIVER, last, 0, 90_000)
     cluster(story, 90_000)
-    assert {"hang", "unschedulable"} & find(fresh, story).keys() == kinds
+    findings = find(fresh, story)
+    assert {"hang", "unschedulable"} & findings.keys() == kinds
+    if kinds:
+        assert "each needs 3 CPU, and the largest node has 2." in findings["unschedulable"]["advice"]
+        assert findings["unschedulable"]["sketch"].startswith("work.options(num_cpus=...)")
 
 
 def stages(tasks: int, last: float = 1000) -> Story:
