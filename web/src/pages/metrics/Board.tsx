@@ -1,14 +1,17 @@
 import { Group, Select } from '@mantine/core';
 import { IconChartLine } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { memo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { shortId } from '../../base/format';
+import { refreshEnded } from '../../api/connection';
+import { answerTo } from '../../api/queries';
 import { type CataloguePage, filled, type Variable } from '../../ui/charts/boards';
 import { ChartGrid } from '../../ui/charts/ChartGroup';
 import { MetricChart } from '../../ui/charts/MetricChart';
 import { useChartProps } from '../../ui/charts/useChartProps';
-import { useCatalogueCharts, useLatest } from '../../ui/charts/useMetrics';
+import { useCatalogueCharts } from '../../ui/charts/useMetrics';
 import { EmptyState } from '../../ui/EmptyState';
+import { useNodeTitle } from '../../ui/NodeLabel';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AddToDashboard } from './AddToDashboard';
@@ -73,19 +76,18 @@ interface Choice {
   label: string;
 }
 
-/** The values of a variable, taken from the latest metrics; undefined while they are loading. */
+/** The values of a variable in the session; undefined while they are loading. */
 function useChoicesOf(variable: Variable | undefined): Choice[] | undefined {
   const [url] = useSessionUrl();
-  const latest = useLatest(url.session, variable?.metric ?? '', variable !== undefined);
-  if (variable === undefined || latest.data === undefined) return undefined;
-  const found = new Map<string, string>();
-  for (const { labels } of latest.data.items) {
-    const value = labels[variable.label];
-    if (!value || found.has(value)) continue;
-    const address = variable.label === 'node_id' ? labels.node_ip : undefined;
-    found.set(value, address ? `${address} · ${shortId(value)}` : value);
-  }
-  return [...found]
-    .map(([value, label]) => ({ value, label }))
+  const nodeTitle = useNodeTitle();
+  const { label = '', metric = '' } = variable ?? {};
+  const { data } = useQuery({
+    ...answerTo('/metrics/label-values', { session: url.session, label, name: metric }),
+    enabled: variable !== undefined,
+    placeholderData: keepPreviousData,
+    refetchInterval: refreshEnded,
+  });
+  return data?.items
+    .map((value) => ({ value, label: label === 'node_id' ? nodeTitle(value) : value }))
     .sort((a, b) => a.label.localeCompare(b.label, 'en', { numeric: true }));
 }

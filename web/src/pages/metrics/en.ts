@@ -32,7 +32,7 @@ export const en = {
     noUnit: 'no unit',
     sumBy: 'Sum by {{label}}',
     nothingFor: 'Nothing to chart',
-    nothingForText: '{{metric}} has no values from the last five minutes.',
+    nothingForText: '{{metric}} has no values.',
     noDashboards: 'No dashboards yet',
     noDashboardsText:
       'Create one with the charts that matter to you. It is stored on the server and shared with everyone who uses it.',

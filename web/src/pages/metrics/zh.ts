@@ -35,7 +35,7 @@ export const zh: Translated<typeof en> = {
     noUnit: '无单位',
     sumBy: '按 {{label}} 求和',
     nothingFor: '没有可绘制的内容',
-    nothingForText: '{{metric}} 在最近五分钟内没有数值。',
+    nothingForText: '{{metric}} 没有数值。',
     noDashboards: '还没有仪表板',
     noDashboardsText: '用您关心的图表创建一个。它保存在服务器上，由所有用户共享。',
     unreadable: '无法读取这些仪表板文件：{{files}}',

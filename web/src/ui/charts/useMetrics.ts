@@ -1,21 +1,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { get } from '../../api/client';
-import { refreshEnded, refreshInterval } from '../../api/connection';
+import { refreshInterval } from '../../api/connection';
 import { answerTo, isOf, queryClient, useSessions } from '../../api/queries';
 import { type ClusterTopic, useTopic } from '../../api/realtime';
 import type { CatalogueChart, Dashboard } from './boards';
 
 export type { NameItem as MetricName } from '../../api/schema';
-
-export function useLatest(session: string, name: string, enabled = true) {
-  return useQuery({
-    ...answerTo('/metrics', { session, name, limit: 1000 }),
-    enabled,
-    placeholderData: keepPreviousData,
-    refetchInterval: refreshEnded,
-  });
-}
 
 export function useMetricNames(session: string, q: string) {
   return useQuery({
