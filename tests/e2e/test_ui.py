@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, Response, Route, expect
 
 from rayscope.server.runner import Server
 from rayscope.settings import Settings
@@ -455,6 +455,22 @@ def test_a_token_is_asked_for(browser: Browser, tmp_path: Path) -> None:
         page.get_by_test_id("login-token").fill("open sesame")
         page.get_by_test_id("login-submit").click()
         expect(page.get_by_test_id("sessions-empty")).to_be_visible()
+    finally:
+        page.close()
+        server.stop()
+
+
+def test_the_first_page_needs_little_script(browser: Browser, tmp_path: Path) -> None:
+    server = Server(Settings(data_dir=tmp_path / "data", port=0))
+    server.start()
+    page = browser.new_page()
+    scripts: list[Response] = []
+    page.on("response", lambda answer: scripts.append(answer) if ".js" in answer.url else None)
+    try:
+        page.goto(server.url)
+        page.wait_for_load_state("networkidle")
+        size = sum(int(script.headers["content-length"]) for script in scripts)
+        assert 100_000 < size <= 305_000  # bytes, gzipped
     finally:
         page.close()
         server.stop()
