@@ -124,8 +124,7 @@ export const runColumns = (
     {
       id: 'failed',
       header: t('runs.failed'),
-      hint: t('runs.failedHint'),
-      width: 78,
+      width: 116,
       align: 'right',
       sort: 'failed',
       cell: ({ failed }) => (

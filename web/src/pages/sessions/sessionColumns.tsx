@@ -104,8 +104,7 @@ export function sessionColumns(texts: Context): Column<SessionItem>[] {
     {
       id: 'failed',
       header: t('sessions.failed'),
-      hint: t('sessions.failedHint'),
-      width: 76,
+      width: 116,
       align: 'right',
       sort: 'failed',
       value: failedIn,
