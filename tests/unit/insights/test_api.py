@@ -85,6 +85,14 @@ def test_what_to_optimize_first(fresh: Running) -> None:
     )
 
 
+def test_what_never_began_cannot_be_faster(fresh: Running) -> None:
+    story = fan_out()
+    story.task("stuck", 10, None, 200, failed=True)
+    fresh.record(story)
+    functions = fresh.get("/api/v1/insights")["functions"]
+    assert [one["function"] for one in functions] == ["work", "driver"]
+
+
 def test_what_if(fresh: Running) -> None:
     fresh.record(fan_out())
     found = post_whatif(fresh, faster("work", 2))

@@ -71,7 +71,8 @@ def runs_of(programs: Programs, name: str) -> list[int]:
 
 def _speed(p: Programs, change: Change) -> None:
     for run in runs_of(p, change.name):
-        p.factor[run] /= change.amount
+        if p.begun[run]:
+            p.factor[run] /= change.amount
 
 
 def _no_stragglers(p: Programs, change: Change) -> None:

@@ -89,6 +89,7 @@ class Programs:
     kind: list[int] = field(default_factory=list)
     function: list[int] = field(default_factory=list)
     attempt: list[int] = field(default_factory=list)
+    begun: list[bool] = field(default_factory=list)
     lead: list[int] = field(default_factory=list)
     delay: list[int] = field(default_factory=list)
     startup: list[int] = field(default_factory=list)
@@ -192,7 +193,9 @@ class Programs:
         return found
 
     def own_ns(self, run: int) -> int:
-        """How long a run itself computes, ns."""
+        """How long a run itself computes, ns. An attempt that never began only waits."""
+        if not self.begun[run]:
+            return 0
         if self.first[run] < 0:
             return self.alone[run]
         return sum(number for step, number in self.steps_of(run) if step == COMPUTE)
@@ -200,6 +203,7 @@ class Programs:
 
 _DEFAULTS = {
     "attempt": -1,
+    "begun": True,
     "lead": 0,
     "delay": 0,
     "startup": 0,
