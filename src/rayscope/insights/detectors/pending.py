@@ -92,7 +92,7 @@ class Unschedulable:
         "{tasks} tasks of {function} never started: each needs {needed} {resource}, and the largest node has "
         "{largest}. Ask for less, or add a node that has it."
     )
-    sketch = '{function}.options(resources={{"{resource}": ...}})  # what the nodes have: ray status'
+    sketch = "{function}.options(resources={{...}})  # what the nodes have: ray status"
     doc = "resources"
 
     def find(self, facts: Facts) -> Iterable[Finding]:
@@ -120,7 +120,7 @@ class Unschedulable:
                     "resource": name,
                     "largest": amount_of(largest, name),
                 },
-                sketch=self.sketch.replace('resources={{"{resource}": ...}}', f"{_OPTIONS[name]}=...")
+                sketch=self.sketch.replace("resources={{...}}", f"{_OPTIONS[name]}=...")
                 if name in _OPTIONS
                 else None,
                 filters={"func_name": function, "state": "PENDING_NODE_ASSIGNMENT"},
