@@ -20,7 +20,7 @@ _TRAITS = (WEB / "src" / "base" / "url.ts").read_text().partition("const TRAITS 
 PAGES = re.findall(r"^  '?([a-z-]+)'?: \{", _TRAITS, re.MULTILINE)
 
 
-#: What opens a surface on a page of a session: a row, a button or a key.
+#: Panels, menus and dialogs: the page of a session, and the click or key that opens each.
 SURFACES: dict[str, tuple[str, Callable[[Page], object]]] = {
     "task panel": ("tasks", lambda page: page.get_by_role("row").nth(2).click()),
     "actor panel": ("actors", lambda page: page.get_by_role("row").nth(1).click()),

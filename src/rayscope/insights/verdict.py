@@ -68,7 +68,7 @@ _OPTIONS: dict[schemas.GainOption, str] = {
     "no_transfer": "No transfers",
     "twice_the_cpus": "Twice the CPUs",
 }
-#: What would remove a bottleneck.
+#: The option that would remove a bottleneck.
 _OPTION_OF: dict[schemas.Bottleneck, schemas.GainOption] = {
     "cluster": "twice_the_cpus",
     "starting_worker": "no_startup",

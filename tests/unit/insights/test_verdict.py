@@ -150,7 +150,7 @@ def test_a_job_short_of_cpus_is_helped_by_more_of_them() -> None:
     held = cause("executing", 60, held_s=60)
     found = verdict([held], options=options, functions=[function("load", 30)])
     assert (found["remedy"], found["remedy_name"], found["saving_ns"]) == ("option", "twice_the_cpus", 40 * S)
-    # What removes the bottleneck comes before a finding that saves less.
+    # An option that removes the bottleneck comes before a finding that saves less.
     starting = cause("starting_worker", 60)
     found = verdict([starting], options=options, findings=[finding(25, "stragglers", "load")])
     assert (found["remedy"], found["remedy_name"], found["saving_ns"]) == ("option", "no_startup", 90 * S)

@@ -264,7 +264,7 @@ class _Builder:
             kind=kind,
             function=a.function,
             attempt=rows,
-            begun=has_begun.tolist(),
+            has_begun=has_begun.tolist(),
             lead=np.where(has_begun & usual, measured.lead, 0),
             delay=np.where(has_begun & usual, measured.delay, 0),
             startup=np.where(usual, measured.startup, 0),

@@ -71,7 +71,7 @@ def runs_of(programs: Programs, name: str) -> list[int]:
 
 def _speed(p: Programs, change: Change) -> None:
     for run in runs_of(p, change.name):
-        if p.begun[run]:
+        if p.has_begun[run]:
             p.factor[run] /= change.amount
 
 

@@ -89,7 +89,7 @@ class Programs:
     kind: list[int] = field(default_factory=list)
     function: list[int] = field(default_factory=list)
     attempt: list[int] = field(default_factory=list)
-    begun: list[bool] = field(default_factory=list)
+    has_begun: list[bool] = field(default_factory=list)
     lead: list[int] = field(default_factory=list)
     delay: list[int] = field(default_factory=list)
     startup: list[int] = field(default_factory=list)
@@ -194,7 +194,7 @@ class Programs:
 
     def own_ns(self, run: int) -> int:
         """How long a run itself computes, ns. An attempt that never began only waits."""
-        if not self.begun[run]:
+        if not self.has_begun[run]:
             return 0
         if self.first[run] < 0:
             return self.alone[run]
@@ -203,7 +203,7 @@ class Programs:
 
 _DEFAULTS = {
     "attempt": -1,
-    "begun": True,
+    "has_begun": True,
     "lead": 0,
     "delay": 0,
     "startup": 0,

@@ -37,7 +37,9 @@ def _story() -> Story:
         else:
             _fail(story, "load", 10 * number + 5, said, task_id=task_id, attempt=1)
     for number in range(5):
-        task_id = _fail(story, "load", 100 + 10 * number, f"ValueError: part-{number}.csv has -{number}", line=20)
+        task_id = _fail(
+            story, "load", 100 + 10 * number, f"ValueError: part-{number}.csv has -{number}", line=20
+        )
         story.task(
             "load", 105 + 10 * number, 106 + 10 * number, 107 + 10 * number, task_id=task_id, attempt=1
         )
