@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { get, isBusy, post } from './client';
+import { get, isBusy, isMissing, post } from './client';
 import { refreshInterval } from './connection';
 import type { InsightsAnswer, WhatIfAnswer, WhatIfBody } from './schema';
 import { useAdaptiveRefetch } from './useAdaptiveRefetch';
@@ -34,7 +34,8 @@ export function useInsights(
     // Insights of another session are not a useful placeholder.
     placeholderData: (before, query) =>
       query?.queryKey[1] === session ? keepPreviousData(before) : undefined,
-    refetchInterval: () => (isAside ? Math.max(ASIDE_INTERVAL, calm.interval()) : calm.interval()),
+    refetchInterval: ({ state }) =>
+      isAside && !isMissing(state.error) ? Math.max(ASIDE_INTERVAL, calm.interval()) : calm.interval(),
     ...(isAside && { staleTime: ASIDE_INTERVAL, meta: { isAside } }),
   });
 }

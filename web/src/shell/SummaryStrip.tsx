@@ -81,8 +81,8 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
 function PathStats() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const jobName = useJobName();
   const path = useCriticalPath(url.session, url.filters.job_id, true).data;
+  const jobName = useJobName(path?.job_id);
   const top = path?.functions[0];
   const name = top === undefined ? '–' : top.is_driver ? t('task.driver') : top.name || t('gantt.noFunction');
   const share = top === undefined ? '–' : percent(top.share);

@@ -2,10 +2,10 @@ import { useJobNames } from '../api/queries';
 import { NamedId, NamedLink } from './NamedId';
 import { useSessionUrl } from './useUrl';
 
-/** A job's display name: its script, otherwise its id. */
-export function useJobName(): (id: string) => string {
+/** A job's display name: its script, otherwise its id. `awaited` is a job whose name is still expected. */
+export function useJobName(awaited?: string | null): (id: string) => string {
   const [url] = useSessionUrl();
-  const names = useJobNames(url.session).data;
+  const names = useJobNames(url.session, awaited).data;
   return (id) => names?.get(id) ?? id;
 }
 

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import { isMissing } from '../../api/client';
 import { useCriticalPath } from '../../api/criticalPath';
 import { useInsights } from '../../api/insights';
 import type { FindingItem, InsightsAnswer } from '../../api/schema';
@@ -37,8 +38,8 @@ export function AnswerPanel({ job: of }: { job?: string }) {
   const insights = query.isPlaceholderData ? undefined : query.data;
   // The path is known before the insights. Once they are, all figures are theirs.
   const path = useCriticalPath(url.session, of, insights === undefined);
-  const jobName = useJobName();
   const found = insights ?? path.data;
+  const jobName = useJobName(found?.job_id);
   const lasted = insights?.calibration.recorded_ns ?? path.data?.duration_ns;
   return (
     <Panel
@@ -64,7 +65,8 @@ export function AnswerPanel({ job: of }: { job?: string }) {
           <>
             <Answer causes={causes} whole={lasted ?? 0} job={job} insights={insights} />
             {insights === undefined &&
-              (error === null ? (
+              // The insights are older than the path if they lack tasks.
+              (error === null || isMissing(error) ? (
                 <PanelText busy>{t('overview.loading')}</PanelText>
               ) : (
                 <ErrorPanel error={error} />
