@@ -219,7 +219,7 @@ def _judge(file: SessionFile, path: compute.Path, result: schemas.InsightsAnswer
     """Add the causes of the job's duration, and the verdict, to ``result``."""
     causes, whole = compute.causes(path, is_driver), path.end_ns - path.begin_ns
     result["causes"] = [
-        {**item, "text": verdict.explain(cause, whole)}
+        {**item, "text": verdict.explain(cause, whole, so_far=result["so_far"])}
         for item, cause in zip(describe_causes(file, path, causes), causes, strict=False)
     ]
     result["verdict"] = verdict.judge(
@@ -230,6 +230,7 @@ def _judge(file: SessionFile, path: compute.Path, result: schemas.InsightsAnswer
         result["functions"],
         result["options"],
         {item["name"]: item["actor"] for item in result["causes"] if item["actor"]},
+        so_far=result["so_far"],
     )
 
 

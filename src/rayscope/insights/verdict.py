@@ -100,12 +100,18 @@ def judge(
     functions: Sequence[schemas.FunctionGain],
     options: Sequence[schemas.OptionGain],
     actors: Mapping[str, PathActor] | None = None,
+    *,
+    so_far: bool = False,
 ) -> schemas.Verdict | None:
     """The bottleneck of a job and its remedy, or None if no causes are known.
 
     ``causes``: the causes of the critical path, the largest first; ``calls``: the functions that are methods
-    of actors; ``actors``: for each function, the actor on which it took most of its time.
+    of actors; ``actors``: for each function, the actor on which it took most of its time; ``so_far``: the
+    job is still running.
     """
+    if so_far:
+        # More tasks may follow, and the newest are not reported yet.
+        causes = [one for one in causes if one.phase != "finishing"]
     if not causes:
         return None
     around = sum(one.total_ns for one in causes if one.phase in _STARTUP_PHASES)
@@ -156,11 +162,11 @@ def judge(
     }
 
 
-def explain(cause: Cause, recorded_ns: int) -> str:
+def explain(cause: Cause, recorded_ns: int, *, so_far: bool = False) -> str:
     """A sentence about a large cause with its time, its function, and how to learn more; "" for a small
-    cause.
+    cause, and for the time after the last task of a job that is running ``so_far``.
     """
-    if cause.total_ns < _MIN_EXPLAINED_SHARE * recorded_ns:
+    if cause.total_ns < _MIN_EXPLAINED_SHARE * recorded_ns or (so_far and cause.phase == "finishing"):
         return ""
     code = "driver" if cause.phase == "executing" and cause.is_driver else cause.phase
     name = "the driver" if cause.is_driver else cause.name or "a task"

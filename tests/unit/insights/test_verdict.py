@@ -71,6 +71,17 @@ def verdict(
     return found
 
 
+def test_a_running_job_is_not_bound_by_what_comes_after_its_last_task_so_far() -> None:
+    finishing, load = cause("finishing", 60, driver=True), cause("executing", 30)
+    running = judge(100 * S, [finishing, load], set(), [], [], [], so_far=True)
+    assert running is not None
+    assert running["code"] == "function"
+    assert judge(100 * S, [finishing], set(), [], [], [], so_far=True) is None
+    assert verdict([finishing, load])["code"] == "finishing"
+    assert explain(finishing, 100 * S, so_far=True) == ""
+    assert explain(finishing, 100 * S) != ""
+
+
 def test_a_job_that_took_no_time_has_no_verdict() -> None:
     assert judge(0, [], set(), [], [], []) is None
 
