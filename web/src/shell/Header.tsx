@@ -24,6 +24,7 @@ import { type SessionUrl, toView } from '../base/url';
 import { worstTone } from '../ui/alerts/severity';
 import { CopyId } from '../ui/CopyId';
 import { Dot } from '../ui/Dot';
+import { itemTone } from '../ui/ItemState';
 import { Link } from '../ui/Link';
 import { useSession, useSessionTexts } from '../ui/session';
 import words from '../ui/theme/words.module.css';
@@ -191,7 +192,7 @@ function SessionSwitch({ session }: { session: string }) {
             }
             leftSection={
               <Dot
-                color={`var(--rs-tone-${{ live: 'good', ended: 'quiet', unreadable: 'bad' }[item.state]})`}
+                color={`var(--rs-tone-${itemTone((item.state === 'ended' && item.outcome) || item.state, 'jobs')})`}
               />
             }
             rightSection={item.session === session ? <IconCheck size={14} /> : null}

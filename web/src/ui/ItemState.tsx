@@ -32,18 +32,23 @@ const TONES: Record<string, Tone> = {
 };
 
 /**
- * The state of any entity except a task, with Ray's own name on hover. An unknown state has the colour of a
- * waiting state, and so does a FINISHED job, which may have failed. `view` is the list that contains the
+ * The color of a state of any entity except a task. An unknown state has that of a waiting state, and so does
+ * a FINISHED job, which may have failed.
+ */
+export const itemTone = (state: string, view?: string): Tone =>
+  ((view !== 'jobs' || state !== 'FINISHED') && TONES[state]) || 'waiting';
+
+/**
+ * The state of any entity except a task, with Ray's own name on hover. `view` is the list that contains the
  * entity.
  */
 export function ItemState(props: { state: string | null; label?: string; view?: string }) {
   const { state, label, view } = props;
   const name = useItemStateName(view);
   if (!state) return <Dash />;
-  const tone = (view !== 'jobs' || state !== 'FINISHED') && TONES[state];
   return (
     <span className={words.state} title={state}>
-      <Dot color={`var(--rs-tone-${tone || 'waiting'})`} />
+      <Dot color={`var(--rs-tone-${itemTone(state, view)})`} />
       <span className={words.ellipsis}>{label ?? name(state)}</span>
     </span>
   );
