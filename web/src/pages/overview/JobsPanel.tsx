@@ -2,7 +2,7 @@ import { IconBriefcase, IconChartBar, IconFlame, IconStack2 } from '@tabler/icon
 import { useTranslation } from 'react-i18next';
 import type { States } from '../../api/jobs';
 import type { Job } from '../../api/schema';
-import { count, programName } from '../../base/format';
+import { count, headline, programName } from '../../base/format';
 import { progressOf } from '../../base/progress';
 import { stateColor } from '../../base/tokens';
 import { type FlowView, toItem, toView, withSettings } from '../../base/url';
@@ -13,6 +13,7 @@ import { Panel, PanelBody, PanelText } from '../../ui/panels/Panel';
 import { orderedStates, StackedBar } from '../../ui/StackedBar';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
+import { useServerMessage } from '../../ui/useServerMessage';
 import { useStateName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './JobsPanel.module.css';
@@ -55,6 +56,16 @@ function JobRow({ job }: { job: Job }) {
   const progress = useProgress(url.session, id);
   const { all, ended } = progressOf(progress?.states ?? {});
   const entrypoint = job.entrypoint ?? '';
+  const translate = useServerMessage();
+  // The message with an exit code is Rayscope's, any other is Ray's.
+  const reason =
+    job.exit_code === null
+      ? headline(job.message ?? '')
+      : translate({
+          code: 'death_driver_failed',
+          message: job.message ?? '',
+          params: { status: job.exit_code },
+        }).message;
   return (
     <li className={css.ovjob} data-testid="overview-job" data-job={id}>
       <div className={css.ovjobHead}>
@@ -76,6 +87,11 @@ function JobRow({ job }: { job: Job }) {
           </span>
         )}
       </div>
+      {job.state === 'FAILED' && reason !== '' && (
+        <span className={`${words.dim} ${words.ellipsis}`} title={job.message ?? undefined}>
+          {reason}
+        </span>
+      )}
       {progress !== undefined && all === 0 ? (
         <span className={`${words.dim} ${css.ovjobStates}`}>{t('overview.noTasks')}</span>
       ) : (
