@@ -26,6 +26,8 @@ def crashes_text(crashes: CrashesAnswer, url: str) -> str:
 
 
 def _harm(crashes: CrashesAnswer) -> str:
+    if crashes["harmed"] == crashes["total"]:
+        return "it did harm" if crashes["total"] == 1 else "all of them did harm"
     if crashes["harmed"]:
         return f"{crashes['harmed']:,} of them did harm"
     if crashes["unknown"]:

@@ -37,6 +37,7 @@ RACE = (
         ({"in_race": 2}, f"3 of 28 workers crashed; no harm was done. {RACE}"),
         ({"unknown": 1}, "3 of 28 workers crashed; whether 1 of them did harm is unknown."),
         ({"unknown": 1, "harmed": 2}, "3 of 28 workers crashed; 2 of them did harm."),
+        ({"harmed": 3}, "3 of 28 workers crashed; all of them did harm."),
     ],
 )
 def test_a_sentence_says_how_many_crashed_and_whether_it_did_harm(

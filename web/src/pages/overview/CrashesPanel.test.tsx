@@ -101,6 +101,7 @@ it('sums up all crashes in a sentence', async () => {
   const verdicts = [];
   for (const [number, numbers] of [
     { harmed: 2, unknown: 1 },
+    { harmed: 9, unknown: 0 },
     { harmed: 0, unknown: 1 },
     { harmed: 0, unknown: 0 },
   ].entries()) {
@@ -114,6 +115,7 @@ it('sums up all crashes in a sentence', async () => {
   }
   expect(verdicts).toEqual([
     '9 workers crashed; 2 of them did harm.',
+    '9 workers crashed and did harm.',
     '9 workers crashed; whether any harm was done is unknown.',
     '9 workers crashed; no harm was done.',
   ]);

@@ -128,7 +128,8 @@ export function useCrashVerdict(live: boolean): string {
   const [url] = useSessionUrl();
   const crashes = useCrashes(url.session, live);
   if (crashes === undefined || crashes.total === 0) return '';
-  const key = crashes.harmed > 0 ? 'harmed' : crashes.unknown > 0 ? 'unknown' : 'none';
+  const all = crashes.harmed === crashes.total;
+  const key = crashes.harmed > 0 ? (all ? 'allHarmed' : 'harmed') : crashes.unknown > 0 ? 'unknown' : 'none';
   return t(`overview.crashes.verdict.${key}`, { n: count(crashes.total), harmed: count(crashes.harmed) });
 }
 

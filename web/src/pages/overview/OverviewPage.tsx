@@ -124,7 +124,7 @@ function HealthLine(props: { summary: Summary | undefined; session: SessionItem;
     critical: names(true),
     firing: names(false),
     nodesAlive: cluster.nodes.alive,
-    nodesLost: dead.filter((node) => isLost(node.death_reason)).length,
+    nodesLost: dead.filter((node) => isLost(node.death_reason) && node.end_known_by === null).length,
     never: sum(pending.filter((one) => one.reason.never)),
     pending: sum(pending),
     failedLately,
@@ -133,14 +133,19 @@ function HealthLine(props: { summary: Summary | undefined; session: SessionItem;
     recovered: outcomes.recovered,
     recordingFails: summary.ingest?.error != null,
   });
+  const gap = i18n.language === 'zh' ? '' : ' ';
   const Icon = ICONS[health.tone];
   const target = linkOf(health.key, url);
-  const text = t(`overview.health.${health.key}`, {
+  const values = {
     ...Object.fromEntries(Object.entries(health.numbers).map(([name, value]) => [name, count(value)])),
     lately: atLeast(failedLately, summary.failures.length, failed),
     names: health.names.slice(0, 3).join(i18n.language === 'zh' ? '、' : ', '),
     lasted: durationText(props.session),
-  });
+  };
+  const texts = [
+    t(`overview.health.${health.key}`, values),
+    ...health.also.map((part) => t(`overview.health.also.${part}`, values)),
+  ];
   const never = pending.find((one) => one.reason.never);
   const why = health.key === 'never' && never !== undefined ? reasonText(never.reason) : undefined;
   return (
@@ -153,7 +158,9 @@ function HealthLine(props: { summary: Summary | undefined; session: SessionItem;
     >
       <Icon size={20} aria-hidden />
       <span>
-        <b>{text}</b> {why} {crashed}
+        <b>{texts.join(gap)}</b>
+        {gap}
+        {[why, crashed].filter(Boolean).join(gap)}
       </span>
       {target !== null && (
         <Link to={target} testId="health-link">

@@ -95,10 +95,12 @@ export function PendingPanel({ live }: { live: boolean }) {
   function types(numbers: Record<string, number>): string {
     const sums = new Map<string, number>();
     for (const [type, number] of Object.entries(numbers)) {
-      const name = hasTypeName(type) ? type : t('overview.nodes');
+      const name = hasTypeName(type) ? type : '';
       sums.set(name, (sums.get(name) ?? 0) + number);
     }
-    const list = [...sums].map(([name, number]) => `${count(number)} ${name}`);
+    const list = [...sums].map(([name, number]) =>
+      name === '' ? t('overview.nodes', { n: count(number) }) : `${count(number)} ${name}`,
+    );
     return list.length === 0 ? '0' : list.join(i18n.language === 'zh' ? '、' : ', ');
   }
 }

@@ -48,6 +48,7 @@ export const en = {
       more: 'and {{n}} more',
       verdict: {
         harmed: '{{n}} worker{{n, s}} crashed; {{harmed}} of them did harm.',
+        allHarmed: '{{n}} worker{{n, s}} crashed and did harm.',
         unknown: '{{n}} worker{{n, s}} crashed; whether any harm was done is unknown.',
         none: '{{n}} worker{{n, s}} crashed; no harm was done.',
       },
@@ -89,7 +90,7 @@ export const en = {
     morePending: 'and {{n}} more kind{{n, s}}',
     asks: 'Needs {{what}}',
     asksNothing: 'Needs no resources',
-    nodes: 'nodes',
+    nodes: '{{n}} node{{n, s}}',
     noAutoscaler: 'This cluster has no autoscaler, so it will not gain nodes by itself.',
     autoscaler: 'Autoscaler: {{active}} active, {{idle}} idle, {{pending}} starting.',
     autoscalerFailed: 'Could not start {{type}}: {{why}}',
@@ -113,16 +114,19 @@ export const en = {
         'Nothing is running, but {{waiting}} task{{waiting, s}} {{waiting, plural(one: is; other: are)}} waiting.',
       idle: 'Nothing is running. {{ended}} attempt{{ended, s}} ended, {{failed}} of them failed.',
       nothing: 'No tasks recorded yet.',
-      endedFailedJobs:
-        'Ended after {{lasted}}: {{jobsFailed}} job{{jobsFailed, s}} and {{final}} task{{final, s}} failed; {{recovered}} recovered by retry.',
-      endedFailed:
-        'Ended after {{lasted}}: {{final}} task{{final, s}} failed, {{recovered}} recovered by retry.',
+      endedFailedJobs: 'Ended after {{lasted}}: {{jobsFailed}} job{{jobsFailed, s}} failed.',
+      endedFailed: 'Ended after {{lasted}}: {{final}} task{{final, s}} failed.',
       endedRecovered: 'Ended after {{lasted}}: no task failed in the end; {{recovered}} recovered by retry.',
       endedOpen:
         'Ended after {{lasted}}: {{ended}} attempt{{ended, s}} ended; the end of {{open}} more is not on record.',
       endedCutOff:
         'Ended after {{lasted}}: {{finished}} attempt{{finished, s}} succeeded; the end of the job cut off {{cutOff}}.',
       endedWell: 'Ended after {{lasted}}: {{ended}} attempt{{ended, s}} succeeded, none failed.',
+      also: {
+        final: '{{final}} task{{final, s}} failed.',
+        recovered: '{{recovered}} task{{recovered, s}} recovered by retry.',
+        lost: '{{lost}} node{{lost, s}} died.',
+      },
     },
   },
 };

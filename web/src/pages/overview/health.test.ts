@@ -29,9 +29,9 @@ describe('the sentence about a session', () => {
       pending: 4,
     };
     expect(key({ ...all, recordingFails: true })).toBe('recording');
-    expect(key(all)).toBe('critical');
-    expect(key({ ...all, critical: [] })).toBe('nodesLost');
-    expect(key({ ...all, critical: [], nodesAlive: 0 })).toBe('noNodes');
+    expect(key(all)).toBe('nodesLost');
+    expect(key({ ...all, nodesAlive: 0 })).toBe('noNodes');
+    expect(key({ ...all, nodesLost: 0 })).toBe('critical');
     expect(key({ ...all, critical: [], nodesLost: 0 })).toBe('never');
     expect(key({ failedLately: 3, firing: ['x'], pending: 4 })).toBe('failing');
     expect(key({ firing: ['x'], pending: 4 })).toBe('firing');
@@ -48,7 +48,7 @@ describe('the sentence about a session', () => {
     expect(key({ states: {} })).toBe('nothing');
   });
   it('describes the outcome of an ended session', () => {
-    const over = { live: false, critical: ['x'], nodesLost: 1 };
+    const over = { live: false, critical: ['x'] };
     expect(key({ ...over, jobsFailed: 1 })).toBe('endedFailedJobs');
     expect(key({ ...over, final: 1, recovered: 1 })).toBe('endedFailed');
     expect(key({ ...over, states: { FINISHED: 2, FAILED: 1 }, recovered: 1 })).toBe('endedRecovered');
@@ -58,6 +58,14 @@ describe('the sentence about a session', () => {
     const cut = healthOf({ ...well, ...over, states: { FINISHED: 2, CUT_OFF: 1 } });
     expect(cut).toMatchObject({ key: 'endedCutOff', tone: 'quiet', numbers: { finished: 2, cutOff: 1 } });
     expect(key({ ...over, states: { FINISHED: 1 } })).toBe('endedWell');
+  });
+  it('adds what else failed in an ended session, if anything did', () => {
+    const over = { ...well, live: false, states: { FINISHED: 2 } };
+    expect(healthOf(over)).toMatchObject({ also: [], tone: 'good' });
+    expect(healthOf({ ...over, nodesLost: 1 })).toMatchObject({ also: ['lost'], tone: 'waiting' });
+    expect(healthOf({ ...over, jobsFailed: 1, recovered: 2 }).also).toEqual(['recovered']);
+    expect(healthOf({ ...over, jobsFailed: 1, final: 1, nodesLost: 1 }).also).toEqual(['final', 'lost']);
+    expect(healthOf({ ...over, final: 1, recovered: 1 })).toMatchObject({ also: ['recovered'] });
   });
 });
 

@@ -47,8 +47,12 @@ export type HealthKey =
   | 'endedCutOff'
   | 'endedWell';
 
+/** A further sentence about an ended session, shown if its number is not 0. */
+type HealthPart = 'final' | 'recovered' | 'lost';
+
 export interface Health {
   key: HealthKey;
+  also: HealthPart[];
   tone: Tone;
   numbers: Record<string, number>;
   names: readonly string[];
@@ -76,22 +80,27 @@ export function healthOf(facts: HealthFacts): Health {
   };
   const say = (key: HealthKey, tone: Tone, names: readonly string[] = []): Health => ({
     key,
+    also: [],
     tone,
     numbers,
     names,
   });
+  const ending = (key: HealthKey, tone: Tone, ...parts: HealthPart[]): Health => ({
+    ...say(key, facts.nodesLost > 0 && tone !== 'bad' ? 'waiting' : tone),
+    also: [...parts, 'lost' as const].filter((part) => numbers[part] > 0),
+  });
   if (!facts.live) {
-    if (facts.jobsFailed > 0) return say('endedFailedJobs', 'bad');
-    if (facts.final > 0) return say('endedFailed', 'waiting');
-    if (all - ended > 0) return say('endedOpen', 'quiet');
-    if (all === 0) return say('nothing', 'quiet');
-    if (facts.recovered > 0) return say('endedRecovered', 'good');
-    return cutOff > 0 ? say('endedCutOff', 'quiet') : say('endedWell', 'good');
+    if (facts.jobsFailed > 0) return ending('endedFailedJobs', 'bad', 'final', 'recovered');
+    if (facts.final > 0) return ending('endedFailed', 'waiting', 'recovered');
+    if (all - ended > 0) return ending('endedOpen', 'quiet');
+    if (all === 0) return ending('nothing', 'quiet');
+    if (facts.recovered > 0) return ending('endedRecovered', 'good');
+    return cutOff > 0 ? ending('endedCutOff', 'quiet') : ending('endedWell', 'good');
   }
   if (facts.recordingFails) return say('recording', 'bad');
-  if (facts.critical.length > 0) return say('critical', 'bad', facts.critical);
   if (facts.nodesAlive === 0 && facts.nodesLost > 0) return say('noNodes', 'bad');
   if (facts.nodesLost > 0) return say('nodesLost', 'bad');
+  if (facts.critical.length > 0) return say('critical', 'bad', facts.critical);
   if (facts.never > 0) return say('never', 'bad');
   if (facts.failedLately > 0) return say('failing', 'bad');
   if (facts.firing.length > 0) return say('firing', 'waiting', facts.firing);

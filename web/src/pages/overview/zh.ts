@@ -51,6 +51,7 @@ export const zh: Translated<typeof en> = {
       more: '另有 {{n}} 个',
       verdict: {
         harmed: '{{n}} 个 Worker 崩溃，其中 {{harmed}} 个造成了损失。',
+        allHarmed: '{{n}} 个 Worker 崩溃，并造成了损失。',
         unknown: '{{n}} 个 Worker 崩溃，是否造成损失尚不清楚。',
         none: '{{n}} 个 Worker 崩溃，未造成损失。',
       },
@@ -90,7 +91,7 @@ export const zh: Translated<typeof en> = {
     morePending: '另有 {{n}} 种',
     asks: '需要 {{what}}',
     asksNothing: '不需要资源',
-    nodes: '节点',
+    nodes: '{{n}} 个节点',
     noAutoscaler: '此集群没有自动扩缩容，不会自动增加节点。',
     autoscaler: '自动扩缩容：活跃 {{active}}，空闲 {{idle}}，启动中 {{pending}}。',
     autoscalerFailed: '{{type}} 无法启动：{{why}}',
@@ -113,13 +114,17 @@ export const zh: Translated<typeof en> = {
       waiting: '没有任务在运行，但有 {{waiting}} 个任务在等待。',
       idle: '没有任务在运行。已结束 {{ended}} 次尝试，其中 {{failed}} 次失败。',
       nothing: '还没有任务记录。',
-      endedFailedJobs:
-        '已结束，历时 {{lasted}}：{{jobsFailed}} 个作业和 {{final}} 个任务失败，另有 {{recovered}} 个任务经重试恢复。',
-      endedFailed: '已结束，历时 {{lasted}}：{{final}} 个任务失败，另有 {{recovered}} 个经重试恢复。',
+      endedFailedJobs: '已结束，历时 {{lasted}}：{{jobsFailed}} 个作业失败。',
+      endedFailed: '已结束，历时 {{lasted}}：{{final}} 个任务失败。',
       endedRecovered: '已结束，历时 {{lasted}}：没有任务最终失败，{{recovered}} 个经重试恢复。',
       endedOpen: '已结束，历时 {{lasted}}：{{ended}} 次尝试已结束，另有 {{open}} 次没有结束的记录。',
       endedCutOff: '已结束，历时 {{lasted}}：{{finished}} 次尝试成功，{{cutOff}} 次被中断。',
       endedWell: '已结束，历时 {{lasted}}：{{ended}} 次尝试全部成功。',
+      also: {
+        final: '{{final}} 个任务失败。',
+        recovered: '{{recovered}} 个任务经重试恢复。',
+        lost: '{{lost}} 个节点失效。',
+      },
     },
   },
 };
