@@ -37,12 +37,18 @@ export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: Atte
     span.attempt === attempt.attempt && span.end_ns !== null ? [{ ...span, end_ns: span.end_ns }] : [],
   );
   const toTask = (id: string) => ({ ...url, task: id, attempt: undefined });
+  const failed = attempt.state !== 'CUT_OFF' && (attempt.error !== null || attempt.state === 'FAILED');
+  const logs = !isDriver(task.task_id) && attempt.worker_id !== null && (
+    <Section title={t('nav.logs')} testId="task-logs">
+      <LogPanel of={{ task_id: task.task_id, attempt: attempt.attempt }} />
+    </Section>
+  );
   return (
     <>
-      {attempt.state !== 'CUT_OFF' && (attempt.error !== null || attempt.state === 'FAILED') && (
-        <AttemptError attempt={attempt} />
-      )}
+      {/* The cause in plain words comes before Ray's long text about the same. */}
       {attempt.lost_with !== null && <DeathCause {...attempt.lost_with} title={t('task.lost')} />}
+      {failed && <AttemptError attempt={attempt} />}
+      {failed && logs}
       {attempt.start_is_lost && (
         <p className={css.note} data-testid="task-start-lost">
           {t('task.startLost')}
@@ -63,11 +69,7 @@ export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: Atte
       <Waits task={task} attempt={attempt.attempt} />
       <Annotations task={task} attempt={attempt.attempt} />
 
-      {!isDriver(task.task_id) && attempt.worker_id !== null && (
-        <Section title={t('nav.logs')} testId="task-logs">
-          <LogPanel of={{ task_id: task.task_id, attempt: attempt.attempt }} />
-        </Section>
-      )}
+      {!failed && logs}
 
       <DataFlow task={task} />
 
