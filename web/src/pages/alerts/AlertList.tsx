@@ -40,7 +40,9 @@ function Row({ alert, now, live }: { alert: AlertInfo; now: number; live: boolea
   const { summary: text, description } = useAnnotations()(alert.annotations);
   // An error in the template is not a useful title. RuleProblems shows what is wrong.
   const summary = text?.startsWith('<error expanding template:') ? undefined : text;
-  const since = alert.resolved_ns || alert.fired_ns || alert.active_ns;
+  const began = alert.fired_ns || alert.active_ns;
+  // The age of an end would grow without meaning once the session has ended: show how long the alert fired.
+  const [since, until] = live ? [alert.resolved_ns || began, now] : [began, alert.resolved_ns || now];
   const node = alert.labels.node_id;
   const over = alert.resolved_ns > 0;
   const labels = Object.entries(alert.labels).filter(([name]) => !HEADING_LABELS.has(name));
@@ -55,7 +57,7 @@ function Row({ alert, now, live }: { alert: AlertInfo; now: number; live: boolea
       <div className={css.state}>
         <b>{t(`alerts.state.${alert.state}`)}</b>
         <span className={`${words.dim} ${words.num}`} title={fullTime(since) || undefined}>
-          {duration(Math.max(0, now - since))}
+          {duration(Math.max(0, until - since))}
         </span>
       </div>
       <div className={css.text}>
@@ -74,7 +76,7 @@ function Row({ alert, now, live }: { alert: AlertInfo; now: number; live: boolea
         <div className={`${words.dim} ${css.description}`} data-testid="alert-condition">
           {alert.condition && <code>{alert.condition}</code>}
           {alert.value !== null &&
-            ` · ${t('alerts.valueNow', { value: Number(alert.value.toPrecision(6)) })}`}
+            ` · ${t(over || !live ? 'alerts.valueThen' : 'alerts.valueNow', { value: Number(alert.value.toPrecision(6)) })}`}
         </div>
         <div className={`${pairs.pairs} ${css.labels}`}>
           {labels.map(([name, value]) => (

@@ -16,6 +16,7 @@ export const en = {
     more: 'Rules, history, and channels',
     unknownMetrics: 'No series has this name yet: {{names}}',
     valueNow: 'value {{value}}',
+    valueThen: 'value {{value}} while it fired',
     tab: { rules: 'Rules', history: 'History', silences: 'Silences', channels: 'Channels' },
     state: {
       inactive: 'Inactive',

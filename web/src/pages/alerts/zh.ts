@@ -19,6 +19,7 @@ export const zh: Translated<typeof en> = {
     more: '规则、历史和通知渠道',
     unknownMetrics: '还没有这个名称的时间序列：{{names}}',
     valueNow: '当前值 {{value}}',
+    valueThen: '触发时的值 {{value}}',
     tab: { rules: '规则', history: '历史', silences: '静默', channels: '通知渠道' },
     state: {
       inactive: '未触发',

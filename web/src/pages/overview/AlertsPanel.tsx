@@ -32,7 +32,7 @@ export function AlertsPanel({ live }: { live: boolean }) {
                 <PanelLine
                   key={alert.fingerprint}
                   tone={alertTone(alert)}
-                  ns={alert.active_ns}
+                  ns={alert.fired_ns || alert.active_ns}
                   to={toView(url, 'alerts', { q: alert.rule })}
                   name={alert.rule}
                   text={alertText(annotations(alert.annotations))}
