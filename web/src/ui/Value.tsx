@@ -41,7 +41,8 @@ export function Json({ value }: { value: unknown }) {
         <span className={pairs.pairs}>
           {entries.map(([name, item]) => (
             <span key={name} className={pairs.pair}>
-              <span className={words.dim}>{name}</span> {measured(name, item)}
+              <span className={words.dim}>{typeof item === 'number' ? name.replace(UNIT, '') : name}</span>{' '}
+              {measured(name, item)}
             </span>
           ))}
         </span>
@@ -53,11 +54,14 @@ export function Json({ value }: { value: unknown }) {
   );
 }
 
+/** The unit of time at the end of one of Ray's names. */
+const UNIT = /_(ns|us|ms)$/;
+
 /** A value with its unit, if Ray's name for it contains the unit. */
 function measured(name: string, value: unknown): string {
   if (typeof value !== 'number') return String(value);
   if (isMemory(name, value)) return bytes(value);
-  const unit = /_(ns|us|ms)$/.exec(name)?.[1];
+  const unit = UNIT.exec(name)?.[1];
   if (unit === undefined) return String(value);
   const ns = value * { ns: 1, us: 1e3, ms: 1e6 }[unit as 'ns' | 'us' | 'ms'];
   return ns > YEAR_NS ? fullTime(ns) : duration(ns);
@@ -69,11 +73,11 @@ const YEAR_NS = 365 * 86_400e9;
 /**
  * A structured value or a JSON string in one line, short enough for a cell: `CPU 16, GPU 1, memory 64.0 GiB`.
  */
-export function oneLine(value: unknown): string {
+export function oneLine(value: unknown, nodeName: (id: string) => string = shortId): string {
   const parsed = typeof value === 'string' ? parse(value) : value;
   if (typeof parsed !== 'object' || parsed === null) return String(value);
-  if (Array.isArray(parsed)) return parsed.map(oneLine).join(' | ');
-  if ('resources' in parsed) return bundle(parsed as Bundle);
+  if (Array.isArray(parsed)) return parsed.map((item) => oneLine(item, nodeName)).join(' | ');
+  if ('resources' in parsed) return bundle(parsed as Bundle, nodeName);
   return Object.entries(parsed)
     .map(([name, item]) => `${name} ${isMemory(name, item) ? bytes(item as number) : oneLine(item)}`)
     .join(', ');
@@ -82,9 +86,9 @@ export function oneLine(value: unknown): string {
 type Bundle = { resources: unknown; node_id?: unknown };
 
 /** The resources of a placement group's bundle and its node: `CPU 1 @ b06d0986…`. */
-const bundle = ({ resources, node_id }: Bundle) =>
+const bundle = ({ resources, node_id }: Bundle, nodeName: (id: string) => string) =>
   typeof node_id === 'string' && node_id !== ''
-    ? `${oneLine(resources)} @ ${shortId(node_id)}`
+    ? `${oneLine(resources)} @ ${nodeName(node_id)}`
     : oneLine(resources);
 
 /** Whether the value is an amount of memory, which Ray measures in bytes. */

@@ -34,7 +34,13 @@ it('says for each restart why the previous worker ended', async () => {
   };
   const history = [
     { time_ns: 1e18, state: 'RESTARTING', message: 'SYSTEM_ERROR', ended_worker_id: worker, causes: [cause] },
-    { time_ns: 1e18 + 1, state: 'RESTARTING', message: 'SYSTEM_ERROR', ended_worker_id: worker, causes: [] },
+    {
+      time_ns: 1e18 + 1,
+      state: 'RESTARTING',
+      message: 'SYSTEM_ERROR',
+      ended_worker_id: 'd'.repeat(56),
+      causes: [],
+    },
   ];
   await render(<ActorDetail actor={ACTOR as unknown as Item} />, {
     answers: { [`/actors/${ACTOR.actor_id}`]: { ...ACTOR, history } },

@@ -10,12 +10,14 @@ import { ErrorPanel } from '../../ui/ErrorPanel';
 import { type GpuFields, GpuUse } from '../../ui/GpuUse';
 import { ItemLink } from '../../ui/ItemLink';
 import { ItemState } from '../../ui/ItemState';
+import { NodeLink } from '../../ui/NodeLabel';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
-import { Json, parse } from '../../ui/Value';
+import { Json } from '../../ui/Value';
 import { WhyPending } from '../../ui/WhyPending';
 import css from './EntityDetails.module.css';
+import { bundlesOf } from './EntityState';
 import { EntityView } from './EntityView';
 import shared from './entities.module.css';
 import { ProgressCount, ProgressTable, useEntityProgress } from './ProgressTable';
@@ -25,6 +27,7 @@ type StateChange = {
   time_ns: Ns;
   state: string;
   node_id?: string;
+  worker_id?: string;
   death_reason?: string;
   death_message?: string;
   message?: string;
@@ -34,6 +37,10 @@ type StateChange = {
   /** Set if Ray did not report this end: the reason why it must have ended. */
   end_known_by?: string;
 };
+
+/** Whether a step differs from the one before it. Ray may report a state twice. */
+const isChange = (step: StateChange, at: number, all: readonly StateChange[]) =>
+  (['state', 'worker_id', 'ended_worker_id'] as const).some((field) => step[field] !== all[at - 1]?.[field]);
 
 /** All recorded state changes of an actor. */
 function History({ id }: { id: string }) {
@@ -55,14 +62,14 @@ function History({ id }: { id: string }) {
         </Box>
       )}
       <ol className={css.itemHistory}>
-        {history.map((step) => (
+        {history.filter(isChange).map((step) => (
           <li key={`${step.time_ns} ${step.state}`}>
             <Time ns={step.time_ns} exact />
             <ItemState state={step.state} />
             <span className={`${words.dim} ${words.breaks} ${css.reason}`} title={reasonOf(step)}>
               {headline(reasonOf(step))}
               {step.node_id !== undefined && step.death_reason === undefined && (
-                <ItemLink view="nodes" id={step.node_id} />
+                <NodeLink id={step.node_id} />
               )}
               {step.ended_worker_id !== undefined && (
                 <>
@@ -138,12 +145,6 @@ export function ActorsPage() {
   return <EntityView view="actors" extras={{ detail: (actor) => <ActorDetail actor={actor} /> }} />;
 }
 
-interface Bundle {
-  index: number;
-  resources: Record<string, number>;
-  node_id: string | null;
-}
-
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['bundles']);
 
 export function PlacementGroupsPage() {
@@ -157,8 +158,6 @@ export function PlacementGroupsPage() {
 
 function GroupDetail({ group }: { group: Item }) {
   const { t } = useTranslation();
-  const value = parse(group.bundles ?? '');
-  const bundles = Array.isArray(value) ? (value as Bundle[]) : [];
   return (
     <>
       {(WAITING.has(String(group.state)) || group.end_known_by !== null) && (
@@ -174,7 +173,7 @@ function GroupDetail({ group }: { group: Item }) {
             </tr>
           </thead>
           <tbody>
-            {bundles.map((bundle) => (
+            {bundlesOf(group).map((bundle) => (
               <tr key={bundle.index}>
                 <td className={words.num}>{bundle.index}</td>
                 <td>
@@ -182,7 +181,7 @@ function GroupDetail({ group }: { group: Item }) {
                 </td>
                 <td>
                   {bundle.node_id ? (
-                    <ItemLink view="nodes" id={bundle.node_id} />
+                    <NodeLink id={bundle.node_id} />
                   ) : (
                     <span className={words.dim}>{t('jobs.notPlaced')}</span>
                   )}

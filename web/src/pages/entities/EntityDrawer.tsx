@@ -3,11 +3,11 @@ import { useTranslation } from 'react-i18next';
 import type { Item } from '../../api/types';
 import { toView } from '../../base/url';
 import { Drawer, Section } from '../../ui/Drawer';
-import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { LogPanel } from '../../ui/logs/LogPanel';
 import { useSessionUrl } from '../../ui/useUrl';
 import { EntityFields } from './EntityFields';
+import { EntityState } from './EntityState';
 import type { Extras } from './entityExtras';
 import { type EntityKind, KINDS } from './entityKinds';
 
@@ -27,7 +27,7 @@ export function EntityDrawer(props: {
     <Drawer
       testId="item-drawer"
       title={extras?.title?.(item) ?? String(item.class_name || item.name || item[kind.id] || '')}
-      subtitle={<ItemState state={item.state ?? null} view={view} />}
+      subtitle={<EntityState item={item} view={view} />}
       onClose={onClose}
     >
       {hasTasks && (

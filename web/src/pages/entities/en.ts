@@ -76,6 +76,7 @@ export const en = {
     resources: 'Resources',
     node: 'Node',
     notPlaced: 'not placed',
+    neverPlaced: 'Never placed',
   },
 };
 

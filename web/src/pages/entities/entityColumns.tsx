@@ -1,14 +1,15 @@
 import { useTranslation } from 'react-i18next';
+import type { Item } from '../../api/types';
 import { bytes, programName } from '../../base/format';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
-import { ItemState } from '../../ui/ItemState';
 import { JobName } from '../../ui/JobName';
-import { NodeLabel } from '../../ui/NodeLabel';
+import { NodeLabel, useNodeTitle } from '../../ui/NodeLabel';
 import { Time } from '../../ui/Time';
 import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { isEmpty, oneLine, Value } from '../../ui/Value';
+import { EntityState } from './EntityState';
 
 /** The fields whose columns take the remaining width, one for each kind of entity. */
 export const GROWS = new Set(['class_name', 'entrypoint', 'exit_detail', 'bundles']);
@@ -75,15 +76,18 @@ export function entityColumn(
         <JobName id={String(item.job_id)} />
       ) : field === 'node_id' || field === 'driver_node_id' ? (
         <NodeLabel id={item[field] ? String(item[field]) : null} />
+      ) : field === 'state' && item.state ? (
+        <EntityState item={item as Item} view={view} />
+      ) : field === 'bundles' ? (
+        <Bundles value={item.bundles} />
       ) : (
-        <Cell view={view} name={field} value={item[field]} />
+        <Cell name={field} value={item[field]} />
       ),
   };
 }
 
-function Cell({ view, name, value }: { view: string; name: string; value: unknown }) {
+function Cell({ name, value }: { name: string; value: unknown }) {
   if (isEmpty(value)) return <Dash />;
-  if (name === 'state') return <ItemState state={String(value)} view={view} />;
   if (name === 'gpus') return <Value name={name} value={value} />;
   if (name === 'worker_type') return <WorkerType type={String(value)} />;
   if (name.endsWith('_ns') && typeof value === 'number') return <Time ns={value} />;
@@ -97,6 +101,16 @@ function Cell({ view, name, value }: { view: string; name: string; value: unknow
   return (
     <span className={words.ellipsis} title={text}>
       {name === 'entrypoint' ? programName(text) : text}
+    </span>
+  );
+}
+
+/** The bundles of a placement group with the names of their nodes. */
+function Bundles({ value }: { value: unknown }) {
+  const text = oneLine(value, useNodeTitle());
+  return (
+    <span className={words.ellipsis} title={text}>
+      {text}
     </span>
   );
 }

@@ -76,5 +76,6 @@ export const zh: Translated<typeof en> = {
     resources: '资源',
     node: '节点',
     notPlaced: '未放置',
+    neverPlaced: '从未放置',
   },
 };

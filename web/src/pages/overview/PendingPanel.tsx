@@ -76,7 +76,7 @@ export function PendingPanel({ live }: { live: boolean }) {
                 <>
                   {' '}
                   {t('overview.autoscalerInfeasible', {
-                    what: scaler?.infeasible.slice(0, 3).map(oneLine).join('; '),
+                    what: scaler?.infeasible.slice(0, 3).map((one) => oneLine(one)).join('; '),
                   })}
                 </>
               )}
