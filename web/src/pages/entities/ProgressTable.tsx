@@ -59,6 +59,7 @@ export function ProgressTable(props: { progress: Progress; id: string; filter: '
           </tr>
         </thead>
         <tbody>
+          {/* A sum of 0 means that no attempt has the time. */}
           {data.functions.map((row) => (
             <tr key={`${row.func_name} ${row.type}`} data-testid="job-function">
               <td>
@@ -81,10 +82,10 @@ export function ProgressTable(props: { progress: Progress; id: string; filter: '
                 {count(row.attempts)}
               </td>
               <td data-align="right">
-                <Duration ns={row.waiting_ns} />
+                <Duration ns={row.waiting_ns || null} />
               </td>
               <td data-align="right">
-                <Duration ns={row.duration_ns} />
+                <Duration ns={row.duration_ns || null} />
               </td>
             </tr>
           ))}

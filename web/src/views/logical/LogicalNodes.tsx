@@ -179,7 +179,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
             )}
             <span className={css.time}>
               {weight === 'state'
-                ? duration(node.duration_ns)
+                ? duration(node.duration_ns || null)
                 : value === null
                   ? '–'
                   : weight === 'critical_path'
@@ -314,7 +314,7 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
                     : t('logical.instances', { n: count(node.actors) })}
                 </span>
               )}
-              <span className={css.time}>{duration(node.duration_ns)}</span>
+              <span className={css.time}>{duration(node.duration_ns || null)}</span>
             </span>
           )}
         </div>
