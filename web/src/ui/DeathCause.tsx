@@ -100,7 +100,9 @@ export function DeathSteps({ death }: { death: Death }) {
       </ol>
       {death.cause === 'unknown' && (
         <>
-          <p className={words.line}>{t('death.unknown')}</p>
+          <p className={words.line}>
+            {t(death.candidates.length === 1 ? 'death.unknownOne' : 'death.unknown')}
+          </p>
           <ul className={css.candidates}>
             {death.candidates.map((one) => (
               <li key={one.code}>{text('death_maybe', one)}</li>

@@ -344,6 +344,7 @@ export const shared = {
     newest: 'Most recently: {{text}}',
     expected: 'As intended',
     unknown: 'The cause is not known. It may be one of these:',
+    unknownOne: 'The cause is not known. It may be this:',
     ray: 'In the words of Ray',
     held: 'It held {{used}} when it was killed.',
     lastSeen: 'Last seen:',

@@ -338,6 +338,7 @@ const shared: Translated<typeof english> = {
     newest: '最近一次：{{text}}',
     expected: '正常终止',
     unknown: '原因未知，可能是以下之一：',
+    unknownOne: '原因未知，可能是：',
     ray: 'Ray 的原文',
     held: '被杀死时占用内存 {{used}}。',
     lastSeen: '最后观测：',

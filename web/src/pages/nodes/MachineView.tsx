@@ -168,7 +168,7 @@ function Drawn(props: { cells: CellsAnswer; openKey: string | undefined; onOpen:
         />
       </div>
       <p className={`${words.dim} ${css.note}`}>
-        {cells.usage_error === null
+        {cells.usage_error === null || cells.measured.nodes[measure].some((value) => value >= 0)
           ? t(`nodes.shareOf.${measure}`)
           : translate({ code: cells.usage_code, params: cells.usage_params, message: cells.usage_error })
               .message}

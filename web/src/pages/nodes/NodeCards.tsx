@@ -13,6 +13,7 @@ import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './NodeCards.module.css';
+import { NodeEnd } from './NodeEnd';
 import { HeadBadge } from './NodeName';
 import { NoNodes } from './NoNodes';
 import shared from './nodes.module.css';
@@ -87,8 +88,8 @@ function Card({ node }: { node: NodeRow }) {
         <Figures node={node} />
       )}
       {node.state === 'DEAD' && (
-        <span className={`${css.cardNote} ${shared.dead}`}>
-          {t('nodes.died', { time: time(node.end_ns), reason: node.death_reason ?? t('nodes.noReason') })}
+        <span className={css.cardNote}>
+          <NodeEnd node={node} />
         </span>
       )}
       {usage !== null && !usage.current && (

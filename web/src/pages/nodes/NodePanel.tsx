@@ -22,6 +22,7 @@ import { useSessionUrl } from '../../ui/useUrl';
 import { NodeAbout } from './NodeAbout';
 import { Figures } from './NodeCards';
 import { NodeCharts } from './NodeCharts';
+import { NodeEnd } from './NodeEnd';
 import { NodeEvents } from './NodeEvents';
 import { NodeGpus } from './NodeGpus';
 import { HeadBadge } from './NodeName';
@@ -128,12 +129,16 @@ function Top({ node }: { node: NodeDetail }) {
   return (
     <div className={shared.top} data-testid="node-top">
       {node.state === 'DEAD' && (
-        <p className={shared.dead} data-testid="node-death">
-          {t('nodes.died', { time: time(node.end_ns), reason: node.death_reason ?? t('nodes.noReason') })}
-          {node.death_message !== null && <span className={words.breaks}> {node.death_message}</span>}
+        <p data-testid="node-death">
+          <NodeEnd node={node} />
+          {node.death_message !== null && (
+            <span className={`${shared.dead} ${words.breaks}`}> {node.death_message}</span>
+          )}
         </p>
       )}
-      {node.state === 'DEAD' && <DeathCause kind="node" id={node.node_id} />}
+      {node.state === 'DEAD' && node.end_known_by !== 'session' && (
+        <DeathCause kind="node" id={node.node_id} />
+      )}
       {usage === null ? (
         <p className={words.dim}>
           {missing.message} {missing.remedy}
@@ -168,7 +173,7 @@ function NodeAlerts({ id }: { id: string }) {
         <PanelLine
           key={alert.fingerprint}
           tone={alertTone(alert)}
-          ns={alert.active_ns}
+          ns={alert.fired_ns || alert.active_ns}
           to={toView(url, 'alerts', { q: alert.rule })}
           name={alert.rule}
           text={annotations(alert.annotations).summary ?? ''}

@@ -41,6 +41,7 @@ export const en = {
     notMeasured: 'Not measured',
     died: 'Died {{time}}: {{reason}}.',
     noReason: 'no reason given',
+    endedWithCluster: 'Ended with its cluster, {{time}}.',
     tabs: {
       workers: 'Workers',
       resources: 'Resources',

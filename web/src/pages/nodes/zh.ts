@@ -36,6 +36,7 @@ export const zh: Translated<typeof en> = {
     notMeasured: '未测量',
     died: '于 {{time}} 失效：{{reason}}。',
     noReason: '未说明原因',
+    endedWithCluster: '于 {{time}} 随集群一起结束。',
     tabs: {
       workers: 'Worker',
       resources: '资源',
