@@ -39,7 +39,7 @@ def owned(name: str, origin: str | None) -> str:
 def gain(finding: FindingItem) -> str:
     """Describe the saving or cost of a finding."""
     if finding["is_risk"]:
-        return "costs nothing so far: nothing waits for it" if finding["on_path_ns"] == 0 else "a risk"
+        return "costs no time: nothing waited for it" if finding["on_path_ns"] == 0 else "a risk"
     if finding["saving_ns"] is None:
         return f"costs up to {duration(finding['cost_ns'])}, {finding['share']:.0%}"
     about = f"{duration(finding['saving_ns'])}, {finding['share']:.0%}"

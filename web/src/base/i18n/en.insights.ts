@@ -123,7 +123,7 @@ export const enInsights = {
       saves: 'would save about {{time}}, {{share}}% (9 of 10: {{range}})',
       costs: 'costs up to {{time}} ({{share}}%)',
       risk: 'a risk',
-      free: 'costs nothing so far: nothing waits for it',
+      free: 'costs no time: nothing waited for it',
       caller: 'called by {{name}}',
       confidence: {
         high: 'High confidence',

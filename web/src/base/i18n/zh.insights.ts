@@ -459,7 +459,7 @@ export const zhInsights: Translated<typeof enInsights> = {
       saves: '可节省约 {{time}}，{{share}}%（90% 把握：{{range}}）',
       costs: '最多损失 {{time}}（{{share}}%）',
       risk: '存在风险',
-      free: '目前没有代价：没有任务在等待它',
+      free: '不耗费时间：没有任务等待过它',
       caller: '调用者：{{name}}',
       confidence: { high: '可信度高', medium: '可信度中', low: '可信度低' },
       evidence: '依据',

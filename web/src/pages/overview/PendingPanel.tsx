@@ -22,7 +22,7 @@ export function PendingPanel({ live }: { live: boolean }) {
   const scaler = status.data?.autoscaler ?? null;
   return (
     <Panel
-      title={t('overview.pending')}
+      title={t(live ? 'overview.pending' : 'overview.pendingEnded')}
       note={status.data && count(status.data.pending.reduce((sum, one) => sum + one.count, 0))}
       to={live ? withSettings(toView(url, 'nodes'), { mode: 'resources' }) : undefined}
       testId="panel-pending"
@@ -41,7 +41,7 @@ export function PendingPanel({ live }: { live: boolean }) {
                 {data.pending.slice(0, MAX_LINES).map((one) => (
                   <PanelLine
                     key={`${one.kind} ${one.name} ${one.id} ${one.job_id} ${one.reason.code}`}
-                    tone={one.reason.never ? 'bad' : 'waiting'}
+                    tone={!live ? 'quiet' : one.reason.never ? 'bad' : 'waiting'}
                     ns={one.since_ns}
                     to={pendingLink(url, one, live)}
                     name={one.name || t(`overview.kind.${one.kind === 'actor' ? 'actor' : 'task'}`)}
@@ -60,7 +60,7 @@ export function PendingPanel({ live }: { live: boolean }) {
             )}
             <p className={`${shared.panelText} ${words.dim}`} data-testid="autoscaler">
               {scaler === null
-                ? t('overview.noAutoscaler')
+                ? t(live ? 'overview.noAutoscaler' : 'overview.noAutoscalerEnded')
                 : t('overview.autoscaler', {
                     active: types(scaler.active),
                     idle: types(scaler.idle),
@@ -76,7 +76,10 @@ export function PendingPanel({ live }: { live: boolean }) {
                 <>
                   {' '}
                   {t('overview.autoscalerInfeasible', {
-                    what: scaler?.infeasible.slice(0, 3).map((one) => oneLine(one)).join('; '),
+                    what: scaler?.infeasible
+                      .slice(0, 3)
+                      .map((one) => oneLine(one))
+                      .join('; '),
                   })}
                 </>
               )}
