@@ -13,6 +13,7 @@ import { useTranslation } from 'react-i18next';
 import type { Summary } from '../api/schema';
 import { count, duration } from '../base/format';
 import words from '../ui/theme/words.module.css';
+import { usePunctuation } from '../ui/usePunctuation';
 import { useServerMessage } from '../ui/useServerMessage';
 import { Banner } from './Banner';
 import css from './Banners.module.css';
@@ -31,6 +32,7 @@ const SPANS_LOST = 'profile_events_dropped';
 /** Explains what is missing from the page's numbers. Banners cannot be hidden; only their details fold. */
 export function Banners({ summary }: { summary: Summary }) {
   const { t, i18n } = useTranslation();
+  const { colon } = usePunctuation();
   const translate = useServerMessage();
   const { dropped, ingest, lanes } = summary;
   const failure = ingest?.error && translate(ingest.error);
@@ -168,7 +170,7 @@ export function Banners({ summary }: { summary: Summary }) {
         >
           {summary.recording === 'snapshot' && !isUrgent
             ? t('banner.snapshot')
-            : `${t('banner.cannotSee')}: ${explain(codes[0] ?? '')}`}
+            : `${t('banner.cannotSee')}${colon}${explain(codes[0] ?? '')}`}
         </Banner>
       )}
     </div>

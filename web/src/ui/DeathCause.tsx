@@ -11,6 +11,7 @@ import { oneLineMessage } from './eventPlace';
 import { ItemLink } from './ItemLink';
 import { Time } from './Time';
 import words from './theme/words.module.css';
+import { usePunctuation } from './usePunctuation';
 import { useServerMessage } from './useServerMessage';
 import { useSessionUrl } from './useUrl';
 
@@ -43,10 +44,11 @@ export function useDeath(kind: Kind, id: string): Death | undefined {
 /** Steps to a cause, a sentence each. */
 export function useCauseText(): (links: DeathLink[]) => string {
   const translate = useServerMessage();
+  const { gap } = usePunctuation();
   return (links) =>
     links
       .map(({ code, message, params }) => translate({ code: `death_${code}`, message, params }).message)
-      .join(' ');
+      .join(gap);
 }
 
 /** What happened in an event, in one line. If the cause of an end is known, that is more than Ray's message. */

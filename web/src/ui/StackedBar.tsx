@@ -1,14 +1,16 @@
 import { count } from '../base/format';
 import { STATE_ORDER, stateColor } from '../base/tokens';
 import css from './StackedBar.module.css';
+import { usePunctuation } from './usePunctuation';
 import { useStateName } from './useStateName';
 
 /** Counts by state as a slim bar. Every state that occurs has a minimum width. */
 export function StackedBar({ states, height = 6 }: { states: Record<string, number>; height?: number }) {
   const name = useStateName();
+  const { colon } = usePunctuation();
   const parts = orderedStates(states);
   const all = parts.reduce((sum, [, number]) => sum + number, 0);
-  const title = parts.map(([state, number]) => `${name(state)}: ${count(number)}`).join('\n');
+  const title = parts.map(([state, number]) => `${name(state)}${colon}${count(number)}`).join('\n');
   return (
     <div
       className={css.stack}

@@ -849,6 +849,7 @@ export const shared = {
   activity: {
     running: 'Running',
     in_flight: 'In flight',
+    ofScale: '{{value}} ({{scale}})',
     mean: 'Average over one step of the time line (from 0 to the greatest average)',
     failed: 'Failed',
     hint: 'Click for the call stack at that time, drag to choose a range',

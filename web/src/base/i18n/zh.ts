@@ -358,10 +358,10 @@ const shared: Translated<typeof english> = {
     },
   },
   peakMemory: {
-    hint: '该尝试运行期间 worker 进程的最大常驻内存 (RSS)',
+    hint: '该尝试运行期间 worker 进程的最大常驻内存（RSS）',
     own: '开始时为 {{start}}',
     shared: '开始时为 {{start}}；与同一进程中同时运行的其他尝试共享',
-    off: '未测量：已关闭 (--no-peak-memory)',
+    off: '未测量：已关闭（--no-peak-memory）',
     unavailable: '未测量：内核不提供（不是 Linux，或 /proc 受限）',
     unknown: '未测量：尚未结束、被终止，或其进程未被追踪',
   },
@@ -816,6 +816,7 @@ const shared: Translated<typeof english> = {
   activity: {
     running: '运行中',
     in_flight: '进行中',
+    ofScale: '{{value}}（{{scale}}）',
     mean: '时间轴上一格的平均值（从 0 到最大平均值）',
     failed: '失败',
     hint: '点击查看该时刻的调用栈，拖动可选择时间范围',

@@ -17,6 +17,7 @@ import { Link } from '../../ui/Link';
 import { useNodeTitle } from '../../ui/NodeLabel';
 import { PanelLine } from '../../ui/panels/PanelLine';
 import words from '../../ui/theme/words.module.css';
+import { usePunctuation } from '../../ui/usePunctuation';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import { NodeAbout } from './NodeAbout';
@@ -126,6 +127,7 @@ function Top({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const { usage } = node;
   const missing = useServerMessage()(missingOf(node));
+  const { gap } = usePunctuation();
   return (
     <div className={shared.top} data-testid="node-top">
       {node.state === 'DEAD' && (
@@ -141,7 +143,9 @@ function Top({ node }: { node: NodeDetail }) {
       )}
       {usage === null ? (
         <p className={words.dim}>
-          {missing.message} {missing.remedy}
+          {missing.message}
+          {gap}
+          {missing.remedy}
         </p>
       ) : (
         <>

@@ -13,6 +13,7 @@ import { Panel, PanelText } from '../../ui/panels/Panel';
 import { MAX_LINES } from '../../ui/panels/PanelLine';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
+import { usePunctuation } from '../../ui/usePunctuation';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './CrashesPanel.module.css';
 import { useCrashes } from './useOverview';
@@ -74,6 +75,7 @@ function Crash({ crash }: { crash: CrashedWorker }) {
   const harm = useHarmText();
   const causeText = useCauseText();
   const nodeTitle = useNodeTitle();
+  const { gap } = usePunctuation();
   const name = crash.actor_name ?? crash.actor_class ?? crash.function;
   return (
     <li data-testid="crash" data-harm={crash.harm.harm}>
@@ -97,7 +99,9 @@ function Crash({ crash }: { crash: CrashedWorker }) {
               .filter(Boolean)
               .join(' · ')}
           </span>{' '}
-          {causeText(crash.death?.chain ?? [])} {harm(crash.harm)}
+          {causeText(crash.death?.chain ?? [])}
+          {gap}
+          {harm(crash.harm)}
         </span>
       </div>
       {crash.lines.length > 0 && (

@@ -6,6 +6,7 @@ import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { Panel } from '../../ui/panels/Panel';
 import words from '../../ui/theme/words.module.css';
+import { usePunctuation } from '../../ui/usePunctuation';
 import { useItemStateName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './LibrariesPanel.module.css';
@@ -13,6 +14,7 @@ import css from './LibrariesPanel.module.css';
 /** The Ray libraries in use, with the number of datasets, applications or runs by state. */
 export function LibrariesPanel() {
   const { t } = useTranslation();
+  const { colon } = usePunctuation();
   const [url] = useSessionUrl();
   const name = useItemStateName();
   const libraries = useTopic<ClusterTopic>('cluster', { session: url.session })?.libraries ?? {};
@@ -27,7 +29,7 @@ export function LibrariesPanel() {
               {t(`nav.${view}`)}
             </Link>
             {Object.entries(libraries[view] ?? {}).map(([state, number]) => (
-              <ItemState key={state} state={state} label={`${name(state)}: ${count(number)}`} />
+              <ItemState key={state} state={state} label={`${name(state)}${colon}${count(number)}`} />
             ))}
           </li>
         ))}

@@ -14,6 +14,7 @@ import { Link } from '../../ui/Link';
 import { FailuresPanel } from '../../ui/panels/FailuresPanel';
 import { durationText } from '../../ui/session';
 import layout from '../../ui/theme/layout.module.css';
+import { usePunctuation } from '../../ui/usePunctuation';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertsPanel, isFiring } from './AlertsPanel';
@@ -107,6 +108,7 @@ function HealthLine(props: { summary: Summary | undefined; session: SessionItem;
   const failedJobs = useFailedJobs(url.session, live).data;
   const outcomes = useFailures(url.session, NO_FILTERS).data?.tasks;
   const crashed = useCrashVerdict(live);
+  const { gap } = usePunctuation();
   if (summary === undefined || cluster === undefined || outcomes === undefined)
     return <div className={css.health} data-tone="quiet" aria-hidden />;
   const pending = status?.pending ?? [];
@@ -133,7 +135,6 @@ function HealthLine(props: { summary: Summary | undefined; session: SessionItem;
     recovered: outcomes.recovered,
     recordingFails: summary.ingest?.error != null,
   });
-  const gap = i18n.language === 'zh' ? '' : ' ';
   const Icon = ICONS[health.tone];
   const target = linkOf(health.key, url);
   const values = {

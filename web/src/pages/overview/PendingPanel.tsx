@@ -8,6 +8,7 @@ import { MAX_LINES, PanelLine } from '../../ui/panels/PanelLine';
 import shared from '../../ui/panels/panelText.module.css';
 import { ServerMessageLine } from '../../ui/ServerMessageLine';
 import words from '../../ui/theme/words.module.css';
+import { usePunctuation } from '../../ui/usePunctuation';
 import { useReasonText } from '../../ui/useReasonText';
 import { useSessionUrl } from '../../ui/useUrl';
 import { oneLine } from '../../ui/Value';
@@ -18,6 +19,7 @@ export function PendingPanel({ live }: { live: boolean }) {
   const [url] = useSessionUrl();
   const status = useClusterStatus(url.session);
   const reasonText = useReasonText();
+  const { stop } = usePunctuation();
   if (!live && !status.data?.pending.length) return null;
   const scaler = status.data?.autoscaler ?? null;
   return (
@@ -45,7 +47,7 @@ export function PendingPanel({ live }: { live: boolean }) {
                     ns={one.since_ns}
                     to={pendingLink(url, one, live)}
                     name={one.name || t(`overview.kind.${one.kind === 'actor' ? 'actor' : 'task'}`)}
-                    text={`${asks(one.resources)}. ${reasonText(one.reason)}`}
+                    text={`${asks(one.resources)}${stop}${reasonText(one.reason)}`}
                     times={one.count}
                   />
                 ))}

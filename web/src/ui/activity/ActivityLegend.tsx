@@ -2,6 +2,7 @@ import { Group, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { count } from '../../base/format';
 import { Dot } from '../Dot';
+import { usePunctuation } from '../usePunctuation';
 import { type Activity, meanText } from './activity';
 
 const ROWS = [
@@ -13,6 +14,7 @@ const ROWS = [
 export function ActivityLegend(props: { activity: Activity; bucket: number | null; failures?: boolean }) {
   const { activity, bucket } = props;
   const { t } = useTranslation();
+  const { colon } = usePunctuation();
   const item = (tone: string, text: string) => (
     <Group key={tone} gap={6}>
       <Dot color={`var(--rs-tone-${tone})`} />
@@ -26,13 +28,14 @@ export function ActivityLegend(props: { activity: Activity; bucket: number | nul
       {ROWS.map(([tone, name]) => {
         const values = activity[name];
         const scale = `0–${meanText(Math.max(0, ...values))}`;
-        const shown = bucket === null ? scale : `${meanText(values[bucket] ?? 0)} (${scale})`;
-        return item(tone, `${t(`activity.${name}`)}: ${shown}`);
+        const shown =
+          bucket === null ? scale : t('activity.ofScale', { value: meanText(values[bucket] ?? 0), scale });
+        return item(tone, `${t(`activity.${name}`)}${colon}${shown}`);
       })}
       {props.failures &&
         item(
           'bad',
-          t('activity.failed') + (bucket === null ? '' : `: ${count(activity.failed[bucket] ?? 0)}`),
+          t('activity.failed') + (bucket === null ? '' : `${colon}${count(activity.failed[bucket] ?? 0)}`),
         )}
     </Group>
   );

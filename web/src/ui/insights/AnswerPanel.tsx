@@ -15,6 +15,7 @@ import { useJobName } from '../JobName';
 import { Link } from '../Link';
 import { Panel, PanelBody, PanelText } from '../panels/Panel';
 import words from '../theme/words.module.css';
+import { usePunctuation } from '../usePunctuation';
 import { useSessionUrl } from '../useUrl';
 import css from './AnswerPanel.module.css';
 import { type Cause, findingsOf } from './answer';
@@ -128,10 +129,13 @@ function Answer(props: {
 
 function Sentence({ insights }: { insights: InsightsAnswer }) {
   const verdict = useVerdict(insights);
+  const { gap } = usePunctuation();
   return (
     verdict !== null && (
       <p>
-        <b>{verdict.bound}</b> {verdict.remedy} <VerdictActor insights={insights} />
+        <b>{verdict.bound}</b>
+        {gap}
+        {verdict.remedy} <VerdictActor insights={insights} />
       </p>
     )
   );

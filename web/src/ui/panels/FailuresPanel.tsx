@@ -5,6 +5,7 @@ import { count } from '../../base/format';
 import { outcomeTones } from '../../base/tokens';
 import { type Filters, NO_FILTERS, type SessionUrl, toView } from '../../base/url';
 import { useFailureText } from '../DeathCause';
+import { usePunctuation } from '../usePunctuation';
 import { useSessionUrl } from '../useUrl';
 import { Panel, PanelBody, PanelText } from './Panel';
 import { MAX_LINES, PanelLine } from './PanelLine';
@@ -15,11 +16,12 @@ export function FailuresPanel({ filters = NO_FILTERS }: { filters?: Filters }) {
   const [url] = useSessionUrl();
   const failures = useFailures(url.session, filters);
   const textOf = useFailureText();
+  const { comma } = usePunctuation();
   const becameOf = (tasks: TasksByOutcome) =>
     (['final', 'retrying', 'recovered'] as const)
       .filter((outcome) => tasks[outcome] > 0)
       .map((outcome) => t(`overview.failed.${outcome}`, { n: count(tasks[outcome]) }))
-      .join(', ');
+      .join(comma);
   return (
     <Panel
       title={t('overview.failures')}
