@@ -12,10 +12,12 @@ import words from './theme/words.module.css';
 
 /**
  * Time by scheduling phase: a bar, `children`, and a table that also shows each phase as a share of `all`.
+ * `isRetry` is set if all of it is that of a retry.
  */
 export function PhaseTable(props: {
   parts: readonly { phase: SchedulingPhase; spent: number }[];
   all: number;
+  isRetry?: boolean;
   children?: ReactNode;
 }) {
   const { parts, all } = props;
@@ -28,7 +30,7 @@ export function PhaseTable(props: {
             spent > 0 && (
               <span
                 key={phase}
-                title={`${t(`flow.phase.${phase}`)}: ${duration(spent)}`}
+                title={`${t(`flow.phase.${phaseKey(phase, props.isRetry)}`)}: ${duration(spent)}`}
                 style={{ flexGrow: spent / all, background: stateColor(PHASE_STATES[phase]) }}
               />
             ),
@@ -38,11 +40,11 @@ export function PhaseTable(props: {
       <table className={`${plain.table} ${plain.timeline}`}>
         <tbody>
           {parts.map(({ phase, spent }) => (
-            <tr key={phase} data-phase={phase} title={t(`flow.phaseHint.${phase}`)}>
+            <tr key={phase} data-phase={phase} title={t(`flow.phaseHint.${phaseKey(phase, props.isRetry)}`)}>
               <td>
                 <span className={words.state}>
                   <Dot color={stateColor(PHASE_STATES[phase])} />
-                  {t(`flow.phase.${phase}`)}
+                  {t(`flow.phase.${phaseKey(phase, props.isRetry)}`)}
                 </span>
               </td>
               <td data-align="right">{spent > 0 ? <Duration ns={spent} /> : <Dash />}</td>
@@ -56,3 +58,9 @@ export function PhaseTable(props: {
     </>
   );
 }
+
+/**
+ * The key of a phase's texts. Ray reports one time for the wait before a retry and for the retry's arguments.
+ */
+export const phaseKey = (phase: SchedulingPhase, isRetry = false) =>
+  isRetry && phase === 'waiting_args' ? 'waiting_retry' : phase;

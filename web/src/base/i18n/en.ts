@@ -572,6 +572,7 @@ export const shared = {
     spilled: 'ran on a different node than the one that submitted it',
     phase: {
       waiting_args: 'Waiting for arguments',
+      waiting_retry: 'Waiting to be retried',
       waiting_node: 'Waiting for resources',
       starting_worker: 'Starting worker',
       queued: 'Queued at worker',
@@ -586,6 +587,7 @@ export const shared = {
     },
     phaseHint: {
       waiting_args: 'Submitted, but some of its arguments were not ready yet',
+      waiting_retry: 'The time before the retry, and until its arguments were ready. Ray reports the sum.',
       waiting_node:
         'Waiting for free resources, for large arguments to reach the node, and for the runtime environment to be set up',
       starting_worker: 'The worker process was starting and importing modules; this was its first task',
@@ -602,6 +604,7 @@ export const shared = {
     mostly: '{{share}}% of this was spent {{what}}.',
     doing: {
       waiting_args: 'waiting for arguments',
+      waiting_retry: 'waiting to be retried',
       waiting_node: 'waiting for free resources',
       starting_worker: 'waiting for the worker to start',
       queued: 'queued at the worker',

@@ -553,6 +553,7 @@ const shared: Translated<typeof english> = {
     spilled: '没有在提交它的节点上运行',
     phase: {
       waiting_args: '等待参数',
+      waiting_retry: '等待重试',
       waiting_node: '等待资源',
       starting_worker: '启动 Worker',
       queued: '在 Worker 排队',
@@ -567,6 +568,7 @@ const shared: Translated<typeof english> = {
     },
     phaseHint: {
       waiting_args: '已提交，但部分参数尚未就绪',
+      waiting_retry: '重试之前的等待时间，以及等待参数就绪的时间。Ray 只报告两者之和。',
       waiting_node: '等待空闲资源、大参数传输到节点，以及运行时环境就绪',
       starting_worker: 'Worker 进程正在启动；这是它的第一个任务',
       queued: '正在发往 Worker，或在其队列中',
@@ -580,6 +582,7 @@ const shared: Translated<typeof english> = {
     mostly: '其中 {{share}}% 的时间在{{what}}。',
     doing: {
       waiting_args: '等待参数',
+      waiting_retry: '等待重试',
       waiting_node: '等待空闲资源',
       starting_worker: '等待 Worker 启动',
       queued: 'Worker 队列中排队',

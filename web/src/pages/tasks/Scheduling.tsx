@@ -3,7 +3,7 @@ import type { AttemptDetail, TaskDetail } from '../../api/schema';
 import { duration, percent, time } from '../../base/format';
 import { SCHEDULING_PHASES, unscheduled } from '../../base/scheduling';
 import { Section } from '../../ui/Drawer';
-import { PhaseTable } from '../../ui/PhaseTable';
+import { PhaseTable, phaseKey } from '../../ui/PhaseTable';
 import words from '../../ui/theme/words.module.css';
 import { InnerPhases } from './InnerPhases';
 
@@ -13,6 +13,7 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: Attem
   const found = task.scheduling.find((each) => each.attempt === attempt.attempt);
   if (found === undefined || found.total_ns === null || found.total_ns <= 0) return null;
   const all = found.total_ns;
+  const isRetry = attempt.attempt > 0;
   const waited = unscheduled(attempt);
   const parts = SCHEDULING_PHASES.map((phase) => ({ phase, spent: found[`${phase}_ns`] ?? 0 })).filter(
     ({ spent }) => waited === null || spent > 0,
@@ -32,13 +33,16 @@ export function Scheduling({ task, attempt }: { task: TaskDetail; attempt: Attem
     >
       <p className={words.line} data-testid="task-mostly">
         {waited === null
-          ? t('flow.mostly', { share: percent(longest.spent / all), what: t(`flow.doing.${longest.phase}`) })
+          ? t('flow.mostly', {
+              share: percent(longest.spent / all),
+              what: t(`flow.doing.${phaseKey(longest.phase, isRetry)}`),
+            })
           : t(attempt.end_ns === null ? 'task.notScheduledSince' : 'task.neverScheduledSince', {
               what: t(`task.waitedFor.${waited}`),
               since: time(stateSince(attempt)),
             })}
       </p>
-      <PhaseTable parts={parts} all={all}>
+      <PhaseTable parts={parts} all={all} isRetry={isRetry}>
         <InnerPhases task={task} attempt={attempt} total={all} />
       </PhaseTable>
     </Section>
