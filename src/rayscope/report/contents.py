@@ -180,6 +180,8 @@ async def _add_lists(recorder: Recorder, of: dict[str, Any]) -> None:
     await recorder.add("/jobs", state="FAILED", limit=1, **of)
     await recorder.add("/jobs", state="RUNNING,PENDING", sort="-start_ns", limit=8, **of)
     await recorder.add("/nodes", state="DEAD", limit=_MAX_ROWS, **of)
+    for kind in ("actor", "worker"):
+        await recorder.add("/deaths", kind=kind, limit=500, **of)
     for kind in ("actor", "worker", "node"):
         rows = sorted(_rows(found[f"{kind}s"]), key=lambda row: row["state"] != "DEAD")
         shown = [await _add_entity(recorder, of, kind, row[f"{kind}_id"]) for row in rows[:_MAX_ENTITIES]]

@@ -40,15 +40,15 @@ export const itemTone = (state: string, view?: string): Tone =>
 
 /**
  * The state of any entity except a task, with Ray's own name on hover. `view` is the list that contains the
- * entity.
+ * entity. `tone` replaces the color of the state.
  */
-export function ItemState(props: { state: string | null; label?: string; view?: string }) {
+export function ItemState(props: { state: string | null; label?: string; view?: string; tone?: Tone }) {
   const { state, label, view } = props;
   const name = useItemStateName(view);
   if (!state) return <Dash />;
   return (
     <span className={words.state} title={state}>
-      <Dot color={`var(--rs-tone-${itemTone(state, view)})`} />
+      <Dot color={`var(--rs-tone-${props.tone ?? itemTone(state, view)})`} />
       <span className={words.ellipsis}>{label ?? name(state)}</span>
     </span>
   );

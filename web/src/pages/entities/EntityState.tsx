@@ -2,10 +2,12 @@ import { useTranslation } from 'react-i18next';
 import type { Item } from '../../api/types';
 import { ItemState } from '../../ui/ItemState';
 import { parse } from '../../ui/Value';
+import { useDeathOf } from './useDeaths';
 
-/** The state of an entity. A removed placement group may never have been placed. */
+/** The state of an entity: red if it died unexpectedly. A removed placement group may never have been placed. */
 export function EntityState({ item, view }: { item: Item; view: string }) {
   const { t } = useTranslation();
+  const death = useDeathOf(view, item);
   const isNeverPlaced =
     view === 'placement-groups' && item.state === 'REMOVED' && bundlesOf(item).every((one) => !one.node_id);
   return (
@@ -13,6 +15,7 @@ export function EntityState({ item, view }: { item: Item; view: string }) {
       state={item.state ?? null}
       label={isNeverPlaced ? t('jobs.neverPlaced') : undefined}
       view={view}
+      tone={death?.is_expected === false ? 'bad' : undefined}
     />
   );
 }

@@ -3,6 +3,7 @@ import type { Item } from '../../api/types';
 import { bytes, programName } from '../../base/format';
 import { CopyId } from '../../ui/CopyId';
 import { Dash } from '../../ui/Dash';
+import { useCauseText } from '../../ui/DeathCause';
 import { JobName } from '../../ui/JobName';
 import { NodeLabel, useNodeTitle } from '../../ui/NodeLabel';
 import { Time } from '../../ui/Time';
@@ -10,6 +11,7 @@ import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { isEmpty, oneLine, Value } from '../../ui/Value';
 import { EntityState } from './EntityState';
+import { useDeathOf } from './useDeaths';
 
 /** The fields whose columns take the remaining width, one for each kind of entity. */
 export const GROWS = new Set(['class_name', 'entrypoint', 'exit_detail', 'bundles']);
@@ -78,6 +80,8 @@ export function entityColumn(
         <NodeLabel id={item[field] ? String(item[field]) : null} />
       ) : field === 'state' && item.state ? (
         <EntityState item={item as Item} view={view} />
+      ) : (field === 'exit_detail' || field === 'death_reason') && item[field] ? (
+        <Cause item={item as Item} view={view} text={oneLine(item[field])} />
       ) : field === 'bundles' ? (
         <Bundles value={item.bundles} />
       ) : (
@@ -101,6 +105,17 @@ function Cell({ name, value }: { name: string; value: unknown }) {
   return (
     <span className={words.ellipsis} title={text}>
       {name === 'entrypoint' ? programName(text) : text}
+    </span>
+  );
+}
+
+/** Why a worker or actor ended, with Ray's own text on hover, or that text. */
+function Cause({ item, view, text }: { item: Item; view: string; text: string }) {
+  const causeText = useCauseText();
+  const death = useDeathOf(view, item);
+  return (
+    <span className={words.ellipsis} title={text}>
+      {causeText(death?.chain.slice(-1) ?? []) || text}
     </span>
   );
 }
