@@ -70,8 +70,8 @@ export function keyName(key: string): string {
 function dispatch(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.altKey || event.isComposing) return;
   const mod = event.ctrlKey || event.metaKey;
-  // While the user types, plain keys belong to the text field.
-  if (!mod && isTyping(event.target)) return;
+  // While the user types, plain keys belong to the text field. While a dialog is open, they belong to it.
+  if (!mod && (isTyping(event.target) || document.querySelector('[aria-modal="true"]') !== null)) return;
   const key = (mod ? 'mod+' : '') + (event.key.length === 1 ? event.key.toLowerCase() : event.key);
   for (const { current } of [...groups].reverse())
     for (const binding of current.bindings) {
