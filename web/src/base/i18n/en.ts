@@ -80,6 +80,7 @@ export const shared = {
     recent: 'Recent',
     failures: 'Latest failures',
     pages: 'Pages',
+    actions: 'Actions',
     kind: {
       function: 'Functions',
       task: 'Tasks',
@@ -102,6 +103,7 @@ export const shared = {
   },
   usual: {
     slower: '{{change}} slower than usual',
+    runsOf: 'Runs of this function',
     hint: 'Usual: {{usual}} ({{n}} earlier run{{n, s}}). Click to see the trend of {{script}}.',
   },
   internal: {

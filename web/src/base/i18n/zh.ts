@@ -80,6 +80,7 @@ const shared: Translated<typeof english> = {
     recent: '最近打开',
     failures: '最近的失败',
     pages: '页面',
+    actions: '操作',
     kind: {
       function: '函数',
       task: '任务',
@@ -102,6 +103,7 @@ const shared: Translated<typeof english> = {
   },
   usual: {
     slower: '比平常慢 {{change}}',
+    runsOf: '该函数的历次运行',
     hint: '平常：{{usual}}（此前 {{n}} 次运行）。点击查看 {{script}} 的趋势。',
   },
   internal: {

@@ -1,17 +1,21 @@
 import { IconListDetails } from '@tabler/icons-react';
 import { useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSessionInterval } from '../../api/queries';
+import { useJobChoices, useSessionInterval } from '../../api/queries';
+import { useRun } from '../../api/runs';
 import type { Summary, TaskItem } from '../../api/schema';
 import { useLiveList } from '../../api/useLiveList';
 import { taskFilters } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { FilterBar } from '../../ui/FilterBar';
+import { Link } from '../../ui/Link';
+import { toTrend } from '../../ui/runs/SlowerMark';
 import { useSession } from '../../ui/session';
 import { LiveTable, useSort } from '../../ui/table/LiveTable';
 import { TableCount } from '../../ui/table/TableCount';
 import { TableMenu, useColumnChoice } from '../../ui/table/TableMenu';
 import { taskColumns, taskKey, useTypeName } from '../../ui/taskColumns';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 
 export default function TasksView({ summary }: { summary: Summary | undefined }) {
@@ -43,6 +47,7 @@ export default function TasksView({ summary }: { summary: Summary | undefined })
     <>
       <FilterBar
         summary={summary}
+        options={<FunctionRuns />}
         count={<TableCount list={list} loaded />}
         menu={<TableMenu name="tasks" columns={columns} choice={choice} list={list} />}
       />
@@ -65,5 +70,25 @@ export default function TasksView({ summary }: { summary: Summary | undefined })
         }
       />
     </>
+  );
+}
+
+/** A link to the runs of the function whose tasks are shown. It needs the job, whose runs these are, to have ended. */
+function FunctionRuns() {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const { func_name, job_id } = url.filters;
+  const jobs = useJobChoices(url.session).data?.items ?? [];
+  const job = jobs.find((one) => one.job_id === job_id) ?? (jobs.length === 1 ? jobs[0] : undefined);
+  const run = useRun(url.session, { job_id: job?.job_id ?? '', end_ns: job?.end_ns ?? null });
+  if (!func_name || !run?.script) return null;
+  return (
+    <Link
+      to={{ ...toTrend(run, url.lang), function: func_name }}
+      className={words.link}
+      testId="function-runs"
+    >
+      {t('usual.runsOf')}
+    </Link>
   );
 }
