@@ -138,6 +138,7 @@ const SETTINGS = [
   'sql',
   'finding',
   'changes',
+  'form',
 ] as const;
 export type SettingName = (typeof SETTINGS)[number];
 export type Settings = Partial<Record<SettingName, string>>;
@@ -383,6 +384,10 @@ export function withSettings(url: SessionUrl, changed: Settings): SessionUrl {
   }
   return { ...url, settings: Object.keys(settings).length > 0 ? settings : undefined };
 }
+
+/** A page with its form open: that of *Submit a job*, or of *Notify me*. */
+export const toForm = (url: SessionUrl, view: 'jobs' | 'alerts'): SessionUrl =>
+  withSettings(toView(url, view), { form: '1' });
 
 export function withFilter<U extends ListUrl>(url: U, name: AnyFilter, value: string | undefined): U {
   const filters: Partial<Record<AnyFilter, string>> = { ...url.filters };

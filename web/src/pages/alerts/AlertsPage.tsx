@@ -1,5 +1,6 @@
 import { Button, Skeleton } from '@mantine/core';
 import { IconBellCheck, IconBellPlus, IconPlayerPause } from '@tabler/icons-react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { AlertInfo } from '../../api/schema';
 import { count } from '../../base/format';
@@ -11,6 +12,7 @@ import { Time } from '../../ui/Time';
 import { Toolbar } from '../../ui/Toolbar';
 import layout from '../../ui/theme/layout.module.css';
 import words from '../../ui/theme/words.module.css';
+import { useFormLink } from '../../ui/useFormLink';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertList } from './AlertList';
 import css from './AlertsPage.module.css';
@@ -153,14 +155,28 @@ function Wait({ error }: { error: Error | null }) {
 function NotifyButton({ kinds }: { kinds: readonly string[] }) {
   const { t } = useTranslation();
   const actions = useAlertActions();
+  const [, change] = useSessionUrl();
+  const [isSaved, setSaved] = useState(false);
+  const add = async () => {
+    setSaved(false);
+    if (!(await actions.addChannel(kinds))) return;
+    setSaved(true);
+    change((before) => withSettings(before, { tab: 'channels' }), { replace: true });
+  };
+  useFormLink(true, () => void add());
   return (
-    <Button
-      size="xs"
-      leftSection={<IconBellPlus size={15} />}
-      onClick={() => void actions.addChannel(kinds)}
-      data-testid="alerts-notify"
-    >
-      {t('alerts.notify')}
-    </Button>
+    <>
+      <span role="status" className={`${words.dim} ${shared.small}`}>
+        {isSaved && t('alerts.saved')}
+      </span>
+      <Button
+        size="xs"
+        leftSection={<IconBellPlus size={15} />}
+        onClick={() => void add()}
+        data-testid="alerts-notify"
+      >
+        {t('alerts.notify')}
+      </Button>
+    </>
   );
 }

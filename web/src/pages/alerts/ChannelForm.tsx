@@ -86,6 +86,7 @@ export function ChannelForm({ draft, types }: { draft: ChannelDraft; types?: rea
         required
         disabled={!isNew}
         maxLength={100}
+        data-autofocus={isNew || undefined}
         data-testid="channel-name"
       />
       {isNew && (

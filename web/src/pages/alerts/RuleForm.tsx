@@ -56,7 +56,13 @@ export function RuleForm({ draft, isNew }: { draft: RuleDraft; isNew: boolean })
   });
   return (
     <Stack gap="sm">
-      <TextInput {...field('name')} required disabled={!isNew} maxLength={100} />
+      <TextInput
+        {...field('name')}
+        required
+        disabled={!isNew}
+        maxLength={100}
+        data-autofocus={isNew || undefined}
+      />
       <Textarea
         {...field('expr')}
         description={t('alerts.form.exprHint')}

@@ -116,6 +116,7 @@ export const en = {
     addChannel: 'Add channel',
     edit: 'Edit',
     save: 'Save',
+    saved: 'Saved. See Channels below.',
     delete: 'Delete',
     disable: 'Turn off',
     enable: 'Turn on',

@@ -18,15 +18,15 @@ export function useAlertActions() {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
 
-  /** Saves a rule or a channel under the name in the form. */
+  /** Saves a rule or a channel under the name in the form. Returns whether the user did so. */
   async function save(
     kind: 'rules' | 'channels',
     draft: { name: string },
     body: () => unknown,
     title: string,
     form: ReactNode,
-  ): Promise<void> {
-    await act({
+  ): Promise<boolean> {
+    const answer = await act({
       method: 'PUT',
       get path() {
         return `/alerts/${kind}/${encodeURIComponent(draft.name.trim())}`;
@@ -38,6 +38,7 @@ export function useAlertActions() {
       size: 'lg',
     });
     refresh();
+    return answer !== undefined;
   }
 
   async function remove(kind: 'rules' | 'channels', name: string, text: string): Promise<void> {
@@ -109,7 +110,7 @@ export function useAlertActions() {
       refresh();
     },
     /** Creates a rule, or edits `rule`. */
-    editRule(rule?: RuleInfo): Promise<void> {
+    editRule(rule?: RuleInfo): Promise<boolean> {
       const draft = ruleDraft(rule);
       const form = <RuleForm draft={draft} isNew={rule === undefined} />;
       return save('rules', draft, () => ruleBody(draft, rule), rule?.name ?? t('alerts.addRule'), form);
@@ -127,12 +128,12 @@ export function useAlertActions() {
     },
     deleteRule: (rule: RuleInfo) => remove('rules', rule.name, t('alerts.deleteRuleText')),
     /** Creates a channel of one of these types. */
-    addChannel(types: readonly string[]): Promise<void> {
+    addChannel(types: readonly string[]): Promise<boolean> {
       const draft = channelDraft();
       const form = <ChannelForm draft={draft} types={types} />;
       return save('channels', draft, () => channelBody(draft), t('alerts.addChannel'), form);
     },
-    editChannel(channel: ChannelInfo): Promise<void> {
+    editChannel(channel: ChannelInfo): Promise<boolean> {
       const draft = channelDraft(channel);
       const form = <ChannelForm draft={draft} />;
       return save('channels', draft, () => channelBody(draft, channel), channel.name, form);

@@ -115,6 +115,7 @@ export const zh: Translated<typeof en> = {
     addChannel: '添加渠道',
     edit: '编辑',
     save: '保存',
+    saved: '已保存，见下方的“通知渠道”。',
     delete: '删除',
     disable: '停用',
     enable: '启用',

@@ -21,6 +21,7 @@ import { typedObject } from '../../base/progress';
 import { useOperatorAction } from '../../ui/operator';
 import words from '../../ui/theme/words.module.css';
 import { useDraft } from '../../ui/useDraft';
+import { useFormLink } from '../../ui/useFormLink';
 import { useSessionUrl } from '../../ui/useUrl';
 import { filesOf, LEFT_OUT, MAX_FOLDER_BYTES, sizeOf, zipOf } from './jobFolder';
 
@@ -49,6 +50,7 @@ export function SubmitJob() {
   const isLive = useSessions(
     (page) => page.items.find((item) => item.session === url.session)?.state === 'live',
   );
+  useFormLink(isLive.data === true, () => void submit());
   if (!isLive.data) return null;
 
   async function submit(): Promise<void> {

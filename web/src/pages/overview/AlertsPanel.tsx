@@ -1,11 +1,14 @@
 import { useTranslation } from 'react-i18next';
 import type { AlertInfo } from '../../api/schema';
 import { count } from '../../base/format';
-import { toView } from '../../base/url';
+import { REPORT } from '../../base/report';
+import { toForm, toView } from '../../base/url';
 import { alertTone } from '../../ui/alerts/severity';
 import { useAnnotations } from '../../ui/alerts/useAnnotations';
+import { Link } from '../../ui/Link';
 import { Panel, PanelBody, PanelText } from '../../ui/panels/Panel';
 import { MAX_LINES, PanelLine } from '../../ui/panels/PanelLine';
+import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { useAlerts } from './useOverview';
 
@@ -18,7 +21,16 @@ export function AlertsPanel({ live }: { live: boolean }) {
   return (
     <Panel
       title={t(live ? 'overview.alerts' : 'overview.alertsEnded')}
-      note={alerts && count(alerts.filter(isFiring).length)}
+      note={
+        <>
+          {alerts && `${count(alerts.filter(isFiring).length)} · `}
+          {REPORT === null && (
+            <Link to={toForm(url, 'alerts')} className={words.link} testId="overview-notify">
+              {t('alerts.notify')}
+            </Link>
+          )}
+        </>
+      }
       to={toView(url, 'alerts')}
       testId="panel-alerts"
     >

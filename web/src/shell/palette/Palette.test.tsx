@@ -49,8 +49,8 @@ it('finds by keyboard alone, and opens the hit on its page', async () => {
       'load', // followed by its id
       'View all 7',
       'ray_loads',
-      'Search log lines for “load”',
       'loading.py',
+      'Search log lines for “load”',
     ].map((text) => (/^load/.test(text) ? expect.stringMatching(`^${text}`) : text)),
   );
   expect(requests.filter(({ path }) => path === '/find').map(({ params }) => params)).toEqual([
@@ -71,6 +71,20 @@ it('offers the latest failures and the pages before anything is typed', async ()
   expect(within(failures).getByRole('option').textContent).toMatch(/^brokeKeyError: 1/);
   await press('{Enter}');
   expect(window.location.search).toBe(`?q=${TASK}&task=${TASK}&attempt=0`);
+});
+
+it('loses no key that is typed while it opens, and offers actions of a live session', async () => {
+  const live = { ...ANSWERS['/sessions'].items[0], session: 's1', state: 'live' };
+  await render(<PaletteButton />, {
+    at: '/s/s1',
+    answers: { ...ANSWERS, '/sessions': { items: [live], next: null, total: 1 } },
+  });
+  await press('{Control>}k{/Control}sub');
+  const field = await screen.findByRole('combobox', { name: 'Find anything' });
+  expect((field as HTMLInputElement).value).toBe('sub');
+  await waitFor(() => expect(options()[0]).toBe('Submit a job'));
+  await press('{Enter}');
+  expect(window.location.pathname + window.location.search).toBe('/s/s1/jobs?form=1');
 });
 
 it('lists the active keys on ?', async () => {

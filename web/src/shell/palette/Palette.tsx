@@ -1,6 +1,6 @@
 import { Combobox, Loader, Modal, TextInput, useCombobox } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ItemState } from '../../ui/ItemState';
 import words from '../../ui/theme/words.module.css';
@@ -12,8 +12,15 @@ import { usePaletteEntries } from './usePaletteEntries';
 
 const MAX_TEXT = 200;
 
+interface PaletteProps {
+  text: string;
+  onText: (text: string) => void;
+  onClose: () => void;
+}
+
 /** A search dialog that finds anything in the session and opens it. */
-export default function Palette({ onClose }: { onClose: () => void }) {
+export default function Palette(props: PaletteProps) {
+  const { onClose } = props;
   const { t } = useTranslation();
   return (
     <Modal
@@ -27,7 +34,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       attributes={{ content: { 'aria-label': t('keys.find') } }}
       data-testid="palette"
     >
-      <PaletteList onClose={onClose} />
+      <PaletteList {...props} />
     </Modal>
   );
 }
@@ -35,12 +42,11 @@ export default function Palette({ onClose }: { onClose: () => void }) {
 /**
  * A component of its own inside the dialog, so that the first entry is selected whenever the dialog opens.
  */
-function PaletteList({ onClose }: { onClose: () => void }) {
+function PaletteList({ text, onText, onClose }: PaletteProps) {
   const { t } = useTranslation();
   const stateName = useStateName();
   const itemStateName = useItemStateName();
   const url = useUrl();
-  const [text, setText] = useState('');
   const { groups, isPending } = usePaletteEntries(url, text);
   const entries = useMemo(() => groups.flatMap((group) => group.entries), [groups]);
   const store = useCombobox({ opened: true });
@@ -52,7 +58,7 @@ function PaletteList({ onClose }: { onClose: () => void }) {
   const choose = (key: string) => {
     const entry = entries.find((one) => one.key === key);
     if (entry === undefined) return;
-    keepRecent(url.page === 'session' ? url.session : undefined, entry);
+    if (!key.startsWith('action ')) keepRecent(url.page === 'session' ? url.session : undefined, entry);
     onClose();
     go(entry.to);
   };
@@ -68,7 +74,7 @@ function PaletteList({ onClose }: { onClose: () => void }) {
             aria-label={t('keys.find')}
             value={text}
             maxLength={MAX_TEXT}
-            onChange={(event) => setText(event.currentTarget.value)}
+            onChange={(event) => onText(event.currentTarget.value)}
             onKeyDown={(event) => event.key === 'Escape' && onClose()}
             leftSection={<IconSearch size={17} />}
             rightSection={isPending && text !== '' ? <Loader size={15} /> : null}

@@ -15,21 +15,37 @@ const Palette = lazy(load);
 export function PaletteButton() {
   const { t } = useTranslation();
   const [opened, setOpened] = useState(false);
-  // Load the dialog before the user opens it. Otherwise the first keystrokes in it would be lost.
+  const [text, setText] = useState('');
+  const toggle = (opens: boolean) => {
+    setOpened(opens);
+    setText('');
+  };
+  // The dialog is loaded before the user opens it, so that it opens immediately.
   useEffect(() => {
     const timer = setTimeout(() => void load().catch(() => undefined), 2000);
     return () => clearTimeout(timer);
   }, []);
-  useKeys(t('keys.anywhere'), [
-    { keys: ['mod+k'], label: t('keys.find'), run: () => setOpened((before) => !before) },
-  ]);
+  // Until the dialog has the focus, what the user types goes into its field from here.
+  useEffect(() => {
+    if (!opened) return;
+    const collect = (event: KeyboardEvent) => {
+      const isText = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
+      if (!isText || (event.target as Element).closest('[role="dialog"]')) return;
+      event.preventDefault();
+      event.stopPropagation();
+      setText((before) => before + event.key);
+    };
+    window.addEventListener('keydown', collect, true);
+    return () => window.removeEventListener('keydown', collect, true);
+  }, [opened]);
+  useKeys(t('keys.anywhere'), [{ keys: ['mod+k'], label: t('keys.find'), run: () => toggle(!opened) }]);
   return (
     <>
       <button
         type="button"
         className={css.button}
         aria-keyshortcuts="Control+K Meta+K"
-        onClick={() => setOpened(true)}
+        onClick={() => toggle(true)}
         data-testid="palette-button"
       >
         <IconSearch size={15} aria-hidden />
@@ -41,7 +57,7 @@ export function PaletteButton() {
       {opened && (
         <PageBoundary>
           <Suspense>
-            <Palette onClose={() => setOpened(false)} />
+            <Palette text={text} onText={setText} onClose={() => toggle(false)} />
           </Suspense>
         </PageBoundary>
       )}

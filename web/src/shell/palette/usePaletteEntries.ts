@@ -7,6 +7,7 @@ import {
   LIBRARY_VIEWS,
   placeOf,
   type SessionUrl,
+  toForm,
   toView,
   type Url,
   VIEWS,
@@ -46,6 +47,17 @@ export function usePaletteEntries(url: Url, text: string): { groups: EntryGroup[
       title: t('palette.pages'),
       entries: pages.map((view) => ({ key: `page ${view}`, name: t(`nav.${view}`), to: toView(url, view) })),
     });
+    const isLive = sessions.data?.items.find((one) => one.session === session)?.state === 'live';
+    const actions = [
+      { name: t('jobs.submit'), view: 'jobs', isOffered: isLive },
+      { name: t('alerts.notify'), view: 'alerts', isOffered: true },
+    ] as const;
+    groups.push({
+      title: t('palette.actions'),
+      entries: actions
+        .filter(({ name, isOffered }) => isOffered && has(name))
+        .map(({ name, view }) => ({ key: `action ${view}`, name, to: toForm(url, view) })),
+    });
     for (const group of found.groups)
       groups.push(
         hitGroup(
@@ -56,7 +68,6 @@ export function usePaletteEntries(url: Url, text: string): { groups: EntryGroup[
           t('palette.all', { n: count(group.total) }),
         ),
       );
-    if (wanted !== '') groups.push({ title: t('nav.logs'), entries: [logLines(url, text.trim())] });
   }
   const others = (sessions.data?.items ?? []).filter(
     (one) => one.session !== session && [one.session, texts.name(one), ...one.tags].some(has),
@@ -72,6 +83,9 @@ export function usePaletteEntries(url: Url, text: string): { groups: EntryGroup[
         to: { page: 'session', session: one.session, view: 'overview', filters: {}, lang: url.lang },
       })),
     });
+  // Last, so that Enter opens what has this name.
+  if (url.page === 'session' && wanted !== '')
+    groups.push({ title: t('nav.logs'), entries: [logLines(url, text.trim())] });
   return { groups: groups.filter(({ entries }) => entries.length > 0), isPending: found.isPending };
 
   function logLines(at: SessionUrl, search: string): Entry {

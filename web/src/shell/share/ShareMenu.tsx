@@ -34,7 +34,12 @@ export function ShareMenu() {
   return (
     <Menu position="bottom-end" shadow="md" width={300}>
       <Menu.Target>
-        <ActionIcon size={30} aria-label={t('app.share')} title={t('app.share')} data-testid="share">
+        <ActionIcon
+          size={30}
+          aria-label={t('app.share')}
+          title={t(copied ? 'common.copied' : 'app.share')}
+          data-testid="share"
+        >
           {copied ? <IconCheck size={18} /> : <IconShare size={18} />}
         </ActionIcon>
       </Menu.Target>
