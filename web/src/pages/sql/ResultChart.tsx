@@ -23,7 +23,7 @@ const HEIGHT = 320;
 export function ResultChart({ result }: { result: Result }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
-  const axes = useMemo(() => axesOf(result), [result]);
+  const axes = useMemo(() => axesOf(result, url.settings?.sql), [result, url.settings?.sql]);
   const chosen = (choices: number[], wanted: string | undefined) =>
     choices.find((at) => result.columns[at]?.[0] === wanted) ?? choices[0];
   const y = chosen(axes.y, url.settings?.weight);

@@ -25,6 +25,10 @@ it('draws times as a line, and does not draw texts as numbers', () => {
   ];
   const rows = [[3, '7', '1795464855988086092', 250_000_000]];
   expect(axesOf({ columns, rows })).toEqual({ x: [2, 1, 0, 3], y: [0, 3] });
+  const sql = 'SELECT 1 FROM (SELECT 2 ORDER BY n) ORDER BY';
+  expect(axesOf({ columns, rows }, `${sql} took_ns DESC`).y).toEqual([3, 0]);
+  expect(axesOf({ columns, rows }, `${sql} 4, 1`).y).toEqual([3, 0]);
+  expect(axesOf({ columns, rows }, `${sql} who`).y).toEqual([0, 3]);
   expect(isTime({ columns, rows }, 2)).toBe(true);
   expect(isTime({ columns, rows }, 3)).toBe(false);
   expect(timeOf('2026-01-01 00:00:00', 'TIMESTAMP')).toBe(Date.UTC(2026, 0, 1));

@@ -46,8 +46,17 @@ export function numberOf(value: Value, type: string): number | null {
   return Number.isFinite(number) ? number : null;
 }
 
-/** Indexes of the columns that can serve as axes of a chart, best first. */
-export function axesOf({ columns, rows }: Pick<Result, 'columns' | 'rows'>): { x: number[]; y: number[] } {
+/** The index of the column by which a query orders its rows first; -1 if it names none. */
+function orderedBy(sql: string, columns: Result['columns']): number {
+  const key = [...sql.matchAll(/\bORDER\s+BY\s+"?(\w+)/gi)].at(-1)?.[1]?.toLowerCase() ?? '';
+  return /^\d+$/.test(key) ? Number(key) - 1 : columns.findIndex(([name]) => name.toLowerCase() === key);
+}
+
+/** Indexes of the columns that can serve as axes of a chart, best first: of numbers, the one that orders the rows. */
+export function axesOf(
+  { columns, rows }: Pick<Result, 'columns' | 'rows'>,
+  sql = '',
+): { x: number[]; y: number[] } {
   const all = columns.map((_, at) => at);
   const every = (at: number, is: (value: Value, type: string) => boolean) => {
     const known = (rows as Value[][]).map((row) => row[at] ?? null).filter((value) => value !== null);
@@ -58,7 +67,8 @@ export function axesOf({ columns, rows }: Pick<Result, 'columns' | 'rows'>): { x
     (at) => !times.includes(at) && every(at, (value, type) => numberOf(value, type) !== null),
   );
   const others = all.filter((at) => !times.includes(at) && !numbers.includes(at));
-  return { x: [...times, ...others, ...numbers], y: numbers };
+  const first = numbers.filter((at) => at === orderedBy(sql, columns));
+  return { x: [...times, ...others, ...numbers], y: [...new Set([...first, ...numbers])] };
 }
 
 /** Whether the values of a column are times, which are drawn as a line. */
