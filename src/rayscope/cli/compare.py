@@ -222,11 +222,12 @@ def _function(item: FunctionChange, quote: Quote) -> str:
         return f"{name} is {item['verdict']}: {duration(side['total_ns'] if side else None)} in all"
     text = f"{name} is {item['verdict']}"
     a, b = item["a"], item["b"]
-    if a is None or b is None or item["own_ratio"] is None:
+    if a is None or b is None or item["ratio"] is None or item["own_ratio"] is None:
         return text
-    text += (
-        f": {_percent(item['own_ratio'])}, {duration(b['mean_ns'])} instead of {duration(a['mean_ns'])} each"
-    )
+    change, own = (_percent(ratio) for ratio in (item["ratio"], item["own_ratio"]))
+    text += f": {change}, {duration(b['mean_ns'])} instead of {duration(a['mean_ns'])} each"
+    if own != change:
+        text += f", {own} beyond the change of most functions"
     if item["renamed_from"]:
         text += f", if it is what {quote(item['renamed_from'])} was"
     if a["input_bytes"] and b["input_bytes"]:
@@ -243,7 +244,8 @@ def _functions(answer: CompareAnswer, quote: Quote) -> list[str]:
     if abs(answer["common"] - 1) >= _MIN_COMMON:
         found.insert(
             0,
-            f"Most functions took {answer['common']:.2f} times as long per attempt; the rest is beyond that",
+            f"Most functions took {answer['common']:.2f} times as long per attempt; "
+            "the verdicts are about what is beyond that",
         )
     return found
 

@@ -123,7 +123,7 @@ const keyOf = (row: FunctionChange) => row.name;
 const VALUES: Record<string, (row: FunctionChange) => number | string | null> = {
   name: (row) => row.name,
   verdict: (row) => row.verdict,
-  own: (row) => row.own_ratio,
+  own: (row) => row.ratio,
   mean: (row) => row.b?.mean_ns ?? null,
   attempts: (row) => row.b?.attempts ?? null,
   total: (row) => row.change_ns,
@@ -216,9 +216,18 @@ const columnsOf = (t: TFunction, by: Way): Column<FunctionChange>[] => [
     width: 84,
     align: 'right',
     sort: 'own',
-    field: 'own_ratio',
-    cell: ({ own_ratio: ratio }) =>
-      ratio === null ? <Dash /> : <span className={words.num}>{changeText(ratio)}</span>,
+    field: 'ratio',
+    cell: ({ ratio, own_ratio: own }) =>
+      ratio === null ? (
+        <Dash />
+      ) : (
+        <span
+          className={words.num}
+          title={own === null ? undefined : t('compare.ownBeyond', { change: changeText(own) })}
+        >
+          {changeText(ratio)}
+        </span>
+      ),
   },
   pair(t, 'mean', 164, (side) => side.mean_ns, duration),
   pair(t, 'attempts', 110, (side) => side.attempts, short),

@@ -101,7 +101,7 @@ export const en = {
     },
     leftOut: '{{n}} more with smaller changes left out',
     common:
-      'The time of an attempt changed by {{change}} in most functions. The changes below are beyond that.',
+      'The time of an attempt changed by {{change}} in most functions. The verdicts are about what is beyond that.',
     noFunctions: 'No function ran on either side.',
     renamed: 'Renamed?',
     renamedHint:
@@ -116,7 +116,8 @@ export const en = {
       gone: 'Gone',
     },
     own: 'Change',
-    ownHint: 'Change of the mean time beyond the factor that is common to most functions',
+    ownHint: 'Change of the mean time. The verdict is about the part that is not common to most functions.',
+    ownBeyond: 'Beyond the common change: {{change}}',
     mean: 'Mean time',
     meanHint: 'Time executing of one attempt, without waits: A → B',
     attempts: 'Attempts',
