@@ -6,7 +6,7 @@ import { isMissing } from '../../api/client';
 import { refreshEnded } from '../../api/connection';
 import { answerTo } from '../../api/queries';
 import type { FunctionTrend, TrendAnswer } from '../../api/schema';
-import { count, duration, shortId } from '../../base/format';
+import { count, duration, percent, shortId } from '../../base/format';
 import type { RunsUrl } from '../../base/url';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Link } from '../../ui/Link';
@@ -20,6 +20,8 @@ import { linesThrough } from './trend';
 
 /** Number of functions that are shown at first, besides those that changed. */
 const FUNCTIONS = 6;
+/** Number of runs from which the server finds changes of level: three before and three after. */
+const MIN_RUNS = 6;
 const SPARK = { width: 160, height: 22 };
 /** Length of a git commit as it is shown. */
 const COMMIT = 8;
@@ -67,9 +69,13 @@ export function TrendPanel({ url, script }: { url: RunsUrl; script: string }) {
 
 function Changes({ trend, url }: { trend: TrendAnswer; url: RunsUrl }) {
   const { t } = useTranslation();
+  const known = trend.points.filter(({ counts, value_ns }) => counts && value_ns !== null);
+  const isFew = known.length < MIN_RUNS;
   return (
     <ul className={css.changes}>
-      {trend.changes.length === 0 && <li className={words.dim}>{t('runs.noChange')}</li>}
+      {trend.changes.length === 0 && (
+        <li className={words.dim}>{t(isFew ? 'runs.fewRuns' : 'runs.noChange', { n: MIN_RUNS })}</li>
+      )}
       {[...trend.changes].reverse().map((change) => (
         <li key={change.session + change.job_id} data-testid="trend-change">
           <span className={css.verdict} data-verdict={change.ratio > 1 ? 'slower' : 'faster'}>
@@ -127,7 +133,8 @@ function FunctionRow(props: { trend: FunctionTrend; url: RunsUrl; isOpen: boolea
   const { trend, url, isOpen } = props;
   const { t } = useTranslation();
   const change = trend.changes.at(-1);
-  const newest = trend.values_ns.findLast((value) => value !== null);
+  const known = trend.values_ns.filter((value) => value !== null);
+  const [newest, before] = [known.at(-1), known.at(-2)];
   return (
     <li className={css.function} data-open={isOpen || undefined} data-testid="trend-function">
       <Link
@@ -149,7 +156,14 @@ function FunctionRow(props: { trend: FunctionTrend; url: RunsUrl; isOpen: boolea
       </svg>
       <span className={words.num}>{duration(newest)}</span>
       {change === undefined ? (
-        <span />
+        <span className={`${words.dim} ${words.num} ${words.ellipsis}`}>
+          {newest !== undefined &&
+            before !== undefined &&
+            before > 0 &&
+            t('runs.againstBefore', {
+              change: `${newest < before ? '−' : '+'}${percent(Math.abs(newest / before - 1))}%`,
+            })}
+        </span>
       ) : (
         <span
           className={`${css.verdict} ${words.ellipsis}`}

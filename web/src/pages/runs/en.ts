@@ -75,6 +75,8 @@ export const en = {
     changedRun: 'First run: {{run}}',
     changedCommit: 'commit {{commit}}',
     noChange: 'No change of level among these runs.',
+    fewRuns: 'Too few runs to tell whether the level changed: it takes {{n}}.',
+    againstBefore: '{{change}} against the run before',
     notCounted: 'does not count',
     functions: 'Functions',
     functionsHint: 'Mean time of an attempt in each run; those that changed first',

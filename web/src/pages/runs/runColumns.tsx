@@ -110,7 +110,7 @@ export const runColumns = (
       field: 'verdict',
       header: t('runs.usual'),
       hint: t('runs.usualHint'),
-      width: 142,
+      width: 156,
       cell: (run) => <Verdict run={run} t={t} />,
     },
     {

@@ -40,6 +40,7 @@ it('puts runs equally far apart', () => {
 it('interrupts a line where a value is unknown', () => {
   expect(linesThrough([1, 3, null, 2], 30, 10)).toEqual(['0.0,10.0 10.0,0.0', '30.0,5.0']);
   expect(linesThrough([7, 7], 30, 10)).toEqual(['0.0,5.0 30.0,5.0']);
+  expect(linesThrough([99, 101], 30, 10)).toEqual(['0.0,5.3 30.0,4.8']);
   expect(linesThrough([null], 30, 10)).toEqual([]);
 });
 

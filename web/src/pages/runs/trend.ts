@@ -3,6 +3,9 @@ import type { TrendAnswer } from '../../api/schema';
 /** Space above the highest and below the lowest value, as a share of their range. */
 const PADDING = 0.12;
 
+/** The lines of functions reach at least this share above and below the middle of their values. */
+const MIN_RANGE = 0.2;
+
 type Values = Pick<TrendAnswer, 'points' | 'usual' | 'baseline_ns'>;
 
 /** The range of values that a chart shows: all points, the usual range and the baseline. */
@@ -33,7 +36,10 @@ export const placeOfRun = (at: number, runs: number) => (100 * (at + 0.5)) / Mat
 /** Lines through the known values, as points of SVG polylines in a box of this size. */
 export function linesThrough(values: readonly (number | null)[], width: number, height: number): string[] {
   const known = values.filter((value) => value !== null);
-  const [low, high] = [Math.min(...known), Math.max(...known)];
+  // All lines have a range in proportion to their value, so that a small change does not look as steep as a large one.
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const middle = (least + most) / 2;
+  const half = Math.max((most - least) / 2, MIN_RANGE * middle) || 1;
   const lines: string[][] = [[]];
   values.forEach((value, at) => {
     if (value === null) {
@@ -41,7 +47,7 @@ export function linesThrough(values: readonly (number | null)[], width: number, 
       return;
     }
     const x = values.length === 1 ? width / 2 : (at * width) / (values.length - 1);
-    const y = high === low ? height / 2 : ((high - value) * height) / (high - low);
+    const y = (height * (middle + half - value)) / (2 * half);
     lines.at(-1)?.push(`${x.toFixed(1)},${y.toFixed(1)}`);
   });
   return lines.filter((line) => line.length > 0).map((line) => line.join(' '));

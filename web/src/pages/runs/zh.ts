@@ -78,6 +78,8 @@ export const zh: Translated<typeof en> = {
     changedRun: '第一次运行：{{run}}',
     changedCommit: '提交 {{commit}}',
     noChange: '这些运行的水平没有变化。',
+    fewRuns: '运行太少，无法判断水平是否变化：至少需要 {{n}} 次。',
+    againstBefore: '比上一次运行 {{change}}',
     notCounted: '不计入',
     functions: '函数',
     functionsHint: '各次运行中单次尝试的平均耗时，有变化的在前',
