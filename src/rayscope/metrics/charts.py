@@ -75,6 +75,9 @@ _LOCATIONS = (
 #: Pattern of the actor that Ray starts for each submitted job, and of its methods. They are not user code.
 _SUPERVISOR = "(.*:)?JobSupervisor([.].*)?"
 _USERS = f'Name!~"{_SUPERVISOR}"'
+#: Ray counts placement groups that wait once by their state and again as registered.
+_GROUPS = 'ray_gcs_placement_group_count{State="Registered"}'
+_UNPLACED = 'ray_gcs_placement_group_count{State!="Registered"}'
 _SPILLING = (("PendingSpill", "being spilled"), ("PendingRestore", "being restored"))
 _TRANSFERS = (
     ("PushedFromLocalPlasma", "sent from memory"),
@@ -227,7 +230,7 @@ _CLUSTER = (
     ),
     _chart(
         "clusterPending",
-        "Unschedulable tasks by reason",
+        "Tasks waiting to be scheduled, by reason",
         "count",
         ("sum by (Reason) (ray_scheduler_unscheduleable_tasks)", "{{Reason}}"),
         stacked=True,
@@ -236,7 +239,8 @@ _CLUSTER = (
         "clusterPlacementGroups",
         "Placement groups by state",
         "count",
-        ("sum by (State) (ray_gcs_placement_group_count)", "{{State}}"),
+        (f"clamp_min(sum({_GROUPS}) - sum({_UNPLACED}), 0)", "placed"),
+        (f"sum by (State) ({_UNPLACED})", "{{State}}"),
         stacked=True,
     ),
     _chart("clusterNodes", "Nodes", "count", ("sum(ray_cluster_active_nodes)", "alive")),
@@ -284,7 +288,7 @@ _NODE = (
     ),
     _chart(
         "nodePending",
-        "Unschedulable tasks by reason",
+        "Tasks waiting to be scheduled, by reason",
         "count",
         (f"sum by (Reason) (ray_scheduler_unscheduleable_tasks{{{_NODE_ID}}})", "{{Reason}}"),
         stacked=True,
