@@ -7,7 +7,7 @@ import css from './ChartCanvas.module.css';
 import { ChartMarks, type PlotArea } from './ChartMarks';
 import { isolatedPoints, type Line, stackLines } from './series';
 import { dragged, type Range } from './timeRange';
-import { increments, timeMarks, type Unit, valueText } from './units';
+import { countIncrements, increments, timeMarks, type Unit, valueText } from './units';
 import type { Mark } from './useMarks';
 
 interface ChartCanvasProps {
@@ -164,7 +164,7 @@ function optionsOf(
       {
         ...axis,
         size: 26,
-        gap: 4,
+        gap: 8, // below the lowest label of the value axis
         space: 62,
         incrs: TIME_INCREMENTS,
         values: (_, splits, __, ___, distance) => timeMarks(splits, distance / 1e3),
@@ -174,7 +174,7 @@ function optionsOf(
         size: axisWidth,
         gap: 6,
         space: 24,
-        incrs: increments(unit),
+        incrs: unit === 'count' ? () => countIncrements(now.current.lines) : increments(unit),
         ...(axisTitle !== undefined && { label: axisTitle, labelFont: FONT, labelSize: 15, labelGap: 0 }),
         values: (_, splits) => splits.map((value) => valueText(value, unit)),
       },

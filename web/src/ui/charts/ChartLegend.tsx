@@ -8,6 +8,9 @@ import shared from './charts.module.css';
 import { endOf, figures, type Line, latest } from './series';
 import { type Unit, valueText } from './units';
 
+/** Longest name that fits beside a value in a narrow column. */
+const MAX_SHORT_NAME = 9;
+
 /**
  * The value of a line without a crosshair: the latest one or, in a session that has ended, the greatest one,
  * because the last one of most lines is 0.
@@ -48,7 +51,11 @@ export function ChartLegend(props: {
     props.onOnly(next);
   }
   return (
-    <ul className={css.legend} aria-label={t('charts.legend')}>
+    <ul
+      className={css.legend}
+      data-long={lines.some(({ name }) => name.length > MAX_SHORT_NAME) || undefined}
+      aria-label={t('charts.legend')}
+    >
       {(all ? lines : lines.slice(0, props.most)).map((line, at) => {
         const shown = only === null || only.has(line.key);
         const text =

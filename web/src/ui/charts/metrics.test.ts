@@ -24,7 +24,7 @@ import {
   stepOf,
   withChoice,
 } from './timeRange';
-import { timeMarks, valueText } from './units';
+import { countIncrements, timeMarks, valueText } from './units';
 import { placed } from './useMarks';
 
 const WARNING = { code: 'warning', message: 'w', remedy: '' };
@@ -284,4 +284,9 @@ describe('the colours of lines', () => {
       }
     }
   });
+});
+
+it('marks the axis of counts with whole numbers, if all counts are', () => {
+  expect(countIncrements([{ values: [1, null] }])[0]).toBe(1);
+  expect(countIncrements([{ values: [1] }, { values: [0.5] }])[0]).toBe(0.001);
 });

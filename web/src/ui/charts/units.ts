@@ -61,6 +61,18 @@ export function increments(unit: Unit): number[] | undefined {
   ];
 }
 
+const DECIMALS = Array.from({ length: 16 }, (_, at) => at - 3).flatMap((power) =>
+  [1, 2, 5].map((digit) => Number(`${digit}e${power}`)),
+);
+
+/** Tick distances of an axis of counts: whole numbers, if all counts are. */
+export function countIncrements(lines: readonly { values: readonly (number | null)[] }[]): number[] {
+  const isWhole = lines.every(({ values }) =>
+    values.every((value) => value === null || Number.isInteger(value)),
+  );
+  return isWhole ? DECIMALS.filter((distance) => distance >= 1) : DECIMALS;
+}
+
 /**
  * Labels of the time axis, as precise as the distance between them (s) requires. The first label of a new day
  * is its date.
