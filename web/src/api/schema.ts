@@ -2325,7 +2325,7 @@ export interface StoreOfNode {
   error: string | null;
   waiting: boolean;
 }
-/** Objects (each counted once), the references to them, their known bytes, and objects by type. */
+/** Objects (each counted once), the references to them, their known bytes, and the references by type. */
 export interface Sums {
   objects: number;
   references: number;

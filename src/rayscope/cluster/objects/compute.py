@@ -150,8 +150,7 @@ def _sum(ids: Iterable[str], held: Mapping[str, _Held]) -> schemas.Sums:
         else:
             size += known.size
         references += len(known.by)
-        for one in known.types:
-            types[one] += 1
+        types.update(ref.type for ref in known.by)
     return {
         "objects": objects,
         "references": references,

@@ -11,7 +11,7 @@ ObjectGrouping = Literal["function", "type", "call_site", "process", "node", "jo
 
 
 class Sums(TypedDict):
-    """Objects (each counted once), the references to them, their known bytes, and objects by type."""
+    """Objects (each counted once), the references to them, their known bytes, and the references by type."""
 
     objects: int
     references: int

@@ -50,7 +50,7 @@ def of_task(reader: duckdb.DuckDBPyConnection, high: int, low: str, last_ns: int
     key: dict[str, int | str] = {"high": high, "low": low, "task": task_id}
     ins = _largest(reader, "consumer_task_id = $task AND kind IN ('argument', 'get')", "NOT nested", key)
     # An object of the task that several tasks used counts once.
-    outs = _largest(reader, "producer_task_id = $task", "kind IN ('return', 'put') OR by_value", key)
+    outs = _largest(reader, "producer_task_id = $task", "nth = 1 OR by_value", key)
     _name(reader, ins.rows + outs.rows)
     notes = rows_of(
         reader.execute(
@@ -95,14 +95,15 @@ def _largest(
         reader.execute(
             f"SELECT *, count(*) OVER () AS total, least(coalesce("
             f"sum(bytes) FILTER ({counted}) OVER (), 0), {execution.FOREVER})::BIGINT AS whole "
-            f"FROM ({execution.EDGES_NEAR_TASK}) WHERE {where} "
+            "FROM (SELECT *, row_number() OVER (PARTITION BY object_id ORDER BY bytes DESC NULLS LAST) "
+            f"AS nth FROM ({execution.EDGES_NEAR_TASK}) WHERE {where}) "
             f"ORDER BY bytes DESC NULLS LAST, object_id, kind LIMIT {_TOP}",
             dict(key),
         )
     )
     total, whole = (found[0]["total"], found[0]["whole"] or 0) if found else (0, 0)
     for row in found:
-        del row["total"], row["whole"]
+        del row["total"], row["whole"], row["nth"]
     return LargestEdges(found, total, whole)
 
 

@@ -38,6 +38,7 @@ def test_an_object_counts_once_however_many_hold_it() -> None:
     totals = by_function["totals"]
     assert (totals["objects"], totals["references"], totals["bytes"]) == (3, 4, 150)
     assert totals["unknown_size"] == 1
+    assert totals["types"] == {"LOCAL_REFERENCE": 3, "PINNED_IN_MEMORY": 1}
     assert [(g["key"], g["is_put"], g["objects"], g["bytes"]) for g in by_function["groups"]] == [
         ("f", False, 2, 150),
         (None, True, 1, 0),

@@ -41,7 +41,7 @@ export function GroupTable({ memory, by }: { memory: MemoryAnswer; by: Grouping 
               <td className={css.share}>
                 <ShareBar share={all > 0 ? group.bytes / all : 0} />
               </td>
-              <td data-number>{bytes(group.bytes)}</td>
+              <td data-number>{group.unknown_size === group.objects ? <Dash /> : bytes(group.bytes)}</td>
               <td data-number>{count(group.objects)}</td>
               <td data-number>{count(group.references)}</td>
               <td className={words.dim}>

@@ -59,7 +59,7 @@ function Objects(props: {
       testId={props.testId}
       right={
         <span className={`${words.dim} ${words.num}`}>
-          {bytes(props.all)}
+          {props.edges.every((edge) => edge.bytes === null) ? '–' : bytes(props.all)}
           {props.edges.length < props.total &&
             ` · ${t('flow.largest', { shown: count(props.edges.length), total: count(props.total) })}`}
         </span>
