@@ -1,10 +1,14 @@
 import { useTranslation } from 'react-i18next';
+import type { DatasetAnswer } from '../../api/schema';
+import { rangeIn } from '../../base/url';
 import { labels } from '../../ui/charts/boards';
 import { ChartGrid, ChartGroup } from '../../ui/charts/ChartGroup';
 import { MetricChart } from '../../ui/charts/MetricChart';
+import { withChoice } from '../../ui/charts/timeRange';
 import { WhereMeasured } from '../../ui/charts/WhereMeasured';
 import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
+import { SessionContext, useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
 
 /** Charts of Ray Data's own metrics, by operator. */
@@ -22,35 +26,48 @@ const CHARTS = [
   { key: 'spilled', query: 'ray_data_obj_store_mem_spilled', unit: 'bytes' },
 ] as const;
 
-export function DatasetCharts({ id }: { id: string }) {
+/** Before the start and after the end of a dataset, ms. Ray reports its metrics every few seconds. */
+const MARGIN = 10_000;
+
+/** The charts show the time of the dataset, unless the user has chosen a range. */
+export function DatasetCharts({ dataset }: { dataset: DatasetAnswer }) {
   const { t } = useTranslation();
-  const of = labels({ dataset: id });
+  const [url, change] = useSessionUrl();
+  const of = labels({ dataset: dataset.dataset_id });
+  const { start_ns: start, end_ns: end } = dataset;
+  const isOpen =
+    start === null || end === null || rangeIn(url.filters) !== null || url.settings?.span !== undefined;
+  const own = isOpen
+    ? url
+    : withChoice(url, { kind: 'fixed', from: start / 1e6 - MARGIN, to: end / 1e6 + MARGIN });
   return (
-    <div className={library.charts} data-testid="dataset-charts">
-      <ChartGroup>
-        <WhereMeasured
-          metric="ray_data_output_rows"
-          of={of}
-          otherwise={<p className={`${words.dim} ${css.noSeries}`}>{t('data.noSeries')}</p>}
-        >
-          <ChartGrid>
-            {CHARTS.map(({ key, query, unit }) => (
-              <MetricChart
-                key={key}
-                title={t(`data.charts.${key}`)}
-                queries={[
-                  {
-                    expr: `sum by (operator) (${query.includes('{}') ? query.replace('{}', of) : query + of})`,
-                    legend: '{{operator}}',
-                  },
-                ]}
-                unit={unit}
-                height={130}
-              />
-            ))}
-          </ChartGrid>
-        </WhereMeasured>
-      </ChartGroup>
-    </div>
+    <SessionContext.Provider value={[own, change]}>
+      <div className={library.charts} data-testid="dataset-charts">
+        <ChartGroup>
+          <WhereMeasured
+            metric="ray_data_output_rows"
+            of={of}
+            otherwise={<p className={`${words.dim} ${css.noSeries}`}>{t('data.noSeries')}</p>}
+          >
+            <ChartGrid>
+              {CHARTS.map(({ key, query, unit }) => (
+                <MetricChart
+                  key={key}
+                  title={t(`data.charts.${key}`)}
+                  queries={[
+                    {
+                      expr: `sum by (operator) (${query.includes('{}') ? query.replace('{}', of) : query + of})`,
+                      legend: '{{operator}}',
+                    },
+                  ]}
+                  unit={unit}
+                  height={130}
+                />
+              ))}
+            </ChartGrid>
+          </WhereMeasured>
+        </ChartGroup>
+      </div>
+    </SessionContext.Provider>
   );
 }

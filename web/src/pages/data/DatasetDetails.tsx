@@ -42,7 +42,7 @@ export function DatasetDetails({ id }: { id: string }) {
         <OperatorTable dataset={data} />
       </Section>
       <Section title={t('data.overTime')}>
-        <DatasetCharts id={id} />
+        <DatasetCharts dataset={data} />
       </Section>
     </div>
   );

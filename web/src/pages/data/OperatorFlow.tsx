@@ -1,5 +1,4 @@
 import { IconArrowRight } from '@tabler/icons-react';
-import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DatasetAnswer, OperatorDetail } from '../../api/schema';
 import { count } from '../../base/format';
@@ -45,19 +44,25 @@ export function OperatorFlow({ dataset }: { dataset: DatasetAnswer }) {
     <>
       <div className={css.flow} data-testid="operator-flow">
         {operators.map((operator, at) => (
-          <Fragment key={operator.operator_id}>
-            {at > 0 && (
-              <span className={css.arrow} data-busy={(operator.queued_blocks ?? 0) > 0 || undefined}>
-                {inputs !== null && <IconArrowRight size={16} aria-hidden />}
-                <Queued operator={operator} />
-              </span>
-            )}
+          <span key={operator.operator_id} className={css.step}>
             <Card dataset={dataset} operator={operator} />
-          </Fragment>
+            <Arrow to={operators[at + 1]} isKnown={inputs !== null} />
+          </span>
         ))}
       </div>
       {inputs === null && operators.length > 1 && <p className={words.dim}>{t('data.orderOnly')}</p>}
     </>
+  );
+}
+
+/** The arrow to the next operator. It is at the end of a row, not at the start of the next one. */
+function Arrow({ to, isKnown }: { to: OperatorDetail | undefined; isKnown: boolean }) {
+  if (to === undefined) return null;
+  return (
+    <span className={css.arrow} data-busy={(to.queued_blocks ?? 0) > 0 || undefined}>
+      {isKnown && <IconArrowRight size={16} aria-hidden />}
+      <Queued operator={to} />
+    </span>
   );
 }
 
@@ -82,9 +87,11 @@ function Card({
   operator: OperatorDetail;
   isPlaced?: boolean;
 }) {
+  const { t } = useTranslation();
   const [url] = useSessionUrl();
   const isSlowest = operator.name === dataset.bottleneck;
   const states = operator.tasks?.states;
+  const tasks = Object.values(states ?? {}).reduce((sum, n) => sum + n, 0);
   return (
     <article
       className={css.card}
@@ -104,7 +111,14 @@ function Card({
         {isPlaced && <Queued operator={operator} />}
       </span>
       <Progress of={operator} />
-      {states !== undefined && <StackedBar states={states} />}
+      {states !== undefined && (
+        <span className={css.progress}>
+          <StackedBar states={states} />
+          <span className={`${words.num} ${words.dim}`}>
+            {t('data.tasksOf', { n: tasks, count: count(tasks) })}
+          </span>
+        </span>
+      )}
     </article>
   );
 }

@@ -17,7 +17,9 @@ export function Progress({
   return (
     <span className={css.progress} title={made}>
       {part !== null && <ShareBar share={part} />}
-      <span className={`${words.num} ${words.dim}`}>{part === null ? made : `${percent(part)}%`}</span>
+      <span className={`${words.num} ${words.dim}`}>
+        {part === null ? made : `${percent(part)}%${of.progress ? ` · ${made}` : ''}`}
+      </span>
     </span>
   );
 }

@@ -12,6 +12,7 @@ export const en = {
     operator: 'Operator',
     operators: 'Operators',
     blocks: '{{count}} block{{n, s}}',
+    tasksOf: '{{count}} task{{n, s}}',
     left: 'about {{time}} left at this pace',
     pace: '{{name}} sets the pace: its tasks took {{share}}% of all task time, without the cold start of workers.',
     paceQueue: '{{count}} block{{n, s}} waiting for it.',

@@ -13,6 +13,7 @@ export const zh: Translated<typeof en> = {
     operator: '算子',
     operators: '算子',
     blocks: '{{count}} 个块',
+    tasksOf: '{{count}} 个任务',
     left: '按目前速度约剩 {{time}}',
     pace: '{{name}} 是瓶颈：不计 Worker 冷启动，其任务占全部任务时间的 {{share}}%。',
     paceQueue: '有 {{count}} 个块在等待它。',
