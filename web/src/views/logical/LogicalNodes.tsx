@@ -11,7 +11,7 @@ import {
   type NodeProps,
   Position,
 } from '@xyflow/react';
-import { createContext, memo, type ReactNode, useContext, useState } from 'react';
+import { createContext, memo, useContext, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PausedTask } from '../../api/schema';
 import { bytes, count, duration, percent } from '../../base/format';
@@ -160,10 +160,7 @@ function Leaf({ data, selected }: NodeProps<Box>) {
     >
       <Ends />
       <span className={css.title}>
-        <Name node={node}>
-          <span className={css.prefix}>{prefix}</span>
-          {name.slice(prefix.length)}
-        </Name>
+        <Name prefix={prefix} name={name.slice(prefix.length)} />
         <NodeMarks node={node} />
         {change && <ChangeTag change={change} />}
         <UnfoldButton node={node} size={18} />
@@ -221,18 +218,22 @@ const ChangedFigures = ({ change }: { change: Change }) => (
   </span>
 );
 
-/** Number of letters at the end of an instance's name that stay visible. */
+/** Number of letters at the end of a name that stay visible. */
 const TAIL = 6;
+/** The settings at the end of an operator's name, such as `(num_partitions=1)`, which are in the tooltip. */
+const SETTINGS = /(?<=^Data: \w+)\(\w+=.*\)$/;
 
-/** The name of a node. That of an instance is cut before its end, because the names of siblings differ there. */
-function Name({ node, children }: { node: LogicalNode; children: ReactNode }) {
-  const name = node.kind === 'instance' ? node.name : null;
-  if (name === null || name.length <= 2 * TAIL)
-    return <span className={`${css.name} ${words.ellipsis}`}>{children}</span>;
+/** The name of a node. It is cut before its end, because the names of siblings often differ there. */
+function Name({ name, prefix = '' }: { name: string; prefix?: string }) {
+  const shown = name.replace(SETTINGS, '');
+  const cut = shown.length > 2 * TAIL ? shown.length - TAIL : shown.length;
   return (
     <span className={`${css.name} ${css.parts}`}>
-      <span className={words.ellipsis}>{name.slice(0, -TAIL)}</span>
-      <span>{name.slice(-TAIL)}</span>
+      <span className={words.ellipsis}>
+        {prefix !== '' && <span className={css.prefix}>{prefix}</span>}
+        {shown.slice(0, cut)}
+      </span>
+      <span className={css.tail}>{shown.slice(cut)}</span>
     </span>
   );
 }
@@ -301,7 +302,7 @@ function BoxNode({ data, selected }: NodeProps<Box>) {
       <Ends />
       <div className={css.headRow}>
         <div className={css.headText} data-testid="logical-title">
-          <Name node={node}>{nodeName(t, node)}</Name>
+          <Name name={nodeName(t, node)} />
           {change ? (
             <ChangedFigures change={change} />
           ) : (
