@@ -213,7 +213,7 @@ const columnsOf = (t: TFunction, by: Way): Column<FunctionChange>[] => [
     id: 'own',
     header: t('compare.own'),
     hint: t('compare.ownHint'),
-    width: 84,
+    width: 98,
     align: 'right',
     sort: 'own',
     field: 'ratio',

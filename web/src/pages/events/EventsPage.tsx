@@ -60,7 +60,7 @@ export default function EventsPage() {
       {
         id: 'event',
         header: t('events.what'),
-        width: 156,
+        width: 190,
         cell: (event) => <span className={words.ellipsis}>{eventName(event.event)}</span>,
       },
       {
