@@ -10,7 +10,7 @@ export function PeakMemory({ attempt, full }: { attempt: TaskItem; full?: boolea
   const { peak_memory, start_memory, memory_scope } = attempt;
   const why = t(`peakMemory.${memory_scope ?? 'unknown'}`, { start: bytes(start_memory) });
   return (
-    <span className={words.num} title={why}>
+    <span className={full ? undefined : words.num} title={why}>
       {peak_memory === null ? <Dash /> : `${bytes(peak_memory)}${memory_scope === 'shared' ? ' *' : ''}`}
       {full && <span className={words.dim}> · {why}</span>}
     </span>

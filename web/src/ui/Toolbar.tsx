@@ -24,7 +24,7 @@ export function Toolbar(props: {
       {props.search !== undefined && <SearchField filter="q" placeholder={props.search} />}
       {props.children}
       {props.fields !== undefined && <FilterChips fields={props.fields} />}
-      <Group gap={8} justify="flex-end" ml="auto">
+      <Group gap={8} ml="auto">
         {props.options}
         {props.count}
         {props.menu}

@@ -33,6 +33,7 @@ function scheme(name: 'light' | 'dark'): Record<string, string> {
     '--mantine-color-dimmed': 'var(--rs-muted)',
     '--mantine-color-placeholder': 'var(--rs-muted)',
     '--mantine-color-error': 'var(--rs-tone-bad)',
+    '--rs-edge': `rgb(0 0 0 / ${name === 'dark' ? 60 : 14}%)`, // a shadow
   };
 }
 

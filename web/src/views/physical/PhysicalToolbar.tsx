@@ -42,7 +42,7 @@ export function PhysicalToolbar({ data, found }: { data: Physical | undefined; f
             })}
       </span>
       <InternalSwitch hidden={internal} />
-      <Group gap={6} justify="flex-end" ml="auto">
+      <Group gap={6} ml={{ base: 0, md: 'auto' }}>
         <PhysicalChoice
           name="size"
           value={size}
