@@ -30,8 +30,8 @@ export const en = {
     noFiles: 'No file names match.',
     filesLeftOut: '{{n}} more file{{n, s}}. Filter, or choose a node.',
     keeping: {
-      workers: 'Keeping logs of workers and jobs: {{size}} of {{max}}',
-      all: 'Keeping all logs: {{size}} of {{max}}',
+      workers: 'Keeping logs of workers and jobs: {{size}} of {{max}}, compressed',
+      all: 'Keeping all logs: {{size}} of {{max}}, compressed',
       none: 'Not keeping logs',
     },
     keepingHint: {

@@ -31,8 +31,8 @@ export const zh: Translated<typeof en> = {
     noFiles: '没有文件名匹配。',
     filesLeftOut: '还有 {{n}} 个文件：请筛选或选择节点。',
     keeping: {
-      workers: '正在保留 Worker 和作业的日志：{{size}} / {{max}}',
-      all: '正在保留所有日志：{{size}} / {{max}}',
+      workers: '正在保留 Worker 和作业的日志：{{size}} / {{max}}（压缩后）',
+      all: '正在保留所有日志：{{size}} / {{max}}（压缩后）',
       none: '不保留日志',
     },
     keepingHint: {
