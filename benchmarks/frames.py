@@ -6,8 +6,8 @@
 Headless Chromium shows the pages of a real server at 1440 x 900. Measured for each view: the time from the
 click on its name until its picture is on the canvas (first visit, nothing cached), and the time between
 frames while the chart is dragged, zoomed with the wheel and moved by keys, recorded in the page. At last, the
-record is compared with a copy of itself: the answers about both critical paths, that of the comparison, and
-the time from the navigation to its page until the verdict is painted.
+record is compared with a copy of itself: the answers about both critical paths, that of the comparison, the
+time from the navigation to its page until the verdict is painted, and the comparison when no path is known.
 """
 
 from __future__ import annotations
@@ -117,18 +117,20 @@ def _copy(folder: Path) -> str:
     return other
 
 
+def _asked(url: str, what: str, path: str, **params: str) -> list[str]:
+    """The time of a request, as a row."""
+    began = time.monotonic()
+    httpx.get(f"{url}/api/v1{path}", params=params, timeout=300).raise_for_status()
+    return [what, f"{1000 * (time.monotonic() - began):,.0f} ms"]
+
+
 def _compared(browser: Browser, url: str, other: str) -> list[list[str]]:
-    rows = []
-
-    def ask(what: str, path: str, **params: str) -> None:
-        began = time.monotonic()
-        httpx.get(f"{url}/api/v1{path}", params=params, timeout=300).raise_for_status()
-        rows.append([what, f"{1000 * (time.monotonic() - began):,.0f} ms"])
-
-    for session in (SESSION, other):
-        ask(f"critical path of {session}", "/flow/critical-path", session=session)
+    rows = [
+        _asked(url, f"critical path of {session}", "/flow/critical-path", session=session)
+        for session in (SESSION, other)
+    ]
     for what in ("comparison, once both paths are known", "comparison again"):
-        ask(what, "/compare", a=SESSION, b=other)
+        rows.append(_asked(url, what, "/compare", a=SESSION, b=other))
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(f"{url}/compare?a={SESSION}&b={other}", wait_until="commit")
     page.get_by_test_id("compare-verdict").wait_for()
@@ -165,6 +167,11 @@ def main() -> int:
                 page.close()
             compared = _compared(browser, server.url, other)
             browser.close()
+        server.stop()
+        server = RayscopeServer(folder)
+        compared.append(
+            _asked(server.url, "comparison after a restart, no path known", "/compare", a=SESSION, b=other)
+        )
         server.stop()
         print(f"{args.tasks:,} tasks\n\n" + table(["View", "from the click to the picture"], opened))
         print(table(["Comparison", "time"], compared))
