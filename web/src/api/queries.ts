@@ -142,14 +142,14 @@ export function useJobChoices(session: string) {
 
 /**
  * Job names by id. They are refetched when a new cell is rendered and not at an interval, since every cell
- * may use this hook. `awaited` is a job whose name is refetched until it is known or the session has ended.
+ * may use this hook. `awaited` is a job: the names are refetched until it is listed or the session has ended.
  */
 export function useJobNames(session: string, awaited?: string | null) {
   const isLive = useHasEnded(session) === false;
   return useQuery({
     ...jobsOf(session),
     refetchInterval: ({ state }) =>
-      isLive && awaited != null && !(state.data && namesOfJobs(state.data).has(awaited))
+      isLive && awaited != null && !state.data?.items.some(({ job_id }) => job_id === awaited)
         ? refreshInterval(10_000)
         : false,
     staleTime: 10_000,

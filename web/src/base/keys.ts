@@ -82,7 +82,7 @@ function dispatch(event: KeyboardEvent): void {
 }
 
 /** Whether a text field, an open menu or a dialog has the focus. */
-function isTyping(target: EventTarget | null): boolean {
+export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement && /^(radio|checkbox)$/.test(target.type)) return false;
   return (

@@ -223,7 +223,7 @@ export const zhKinds: Record<string, { title: string; advice: string }> = {
   unschedulable: {
     title: '无法调度',
     advice:
-      '{{function}} 有 {{tasks}} 个任务从未开始：每个需要 {{needed}} 个 {{resource}}，而最大的节点只有 {{largest}} 个。请减少需求，或增加拥有该资源的节点。',
+      '{{function}} 有 {{tasks}} 个任务从未开始：每个需要 {{needed}} {{resource}}，而最大的节点只有 {{largest}}。请减少需求，或增加拥有该资源的节点。',
   },
   unschedulable_group: {
     title: '放置组无法放置',

@@ -155,7 +155,7 @@ function Wait({ error }: { error: Error | null }) {
 function NotifyButton({ kinds }: { kinds: readonly string[] }) {
   const { t } = useTranslation();
   const actions = useAlertActions();
-  const [, change] = useSessionUrl();
+  const [url, change] = useSessionUrl();
   const [isSaved, setSaved] = useState(false);
   const add = async () => {
     setSaved(false);
@@ -167,7 +167,7 @@ function NotifyButton({ kinds }: { kinds: readonly string[] }) {
   return (
     <>
       <span role="status" className={`${words.dim} ${shared.small}`}>
-        {isSaved && t('alerts.saved')}
+        {isSaved && url.settings?.tab === 'channels' && t('alerts.saved')}
       </span>
       <Button
         size="xs"

@@ -40,7 +40,9 @@ type StateChange = {
 
 /** Whether a step differs from the one before it. Ray may report a state twice. */
 const isChange = (step: StateChange, at: number, all: readonly StateChange[]) =>
-  (['state', 'worker_id', 'ended_worker_id'] as const).some((field) => step[field] !== all[at - 1]?.[field]);
+  (
+    ['state', 'node_id', 'worker_id', 'ended_worker_id', 'death_reason', 'death_message', 'message'] as const
+  ).some((field) => step[field] !== all[at - 1]?.[field]);
 
 /** All recorded state changes of an actor. */
 function History({ id }: { id: string }) {

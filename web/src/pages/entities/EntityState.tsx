@@ -8,8 +8,12 @@ import { useDeathOf } from './useDeaths';
 export function EntityState({ item, view }: { item: Item; view: string }) {
   const { t } = useTranslation();
   const death = useDeathOf(view, item);
+  const stats = parse(item.stats ?? '') as { end_to_end_creation_latency_us?: number } | null;
   const isNeverPlaced =
-    view === 'placement-groups' && item.state === 'REMOVED' && bundlesOf(item).every((one) => !one.node_id);
+    view === 'placement-groups' &&
+    item.state === 'REMOVED' &&
+    stats?.end_to_end_creation_latency_us === 0 &&
+    bundlesOf(item).every((one) => !one.node_id);
   return (
     <ItemState
       state={item.state ?? null}

@@ -94,16 +94,19 @@ function Job({ job }: { job: JobDetail }) {
   );
 }
 
-/** Why a job ended, if not because its program finished: the cause or, if that is unknown, its message. */
+/** Why a job ended, if not because its program finished, and what Ray says about it. */
 function JobEnd({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
   const death = useDeath('job', job.job_id);
+  // A message about an exit code alone is Rayscope's, and the cause says the same.
+  const message = job.end_known_by === 'exit_code' ? null : job.message;
   if (death !== undefined && death.cause !== 'finished')
     return (
       <div className={css.block}>
         <Panel title={t('death.title')} testId="death-cause" wide>
           <div className={css.cause}>
             <DeathSteps death={death} />
+            {message !== null && <p className={`${words.lines} ${words.dim}`}>{message}</p>}
           </div>
         </Panel>
       </div>

@@ -23,7 +23,9 @@ export const Board = memo(function Board({ page }: { page: CataloguePage }) {
   const [variable] = page.variables;
   const choices = useChoicesOf(variable);
   const itemInUrl = url.item;
-  const chosen = choices?.some((choice) => choice.value === itemInUrl) ? itemInUrl : choices?.[0]?.value;
+  const chosen = choices?.some((choice) => choice.value === itemInUrl)
+    ? itemInUrl
+    : choices?.at(variable?.name === 'job_id' ? -1 : 0)?.value; // the newest job
   const values: Record<string, string | undefined> =
     variable === undefined ? {} : { [variable.name]: chosen };
   const label =

@@ -57,9 +57,9 @@ function JobRow({ job }: { job: Job }) {
   const { all, ended } = progressOf(progress?.states ?? {});
   const entrypoint = job.entrypoint ?? '';
   const translate = useServerMessage();
-  // The message with an exit code is Rayscope's, any other is Ray's.
+  // A message about an exit code alone is Rayscope's, any other is Ray's.
   const reason =
-    job.exit_code === null
+    job.end_known_by !== 'exit_code' || job.exit_code === null
       ? headline(job.message ?? '')
       : translate({
           code: 'death_driver_failed',

@@ -43,7 +43,7 @@ export default function OverviewPage({ summary }: { summary?: Summary }) {
       {session !== undefined && <HealthLine summary={summary} session={session} live={live} />}
       <RunTimeline />
       <div className={css.panels}>
-        <AnswerPanel job={running} />
+        {session !== undefined && (!live || !running.isPending) && <AnswerPanel job={running.data} />}
         <JobsPanel live={live} />
         <LibrariesPanel />
         <FailuresPanel />

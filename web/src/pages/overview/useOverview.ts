@@ -18,11 +18,14 @@ export function useJobs(session: string, live: boolean) {
   });
 }
 
-/** The running job that began first. Undefined if none is known to run: then answers are about the longest job. */
-export function useRunningJob(session: string, live: boolean): string | undefined {
-  // A submission that has no driver yet is listed with its submission ID.
-  const running = useJobs(session, live).data?.items.filter(({ job_id }) => /^[0-9a-f]{8}$/.test(job_id));
-  return live ? running?.at(-1)?.job_id : undefined;
+/** The running job that began first. A submission without a driver, which is listed by another ID, is none. */
+export function useRunningJob(session: string, live: boolean) {
+  return useQuery({
+    ...answerTo('/jobs', { session, state: 'RUNNING', sort: 'start_ns', limit: 8 }),
+    enabled: live,
+    refetchInterval: every(live),
+    select: ({ items }) => items.find(({ job_id }) => /^[0-9a-f]{8}$/.test(job_id))?.job_id,
+  });
 }
 
 export function useFailedJobs(session: string, live: boolean) {

@@ -133,8 +133,8 @@ function FunctionRow(props: { trend: FunctionTrend; url: RunsUrl; isOpen: boolea
   const { trend, url, isOpen } = props;
   const { t } = useTranslation();
   const change = trend.changes.at(-1);
-  const known = trend.values_ns.filter((value) => value !== null);
-  const [newest, before] = [known.at(-1), known.at(-2)];
+  const newest = trend.values_ns.findLast((value) => value !== null);
+  const [before, last] = trend.values_ns.slice(-2);
   return (
     <li className={css.function} data-open={isOpen || undefined} data-testid="trend-function">
       <Link
@@ -157,11 +157,11 @@ function FunctionRow(props: { trend: FunctionTrend; url: RunsUrl; isOpen: boolea
       <span className={words.num}>{duration(newest)}</span>
       {change === undefined ? (
         <span className={`${words.dim} ${words.num} ${words.ellipsis}`}>
-          {newest !== undefined &&
-            before !== undefined &&
+          {last != null &&
+            before != null &&
             before > 0 &&
             t('runs.againstBefore', {
-              change: `${newest < before ? '−' : '+'}${percent(Math.abs(newest / before - 1))}%`,
+              change: `${last < before ? '−' : '+'}${percent(Math.abs(last / before - 1))}%`,
             })}
         </span>
       ) : (

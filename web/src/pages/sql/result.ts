@@ -48,7 +48,8 @@ export function numberOf(value: Value, type: string): number | null {
 
 /** The index of the column by which a query orders its rows first; -1 if it names none. */
 function orderedBy(sql: string, columns: Result['columns']): number {
-  const key = [...sql.matchAll(/\bORDER\s+BY\s+"?(\w+)/gi)].at(-1)?.[1]?.toLowerCase() ?? '';
+  const last = [...sql.matchAll(/\bORDER\s+BY\s+(?:\w+\.)?(?:"([^"]+)"|(\w+))/gi)].at(-1);
+  const key = (last?.[1] ?? last?.[2] ?? '').toLowerCase();
   return /^\d+$/.test(key) ? Number(key) - 1 : columns.findIndex(([name]) => name.toLowerCase() === key);
 }
 

@@ -2,7 +2,7 @@ import { Kbd } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { keyName } from '../../base/keys';
+import { isTyping, keyName } from '../../base/keys';
 import { PageBoundary } from '../../ui/PageBoundary';
 import words from '../../ui/theme/words.module.css';
 import { useKeys } from '../../ui/useKeys';
@@ -30,13 +30,15 @@ export function PaletteButton() {
     if (!opened) return;
     const collect = (event: KeyboardEvent) => {
       const isText = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
-      if (!isText || (event.target as Element).closest('[role="dialog"]')) return;
+      if (!isText || isTyping(event.target)) return;
       event.preventDefault();
       event.stopPropagation();
       setText((before) => before + event.key);
     };
+    const stop = () => window.removeEventListener('keydown', collect, true);
     window.addEventListener('keydown', collect, true);
-    return () => window.removeEventListener('keydown', collect, true);
+    load().catch(stop);
+    return stop;
   }, [opened]);
   useKeys(t('keys.anywhere'), [{ keys: ['mod+k'], label: t('keys.find'), run: () => toggle(!opened) }]);
   return (

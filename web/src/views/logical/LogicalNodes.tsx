@@ -221,19 +221,19 @@ const ChangedFigures = ({ change }: { change: Change }) => (
 /** Number of letters at the end of a name that stay visible. */
 const TAIL = 6;
 /** The settings at the end of an operator's name, such as `(num_partitions=1)`, which are in the tooltip. */
-const SETTINGS = /(?<=^Data: \w+)\(\w+=.*\)$/;
+const SETTINGS = /^(Data: \w+)\(\w+=.*\)$/;
 
 /** The name of a node. It is cut before its end, because the names of siblings often differ there. */
 function Name({ name, prefix = '' }: { name: string; prefix?: string }) {
-  const shown = name.replace(SETTINGS, '');
+  const shown = [...name.replace(SETTINGS, '$1')];
   const cut = shown.length > 2 * TAIL ? shown.length - TAIL : shown.length;
   return (
     <span className={`${css.name} ${css.parts}`}>
       <span className={words.ellipsis}>
         {prefix !== '' && <span className={css.prefix}>{prefix}</span>}
-        {shown.slice(0, cut)}
+        {shown.slice(0, cut).join('')}
       </span>
-      <span className={css.tail}>{shown.slice(cut)}</span>
+      <span className={css.tail}>{shown.slice(cut).join('')}</span>
     </span>
   );
 }
