@@ -239,6 +239,12 @@ def test_every_picture_is_shown_and_can_be_taken_again() -> None:
     pages = "".join(page.read_text() for page in (*ROOT.glob("*.md"), *DOCS.rglob("*.md")))
     shown = set(re.findall(r"images/([\w-]+)\.png\)", pages))
     assert taken == shown == {picture.stem for picture in (DOCS / "images").iterdir()}
+    # A picture waits for these parts of the UI.
+    selectors = " ".join(" ".join((one.fact, *one.clicks)) for one in script["PICTURES"])
+    awaited = set(re.findall(r"data-testid=([\w-]+)", selectors))
+    ui = "".join(file.read_text() for file in (ROOT / "web/src").rglob("*.tsx"))
+    assert len(awaited) > 10
+    assert {name for name in awaited if name not in ui} == set()
 
 
 def test_every_link_between_documents_leads_somewhere() -> None:

@@ -76,7 +76,7 @@ PICTURES = (
     Picture(
         "stack", TREE, "stack?at={middle}", "[data-testid=stack-tree] >> text=/Blocking the job|阻塞作业/"
     ),
-    Picture("flame", TREE, "flame", "[data-testid=flame-below] >> text=Worker.run"),
+    Picture("flame", TREE, "flame", "[data-testid=flame-functions] >> text=Worker.run"),
     Picture("logical", TREE, "logical?expand=Worker", "[data-testid^='logical-node-i:Worker@'] >> nth=7"),
     Picture("physical", TREE, "physical?at={middle}", "[data-testid=physical-legend] >> text=Worker.process"),
     Picture(
