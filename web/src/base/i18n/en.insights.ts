@@ -121,6 +121,7 @@ export const enInsights = {
       title: 'Findings',
       noneText: 'No finding costs 1% of the job or more, and none is a risk.',
       saves: 'would save about {{time}}, {{share}}% (9 of 10: {{range}})',
+      savesAbout: 'would save about {{time}}, {{share}}%',
       costs: 'costs up to {{time}} ({{share}}%)',
       risk: 'a risk',
       free: 'costs no time: nothing waited for it',

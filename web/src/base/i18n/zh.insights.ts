@@ -457,6 +457,7 @@ export const zhInsights: Translated<typeof enInsights> = {
       title: '发现',
       noneText: '没有检测到占作业时间 1% 或以上的问题，也没有发现风险。',
       saves: '可节省约 {{time}}，{{share}}%（90% 把握：{{range}}）',
+      savesAbout: '可节省约 {{time}}，{{share}}%',
       costs: '最多损失 {{time}}（{{share}}%）',
       risk: '存在风险',
       free: '不耗费时间：没有任务等待过它',

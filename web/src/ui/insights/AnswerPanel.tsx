@@ -201,7 +201,9 @@ function FindingLine(props: { finding: FindingItem; job: string | null; withPlac
         </Link>{' '}
         {props.withPlace && <span className={words.mono}>{texts.place(finding)}</span>}
       </span>
-      <span className={words.num}>{texts.gain(finding)}</span>
+      <span className={words.num} title={texts.gain(finding)}>
+        {texts.gain(finding, true)}
+      </span>
     </div>
   );
 }

@@ -39,13 +39,14 @@ export function useFindingTexts() {
     },
     number: (name: string) =>
       hasText(`numbers.${name}`) ? translate(`insights.numbers.${name}`, {}) : plainName(name),
-    gain: (finding: FindingItem) => {
+    /** What a finding would save or costs. Without the range if `isBrief`. */
+    gain: (finding: FindingItem, isBrief = false) => {
       const { is_risk, on_path_ns, saving_ns, saving_low_ns: low, saving_high_ns: high, share } = finding;
       return is_risk
         ? t(on_path_ns === 0 ? 'insights.findings.free' : 'insights.findings.risk')
         : saving_ns === null || low === null || high === null
           ? t('insights.findings.costs', { time: duration(finding.cost_ns), share: percent(share) })
-          : t('insights.findings.saves', {
+          : t(isBrief ? 'insights.findings.savesAbout' : 'insights.findings.saves', {
               time: duration(saving_ns),
               share: percent(share),
               range: range(low, high),
