@@ -117,7 +117,7 @@ def _copy(folder: Path) -> str:
     return other
 
 
-def _asked(url: str, what: str, path: str, **params: str) -> list[str]:
+def _time_request(url: str, what: str, path: str, **params: str) -> list[str]:
     """The time of a request, as a row."""
     began = time.monotonic()
     httpx.get(f"{url}/api/v1{path}", params=params, timeout=300).raise_for_status()
@@ -126,11 +126,11 @@ def _asked(url: str, what: str, path: str, **params: str) -> list[str]:
 
 def _compared(browser: Browser, url: str, other: str) -> list[list[str]]:
     rows = [
-        _asked(url, f"critical path of {session}", "/flow/critical-path", session=session)
+        _time_request(url, f"critical path of {session}", "/flow/critical-path", session=session)
         for session in (SESSION, other)
     ]
     for what in ("comparison, once both paths are known", "comparison again"):
-        rows.append(_asked(url, what, "/compare", a=SESSION, b=other))
+        rows.append(_time_request(url, what, "/compare", a=SESSION, b=other))
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(f"{url}/compare?a={SESSION}&b={other}", wait_until="commit")
     page.get_by_test_id("compare-verdict").wait_for()
@@ -170,7 +170,9 @@ def main() -> int:
         server.stop()
         server = RayscopeServer(folder)
         compared.append(
-            _asked(server.url, "comparison after a restart, no path known", "/compare", a=SESSION, b=other)
+            _time_request(
+                server.url, "comparison after a restart, no path known", "/compare", a=SESSION, b=other
+            )
         )
         server.stop()
         print(f"{args.tasks:,} tasks\n\n" + table(["View", "from the click to the picture"], opened))

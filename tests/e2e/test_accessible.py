@@ -77,7 +77,9 @@ def test_nothing_is_an_obstacle(recorded: Recorded, browser: Browser, theme: str
         # A panel is beside the page, so it must be in a landmark.
         is_popup = "panel" not in what
         opened = page.get_by_role("menu").or_(page.get_by_role("dialog"))
-        expect(opened if is_popup else page.get_by_role("complementary").last).to_be_visible()
+        surface = opened if is_popup else page.get_by_role("complementary").last
+        expect(surface).to_be_visible()
+        expect(surface).to_have_css("opacity", "1")  # while it fades in, its contrast is low
         page.wait_for_load_state("networkidle")
         check(what, _OF_POPUPS if is_popup else frozenset())
     context.close()

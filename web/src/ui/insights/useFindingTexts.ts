@@ -39,7 +39,7 @@ export function useFindingTexts() {
     },
     number: (name: string) =>
       hasText(`numbers.${name}`) ? translate(`insights.numbers.${name}`, {}) : plainName(name),
-    /** What a finding would save or costs. Without the range if `isBrief`. */
+    /** The saving or the cost of a finding. Without the range if `isBrief`. */
     gain: (finding: FindingItem, isBrief = false) => {
       const { is_risk, on_path_ns, saving_ns, saving_low_ns: low, saving_high_ns: high, share } = finding;
       return is_risk
