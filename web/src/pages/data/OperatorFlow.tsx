@@ -2,6 +2,7 @@ import { IconArrowRight } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { DatasetAnswer, OperatorDetail } from '../../api/schema';
 import { count } from '../../base/format';
+import { total } from '../../base/progress';
 import { toView } from '../../base/url';
 import { CardGraph } from '../../ui/CardGraph';
 import { ItemState } from '../../ui/ItemState';
@@ -91,7 +92,7 @@ function Card({
   const [url] = useSessionUrl();
   const isSlowest = operator.name === dataset.bottleneck;
   const states = operator.tasks?.states;
-  const tasks = Object.values(states ?? {}).reduce((sum, n) => sum + n, 0);
+  const tasks = total(states ?? {});
   return (
     <article
       className={css.card}
