@@ -3,7 +3,7 @@ import { IconArrowLeft, IconBriefcaseOff } from '@tabler/icons-react';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
-import { isRunning } from '../../api/jobs';
+import { isOfDriver, isRunning } from '../../api/jobs';
 import { useAnswer } from '../../api/queries';
 import { useRun } from '../../api/runs';
 import type { JobDetail } from '../../api/schema';
@@ -65,8 +65,7 @@ function Job({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const id = job.job_id;
-  // A submission without a driver has only a submission id and no tasks.
-  const hasDriver = /^[0-9a-f]{8}$/.test(id);
+  const hasDriver = isOfDriver(id);
   const filters = { job_id: id };
   const activity = useActivity(url.session, filters).data;
   return (

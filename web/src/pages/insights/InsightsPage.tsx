@@ -4,6 +4,7 @@ import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isMissing } from '../../api/client';
 import { type Change, useInsights, useLongInsights } from '../../api/insights';
+import { isOfDriver } from '../../api/jobs';
 import { useJobChoices } from '../../api/queries';
 import type { InsightsAnswer } from '../../api/schema';
 import { withFilter, withSettings } from '../../base/url';
@@ -84,7 +85,7 @@ function JobChoice({ job }: { job: string | undefined }) {
   const [url, change] = useSessionUrl();
   const jobs = useJobChoices(url.session).data?.items;
   // A submission without a driver has no tasks.
-  const options = choices(jobs, 'job_id', jobLabel, job).filter(({ value }) => /^[0-9a-f]{8}$/.test(value));
+  const options = choices(jobs, 'job_id', jobLabel, job).filter(({ value }) => isOfDriver(value));
   if (options.length < 2) return <div className={css.top} />;
   return (
     <Toolbar>

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import { refreshEnded, refreshLive } from '../../api/connection';
+import { isOfDriver } from '../../api/jobs';
 import { answerTo } from '../../api/queries';
 import { type AlertsTopic, useTopic } from '../../api/realtime';
 import type { AlertInfo, CrashesAnswer, Progress } from '../../api/schema';
@@ -18,13 +19,13 @@ export function useJobs(session: string, live: boolean) {
   });
 }
 
-/** The running job that began first. A submission without a driver, which is listed by another ID, is none. */
+/** The running job that began first. */
 export function useRunningJob(session: string, live: boolean) {
   return useQuery({
     ...answerTo('/jobs', { session, state: 'RUNNING', sort: 'start_ns', limit: 8 }),
     enabled: live,
     refetchInterval: every(live),
-    select: ({ items }) => items.find(({ job_id }) => /^[0-9a-f]{8}$/.test(job_id))?.job_id,
+    select: ({ items }) => items.find(({ job_id }) => isOfDriver(job_id))?.job_id,
   });
 }
 
