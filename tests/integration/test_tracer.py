@@ -358,8 +358,9 @@ def test_a_task_that_was_canceled_while_it_ran_has_failed(ran: Ran) -> None:
 
 
 def test_a_generator_that_its_driver_abandoned_did_not_finish(ran: Ran) -> None:
-    ended = ran.lab.sql("SELECT state, end_known_by FROM tasks WHERE func_name = 'numbers'")
-    assert ended == [["CUT_OFF", "job"]]
+    # A driver that takes long to leave sees its worker die and begins a second attempt.
+    attempts = ran.lab.sql("SELECT DISTINCT state, end_known_by FROM tasks WHERE func_name = 'numbers'")
+    assert attempts == [["CUT_OFF", "job"]]
 
 
 @pytest.mark.long
