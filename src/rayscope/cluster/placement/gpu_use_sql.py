@@ -49,8 +49,10 @@ def _holds_gpus(reader: duckdb.DuckDBPyConnection, rows: list[Any]) -> bool:
     if any(_GPU in (row["required_resources"] or "") for row in rows):
         return True
     actors = [row["actor_id"] for row in rows if row["actor_id"]]
+    if not actors:
+        return False
     found = reader.execute(
         f"SELECT 1 FROM actor_rows r WHERE list_contains($1, id) AND {gpu_use.holds_gpus('r')} LIMIT 1",
         [actors],
     )
-    return bool(actors) and found.fetchone() is not None
+    return found.fetchone() is not None
