@@ -139,12 +139,19 @@ def test_a_coroutine_that_is_never_run_is_closed() -> None:
 
 
 def test_suspensions_are_awaited_and_the_rest_is_cpu_time(task: emit.Task, drive: Drive) -> None:
+    async def pause() -> None:
+        """Be suspended for 50 ms: the pause begins once the event loop runs again."""
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+        loop.call_soon(lambda: (time.sleep(0.05), done.set_result(None)))
+        await done
+
     async def method() -> None:
-        await asyncio.sleep(0.05)
+        await pause()
         began = time.thread_time()
         while time.thread_time() - began < 0.02:
             pass
-        await asyncio.sleep(0.05)
+        await pause()
 
     began_ns = time.time_ns()
     drive(method())
