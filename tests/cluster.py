@@ -45,7 +45,7 @@ WITH_RECORDER = {**ONLY_TO_DASHBOARD, "RAY_enable_ray_task_event_recorder": "1"}
 
 def env_without_ray() -> dict[str, str]:
     """This environment without settings for Ray, Rayscope or Python."""
-    said = ("RAY", "PYTHON", "VIRTUAL")
+    said = ("RAY", "PYTHON", "VIRTUAL", "CONDA")
     return {key: value for key, value in os.environ.items() if not key.startswith(said)} | RAY_ENV
 
 
