@@ -18,7 +18,7 @@ from tests.cluster import free_port
 from tests.recorded import Recorded, samples_at
 from tests.waiting import TIMEOUT_S, wait_until
 
-REQUESTS = int(os.environ.get("RAYSCOPE_TEST_REQUESTS", "800"))
+REQUESTS = int(os.environ.get("RAYSCOPE_TEST_REQUESTS", "300"))
 #: How long ``Model`` works on a request, s.
 WORK_S = 0.02
 #: One of this many requests fails.

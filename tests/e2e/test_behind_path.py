@@ -72,6 +72,7 @@ def url(server: Server, tmp_path: Path) -> Iterator[str]:
         nginx.wait()
 
 
+@pytest.mark.long
 def test_every_page_below_a_path(
     server: Server, url: str, page: Page, bodies: list[bytes], make_batches: Callable[[int], list[bytes]]
 ) -> None:

@@ -20,6 +20,7 @@ from tests.story import JOB, SESSION, Story
 pytestmark = [pytest.mark.e2e]
 
 
+@pytest.mark.long
 def test_the_output_of_a_notebook_is_the_page(page: Page, tmp_path: Path) -> None:
     story = Story()
     story.task("load", 0, 5, 105, job=JOB)

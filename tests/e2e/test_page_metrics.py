@@ -219,6 +219,7 @@ def test_a_dashboard_from_the_first_chart_to_its_end(measured: Measured, page: P
     assert not kept.exists()
 
 
+@pytest.mark.long
 def test_no_page_polls_what_is_pushed(measured: Measured, page: Page) -> None:
     for view in ("overview", "metrics"):
         with page.expect_websocket():

@@ -417,6 +417,7 @@ def legacy_client(cluster: Recorded, item: dict[str, Any]) -> socket.socket:
     return socket.create_connection((host, int(port)))
 
 
+@pytest.mark.long
 def test_rays_legacy_debugger(cluster: Recorded, start: Callable[[str], subprocess.Popen[str]]) -> None:
     driver = start("legacy")
     items = paused(cluster, 2)
@@ -463,6 +464,7 @@ def test_rays_legacy_debugger(cluster: Recorded, start: Callable[[str], subproce
     subprocess.run(command, input="\n", env=cluster.env, text=True, capture_output=True)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not may_unshare(), reason="no network namespace can be made here")
 def test_no_port_of_the_machine_can_be_reached(debugged: Recorded, tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="rs-", dir="/tmp", ignore_cleanup_errors=True) as folder:

@@ -97,6 +97,7 @@ app()
 """
 
 
+@pytest.mark.long
 def test_a_newer_ray_is_named_once(lab: Lab, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(f"import ray\nray.init({lab.address!r})\nray.get(ray.remote(int).remote())\n")

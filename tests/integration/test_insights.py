@@ -62,6 +62,7 @@ groups:
 """
 
 
+@pytest.mark.long
 def test_a_finding_of_a_running_job_is_a_metric_that_a_rule_fires_on(cluster: Any) -> None:
     rules = cluster.services.settings.folder / "alerts" / "live.yml"
     rules.parent.mkdir(exist_ok=True)

@@ -41,6 +41,7 @@ def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kin
     assert kind not in findings(cluster, PROGRAMS, f"{kind}_good")
 
 
+@pytest.mark.long
 def test_a_placement_group_costs_what_was_waited_for_it(cluster: Any) -> None:
     for name in ("bad", "got"):
         found = findings(cluster, PROGRAMS, f"unschedulable_group_{name}")["unschedulable_group"]

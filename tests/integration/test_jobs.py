@@ -96,7 +96,7 @@ GRIND = (
 )
 
 
-@pytest.mark.parametrize("how", ["job-stop", "sigint"])
+@pytest.mark.parametrize("how", ["job-stop", pytest.param("sigint", marks=pytest.mark.long)])
 def test_the_verdict_about_a_job_is_the_same_before_and_after_it_is_stopped(cluster: Any, how: str) -> None:
     path = cluster.home / "grind.py"
     path.write_text(GRIND)

@@ -65,6 +65,7 @@ print(json.dumps({"metrics": result.metrics, "checkpoint": result.checkpoint.pat
 """
 
 
+@pytest.mark.long
 def test_the_record_of_a_run_that_fails_once_equals_rays_report(tmp_path: Path) -> None:
     server = Server(Settings(data_dir=tmp_path / "data", port=0))
     server.start()

@@ -97,6 +97,7 @@ def test_a_table_in_the_dashboard_is_read_there(tmp_path: Path) -> None:
         assert any("The dashboard keeps the tasks: 1" in finding["says"] for finding in findings), findings
 
 
+@pytest.mark.long
 def test_without_a_dashboard_the_lack_of_tasks_is_stated(tmp_path: Path) -> None:
     with polled(tmp_path, "--include-dashboard=false", **ONLY_TO_DASHBOARD) as cluster:
         driver = cluster.start_driver(f"{TASKS}\nprint('done', flush=True)\ninput()")
@@ -108,6 +109,7 @@ def test_without_a_dashboard_the_lack_of_tasks_is_stated(tmp_path: Path) -> None
         driver.kill()
 
 
+@pytest.mark.long
 def test_a_changed_token_is_read_after_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "token"
     file.write_text("the-first-token-of-this-cluster")

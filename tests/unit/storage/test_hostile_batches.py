@@ -132,6 +132,7 @@ def test_sessions_that_are_recorded_come_before_new_ones(
     assert len(set(order)) == 9
 
 
+@pytest.mark.long
 def test_lack_of_memory_is_reported_and_passes(
     make_batches: Any, start_writer: Any, dump: Dump, monkeypatch: pytest.MonkeyPatch, wait_for: Any
 ) -> None:
