@@ -403,22 +403,18 @@ class Metrics:
         """Close the files of sessions that ended or were deleted. Open files would still take disk space."""
         with self._lock:
             now = time.monotonic()
-            gone = [
-                live
-                for live in self._live.values()
-                if live.session not in names or now - live.seen > _IDLE_CLOSE_S
-            ]
-            for live in gone:
-                del self._live[live.session]
-            readers = [(name, self._read.pop(name)) for name in self._read.keys() - names]
+            live = {name for name, each in self._live.items() if now - each.seen > _IDLE_CLOSE_S}
+            gone = live | (self._live.keys() | self._read.keys()) - names
+        for name in gone:
+            # Nobody may open a file before it is closed.
+            with self._opening_of(name):
+                with self._lock:
+                    files = [each.pop(name) for each in (self._live, self._read) if name in each]
+                for file in files:
+                    file.close()
+        with self._lock:
             for name in self._opening.keys() - names - self._live.keys():
                 del self._opening[name]
-        for live in gone:
-            with self._opening_of(live.session):
-                live.close()
-        for name, reader in readers:
-            with self._opening_of(name):
-                reader.close()
 
     def _write_all(self) -> None:
         for store in self.live().values():
