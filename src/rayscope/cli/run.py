@@ -238,7 +238,7 @@ def _conclude(
         _drain(api, serving, watch.attached)
     _await_merge(api)
     now = api.by_name()
-    used = [name for name in now if has_grown(name, before, now)]
+    used = watch.choose(end["pid"], [name for name in now if has_grown(name, before, now)])
     if not used:
         _explain_nothing(watch, problem_of(api), end["exit_code"])
         return

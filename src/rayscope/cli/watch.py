@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rayscope.cli.api import Api, RayscopeError
@@ -163,6 +163,20 @@ class Watch:
         if _has_pid_of(session, self.pids):
             return True
         return not self._announced and bool(self._find_drivers(address, self._since_ms) & self.pids)
+
+    def choose(self, pid: int, sessions: Sequence[str]) -> Sequence[str]:
+        """Return which of ``sessions`` the program ``pid`` started or had a driver in.
+
+        Others changed at the same time because of other programs. If the program had a driver in none, such
+        as one that submits jobs, all of them are returned.
+        """
+        pids = {pid, *self.pids}
+        return [s for s in sessions if _has_pid_of(s, pids) or self._has_driver(s, pids)] or sessions
+
+    def _has_driver(self, session: str, pids: set[int]) -> bool:
+        since_ns = self._since_ms * 10**6
+        jobs = self._api.jobs(session=session)
+        return any(job["driver_pid"] in pids and (job["start_ns"] or 0) >= since_ns for job in jobs)
 
     def ended_with(self, pid: int, sessions: Iterable[str]) -> set[str]:
         """Return which of ``sessions`` had clusters on this machine that ended with the program ``pid``."""

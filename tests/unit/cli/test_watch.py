@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -17,6 +18,10 @@ class FakeApi:
         self.known = sessions
         self.refuse = refuse
         self.asked: list[str] = []
+        self.drivers: dict[str, list[tuple[int, int]]] = {}
+
+    def jobs(self, *, session: str) -> list[dict[str, Any]]:
+        return [{"driver_pid": pid, "start_ns": at} for pid, at in self.drivers.get(session, [])]
 
     def by_name(self) -> dict[str, dict[str, Any]]:
         return self.known
@@ -89,6 +94,18 @@ def test_growth() -> None:
     assert not has_grown("s", before, {"s": {"attempts": 1, "last_ns": 2}})  # it was only polled
     assert has_grown("s", before, {"s": {"attempts": 2, "last_ns": 2}})
     assert has_grown("new", before, {"new": {}})
+
+
+def test_sessions_of_other_programs_that_run_at_the_same_time_are_left_out() -> None:
+    api = FakeApi({})
+    watch = _watch(api, set())
+    watch.look()
+    now = time.time_ns()
+    api.drivers = {"joined": [(99, now), (11, now)], "earlier": [(11, now - 10**12)], "theirs": [(99, now)]}
+    assert watch.choose(10, ["session_10", "joined", "earlier", "theirs"]) == ["session_10", "joined"]
+    # A submitted job has no driver among the program's processes.
+    assert watch.choose(10, ["theirs"]) == ["theirs"]
+    assert watch.choose(10, []) == []
 
 
 def test_a_session_of_the_program_is_announced_once_the_server_knows_it() -> None:
