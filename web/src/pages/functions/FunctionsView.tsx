@@ -271,7 +271,9 @@ function withScheduling(
   found: FunctionSchedulingItem[] = [],
   path?: CriticalPathAnswer,
 ): Row[] {
-  const onPath = new Map(path?.functions.map((one) => [one.is_driver ? '' : one.name, one.total_ns]));
+  const onPath = new Map(
+    path?.functions.flatMap((one) => (one.is_driver ? [] : [[one.name ?? '', one.total_ns] as const])),
+  );
   const byName = new Map(found.map((item) => [item.func_name, item]));
   return functions.map((counted) => {
     const row = { ...counted, failed: counted.failed - counted.stopped_by_libraries };
