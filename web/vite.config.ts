@@ -41,7 +41,7 @@ export default defineConfig(({ mode }) => ({
                   { name: 'theme', test: /src[\\/]ui[\\/]theme[\\/].*\.css$/ },
                   {
                     name: 'vendor',
-                    test: /node_modules[\\/](?!@xyflow|elkjs|d3-|zustand|classcat|uplot|react-number-format|@mantine[\\/]core[\\/]esm[\\/]components[\\/](NumberInput|Slider|PasswordInput|Autocomplete|Textarea|Tabs)[\\/]|@tanstack[\\/](react-)?virtual|@codemirror|@lezer|@prometheus-io|@marijn|style-mod|w3c-keyname|crelt|lru-cache|modern-screenshot).*\.[cm]?jsx?$/,
+                    test: /node_modules[\\/](?!@xyflow|react-remove-scroll|elkjs|d3-|zustand|classcat|uplot|react-number-format|@mantine[\\/]core[\\/]esm[\\/]components[\\/](Modal|ModalBase|NumberInput|Select|Slider|PasswordInput|Autocomplete|Textarea|Tabs)[\\/]|@tanstack[\\/](react-)?virtual|@codemirror|@lezer|@prometheus-io|@marijn|style-mod|w3c-keyname|crelt|lru-cache|modern-screenshot).*\.[cm]?jsx?$/,
                   },
                 ],
               },

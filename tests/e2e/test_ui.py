@@ -470,7 +470,7 @@ def test_the_first_page_needs_little_script(browser: Browser, tmp_path: Path) ->
         page.goto(server.url)
         page.wait_for_load_state("networkidle")
         size = sum(int(script.headers["content-length"]) for script in scripts)
-        assert 100_000 < size <= 305_000  # bytes, gzipped
+        assert 100_000 < size <= 252_000  # bytes, gzipped
     finally:
         page.close()
         server.stop()

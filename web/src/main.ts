@@ -19,7 +19,11 @@ import { PAGE_CODE, prefetchCode } from './loaders';
 // This entry point is small so that it runs at once and requests everything that the page needs in parallel.
 const url = parseAddress(address());
 const language = firstLanguage();
-const parts = Promise.all([import('./start'), loadTexts(language)]);
+const parts = Promise.all([
+  import('./start'),
+  loadTexts(language, url.page === 'sessions'),
+  url.page === 'session' ? import('./shell/SessionPage') : undefined,
+]);
 prefetch('/sessions', { limit: SESSIONS_LIMIT });
 if (url.page === 'session') {
   const { session, view } = url;
@@ -28,4 +32,4 @@ if (url.page === 'session') {
   PAGE_CODE[view].prefetch?.(session);
 }
 const root = document.getElementById('root');
-if (root !== null) void parts.then(([{ start }, texts]) => start(root, language, texts));
+if (root !== null) void parts.then(([{ start }, ...loaded]) => start(root, language, ...loaded));

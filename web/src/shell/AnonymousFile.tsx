@@ -9,7 +9,7 @@ import plain from '../ui/theme/plainTable.module.css';
 import words from '../ui/theme/words.module.css';
 
 /** Shows which names a session file without names replaces, before it is saved. */
-export function AnonymousFile({ session, onClose }: { session: string; onClose: () => void }) {
+export default function AnonymousFile({ session, onClose }: { session: string; onClose: () => void }) {
   const { t } = useTranslation();
   const { data, error, refetch } = useQuery({
     queryKey: ['anonymous file', session],

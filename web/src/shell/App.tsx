@@ -1,7 +1,7 @@
 import { Loader, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
 import { IconMapQuestion } from '@tabler/icons-react';
 import { QueryClientProvider } from '@tanstack/react-query';
-import { Suspense } from 'react';
+import { lazy } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useConnection } from '../api/connection';
 import { queryClient } from '../api/queries';
@@ -19,13 +19,13 @@ import { useUrl } from '../ui/useUrl';
 import css from './App.module.css';
 import { Header } from './Header';
 import { JobEnds } from './JobEnds';
-import { LoginPage } from './LoginPage';
 import { usePages } from './pages';
 import { ReportNote } from './ReportNote';
 import { ServerNotice } from './ServerNotice';
-import { SessionPage } from './SessionPage';
 import shared from './shell.module.css';
 import { useTitle } from './useTitle';
+
+const LoginPage = lazy(() => import('./LoginPage'));
 
 /** first-paint.js reads the same key. */
 const colorSchemeManager = localStorageColorSchemeManager({ key: 'rayscope.theme' });
@@ -53,8 +53,13 @@ function Shell() {
   const url = useUrl();
   const { t } = useTranslation();
   const needsLogin = useConnection((connection) => connection.needsLogin);
-  const { Sessions, Compare, Runs } = usePages();
-  if (needsLogin) return <LoginPage />;
+  const { Sessions, Session, Compare, Runs } = usePages();
+  if (needsLogin)
+    return (
+      <PageBoundary>
+        <LoginPage />
+      </PageBoundary>
+    );
   return (
     <div className={shared.shell}>
       {REPORT === null && ( // its address is after the #
@@ -66,14 +71,14 @@ function Shell() {
       {REPORT === null ? <ServerNotice /> : <ReportNote report={REPORT} />}
       {REPORT === null && <JobEnds />}
       {url.page === 'sessions' && <Sessions />}
-      {url.page === 'session' && <SessionPage key={url.session} />}
-      {(url.page === 'compare' || url.page === 'runs') && (
-        <PageBoundary key={url.page}>
-          <Suspense fallback={<Loader size="sm" m="md" />}>
-            {url.page === 'compare' ? <Compare /> : <Runs />}
-          </Suspense>
-        </PageBoundary>
-      )}
+      <PageBoundary
+        key={url.page === 'session' ? url.session : url.page}
+        loading={<Loader size="sm" m="md" />}
+      >
+        {url.page === 'session' && <Session key={url.session} />}
+        {url.page === 'compare' && <Compare />}
+        {url.page === 'runs' && <Runs />}
+      </PageBoundary>
       {url.page === 'unknown' && <UnknownPage lang={url.lang} />}
     </div>
   );

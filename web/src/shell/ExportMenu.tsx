@@ -1,12 +1,14 @@
 import { ActionIcon, Menu } from '@mantine/core';
 import { IconFileExport } from '@tabler/icons-react';
-import { useState } from 'react';
+import { lazy, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useHasEnded } from '../api/queries';
+import { PageBoundary } from '../ui/PageBoundary';
 import { useSessionUrl } from '../ui/useUrl';
-import { AnonymousFile } from './AnonymousFile';
 import css from './ExportMenu.module.css';
 import { exportPath, FORMATS, sessionFilePath } from './exportPath';
+
+const AnonymousFile = lazy(() => import('./AnonymousFile'));
 
 /** Exports the session, or the part that the page's filters select, for use in another program. */
 export function ExportMenu() {
@@ -68,7 +70,11 @@ export function ExportMenu() {
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      {isAnonymous && <AnonymousFile session={url.session} onClose={() => setAnonymous(false)} />}
+      {isAnonymous && (
+        <PageBoundary>
+          <AnonymousFile session={url.session} onClose={() => setAnonymous(false)} />
+        </PageBoundary>
+      )}
     </>
   );
 }

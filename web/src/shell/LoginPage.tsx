@@ -10,7 +10,7 @@ import css from './LoginPage.module.css';
 import shared from './shell.module.css';
 import { useTitle } from './useTitle';
 
-export function LoginPage() {
+export default function LoginPage() {
   const { t } = useTranslation();
   useTitle(t('login.title'));
   const [token, setToken] = useState('');

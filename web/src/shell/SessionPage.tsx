@@ -1,5 +1,5 @@
 import { Loader } from '@mantine/core';
-import { Suspense, useMemo } from 'react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError, isMissing } from '../api/client';
 import { useSummary } from '../api/queries';
@@ -22,7 +22,7 @@ import { SlowAnswer } from './SlowAnswer';
 import { SummaryStrip } from './SummaryStrip';
 import { useTitle } from './useTitle';
 
-export function SessionPage() {
+export default function SessionPage() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const summary = useSummary(url.session);
@@ -61,10 +61,8 @@ export function SessionPage() {
         ) : (
           <>
             {view === 'tasks' && <SummaryStrip summary={counted} />}
-            <PageBoundary key={view}>
-              <Suspense fallback={<Loader size="sm" m="md" />}>
-                <Page summary={counted} />
-              </Suspense>
+            <PageBoundary key={view} loading={<Loader size="sm" m="md" />}>
+              <Page summary={counted} />
             </PageBoundary>
             <SlowAnswer attempts={summary.data?.attempts} />
           </>
@@ -72,9 +70,7 @@ export function SessionPage() {
       </main>
       {url.task !== undefined && (
         <PageBoundary key={url.task}>
-          <Suspense>
-            <TaskDrawer taskId={url.task} />
-          </Suspense>
+          <TaskDrawer taskId={url.task} />
         </PageBoundary>
       )}
     </div>

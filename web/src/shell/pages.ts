@@ -43,6 +43,7 @@ export type PageLinks = Partial<Record<View, PageLink>>;
 /** The pages that the shell renders. The entry point passes them, so that the shell does not import pages. */
 export interface Pages {
   Sessions: ComponentType;
+  Session: ComponentType;
   Compare: ComponentType;
   Runs: ComponentType;
   views: Record<View, ComponentType<PageProps>>;

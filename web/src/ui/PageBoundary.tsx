@@ -1,9 +1,15 @@
-import { Component, type ReactNode } from 'react';
+import { Component, type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ErrorPanel } from './ErrorPanel';
 
+interface Props {
+  /** Shown while the code of the page is loading. */
+  loading?: ReactNode;
+  children: ReactNode;
+}
+
 /** Catches the failure of a page to load or render, so that the other pages stay usable. */
-export class PageBoundary extends Component<{ children: ReactNode }, { error: Error | null }> {
+export class PageBoundary extends Component<Props, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
 
   static getDerivedStateFromError(error: unknown) {
@@ -11,7 +17,8 @@ export class PageBoundary extends Component<{ children: ReactNode }, { error: Er
   }
 
   override render() {
-    return this.state.error === null ? this.props.children : <Failed error={this.state.error} />;
+    if (this.state.error !== null) return <Failed error={this.state.error} />;
+    return <Suspense fallback={this.props.loading}>{this.props.children}</Suspense>;
   }
 }
 

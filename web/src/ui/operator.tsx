@@ -1,35 +1,8 @@
-import { Alert, Button, Group, Modal, PasswordInput, Stack, Text } from '@mantine/core';
-import { IconKey } from '@tabler/icons-react';
-import {
-  createContext,
-  type FormEvent,
-  type ReactNode,
-  useCallback,
-  useContext,
-  useRef,
-  useState,
-} from 'react';
-import { useTranslation } from 'react-i18next';
-import { ApiError, isMissing, keepOperatorToken, operatorToken, send } from '../api/client';
-import { Prose } from './Prose';
-import { useServerMessage } from './useServerMessage';
+import { createContext, lazy, type ReactNode, useCallback, useContext, useState } from 'react';
+import type { OperatorAction } from './OperatorDialog';
+import { PageBoundary } from './PageBoundary';
 
-/** An action that changes the cluster or the server. It requires a confirmation and the operator role. */
-interface OperatorAction {
-  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Relative to /api/v1. Several are requested one after the other. */
-  path: string | readonly string[];
-  /** The request body, or a function that builds it after the confirmation. */
-  body?: object | (() => Promise<object>);
-  title: string;
-  /** Explains the effect in the confirmation dialog. */
-  text: ReactNode;
-  /** Label of the confirm button. */
-  confirm: string;
-  danger?: boolean;
-  /** Size of the dialog, if `text` is a form. */
-  size?: 'lg';
-}
+const OperatorDialog = lazy(() => import('./OperatorDialog'));
 
 type Start = <T>(action: OperatorAction) => Promise<T | undefined>;
 
@@ -62,108 +35,11 @@ export function OperatorProvider({ children }: { children: ReactNode }) {
   return (
     <Context.Provider value={start}>
       {children}
-      {pending !== null && <Confirmation action={pending.action} onClose={close} />}
+      {pending !== null && (
+        <PageBoundary>
+          <OperatorDialog action={pending.action} onClose={close} />
+        </PageBoundary>
+      )}
     </Context.Provider>
-  );
-}
-
-function Confirmation({ action, onClose }: { action: OperatorAction; onClose: (answer?: unknown) => void }) {
-  const { t } = useTranslation();
-  const translate = useServerMessage();
-  const [busy, setBusy] = useState(false);
-  const [needsToken, setNeedsToken] = useState(() => operatorToken() === null);
-  const [token, setToken] = useState('');
-  const [problem, setProblem] = useState<Error | null>(null);
-  const field = useRef<HTMLInputElement>(null);
-  /** Number of requests that succeeded. A repeated attempt continues after them. */
-  const done = useRef(0);
-  const isClosed = useRef(false);
-
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault();
-    setBusy(true);
-    setProblem(null);
-    try {
-      if (needsToken) {
-        await send('POST', '/operator', { token: token.trim() });
-        keepOperatorToken(token.trim());
-        setNeedsToken(false);
-      }
-      const body = typeof action.body === 'function' ? await action.body() : action.body;
-      const paths = [action.path].flat();
-      let answer: unknown;
-      for (; done.current < paths.length && !isClosed.current; done.current += 1)
-        answer = await send(action.method, paths[done.current] ?? '', body).catch((error: Error) => {
-          if (paths.length === 1 || !isMissing(error)) throw error; // someone else has deleted it
-        });
-      if (!isClosed.current) onClose(answer ?? null);
-      return;
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 'needs_operator') {
-        setNeedsToken(true);
-        setTimeout(() => field.current?.focus());
-      } else setProblem(error as Error);
-    }
-    setBusy(false);
-  }
-
-  function cancel() {
-    isClosed.current = true;
-    onClose();
-  }
-
-  const text = problem instanceof ApiError ? translate(problem) : { message: problem?.message, remedy: null };
-  const wrong = problem instanceof ApiError && problem.code === 'wrong_operator_token';
-  return (
-    <Modal
-      opened
-      onClose={cancel}
-      title={action.title}
-      size={action.size}
-      centered
-      closeButtonProps={{ 'aria-label': t('common.close') }}
-    >
-      <form onSubmit={submit} data-testid="act">
-        <Stack gap="md">
-          {needsToken && (
-            <PasswordInput
-              ref={field}
-              label={t('operator.token')}
-              description={<Prose text={`${t('operator.tokenText')} ${t('operator.remember')}`} />}
-              value={token}
-              onChange={(event) => setToken(event.currentTarget.value)}
-              error={wrong ? t('operator.wrong') : undefined}
-              autoComplete="current-password"
-              leftSection={<IconKey size={16} />}
-              data-autofocus
-              data-testid="act-token"
-            />
-          )}
-          <Text size="sm" component="div">
-            {action.text}
-          </Text>
-          {problem !== null && !wrong && (
-            <Alert color="red" title={text?.message} data-testid="act-problem">
-              <Prose text={text?.remedy} />
-            </Alert>
-          )}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={cancel} data-testid="act-cancel">
-              {t('operator.cancel')}
-            </Button>
-            <Button
-              type="submit"
-              color={action.danger ? 'red' : undefined}
-              loading={busy}
-              disabled={needsToken && token.trim() === ''}
-              data-autofocus
-              data-testid="act-confirm"
-            >
-              {action.confirm}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
   );
 }

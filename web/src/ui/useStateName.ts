@@ -17,7 +17,7 @@ export function useStateName(): (state: string | null) => string {
 export function useItemStateName(view?: string): (state: string) => string {
   const { t, i18n } = useTranslation();
   return (state) => {
-    if (view === 'jobs' && state === 'FINISHED') return t('jobs.exitUnknown');
+    if (view === 'jobs' && state === 'FINISHED') return t('itemState.exitUnknown');
     return i18n.exists(`itemState.${state}`) ? t(`itemState.${state}` as 'itemState.ALIVE') : state;
   };
 }

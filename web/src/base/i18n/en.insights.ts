@@ -209,3 +209,9 @@ export const enInsights = {
     numbers: {},
   },
 };
+
+declare module './texts' {
+  interface PageTexts {
+    findings: typeof enInsights;
+  }
+}

@@ -1,10 +1,12 @@
 import { createInstance } from 'i18next';
 import { describe, expect, it } from 'vitest';
 import { stateColors } from '../tokens';
-import { en } from './en';
 import { addFormats } from './formats';
-import { chooseLanguage } from './language';
-import { zh } from './zh';
+import { chooseLanguage, loadTexts } from './language';
+import { type English, withPages } from './texts';
+
+const en = withPages({}, await loadTexts('en')) as unknown as English;
+const zh = withPages({}, await loadTexts('zh'));
 
 function texts(node: object, path = ''): [string, string][] {
   return Object.entries(node).flatMap(([key, value]) =>

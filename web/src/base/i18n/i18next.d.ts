@@ -1,9 +1,9 @@
 import 'i18next';
-import type { en } from './en';
+import type { English } from './texts';
 
 declare module 'i18next' {
   interface CustomTypeOptions {
-    resources: { translation: typeof en };
+    resources: { translation: English };
     returnNull: false;
   }
 }

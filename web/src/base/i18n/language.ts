@@ -28,9 +28,9 @@ export function firstLanguage(): Language {
   return language;
 }
 
-/** Loads all texts of a language. Each language is a chunk, so that pages load only one. */
-export async function loadTexts(language: Language) {
-  return language === 'zh' ? (await import('./zh')).zh : (await import('./en')).en;
+/** Loads the texts of all pages, or of the first page alone. They are two chunks for each language. */
+export async function loadTexts(language: Language, firstPage = false): Promise<object[]> {
+  const first = language === 'zh' ? import('./zh') : import('./en');
+  const others = firstPage ? [] : [language === 'zh' ? import('./zh.pages') : import('./en.pages')];
+  return (await Promise.all([first, ...others])).map(({ texts }) => texts);
 }
-
-export type Texts = Awaited<ReturnType<typeof loadTexts>>;

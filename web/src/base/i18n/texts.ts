@@ -16,9 +16,9 @@ type Groups = Record<string, object>;
  * Adds the texts of pages to the shared ones. Each page adds its name to `nav` and its description to
  * `intro`.
  */
-export function withPages<Texts>(shared: Groups, pages: Record<string, unknown>): Texts {
+export function withPages(shared: Groups, pages: object): Groups {
   const all: Groups = {};
   for (const part of [shared, ...(Object.values(pages) as Groups[])])
     for (const [group, texts] of Object.entries(part)) all[group] = { ...all[group], ...texts };
-  return all as Texts;
+  return all;
 }

@@ -1,5 +1,5 @@
 import { Loader, Tabs } from '@mantine/core';
-import { type ComponentType, lazy, Suspense, useState } from 'react';
+import { type ComponentType, lazy, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CompareAnswer } from '../../api/schema';
 import { PageBoundary } from '../../ui/PageBoundary';
@@ -39,10 +39,8 @@ export function Pictures({ answer }: { answer: CompareAnswer }) {
       </Tabs>
       {Picture && (
         <div className={css.picture} data-testid={`compared-${name}`}>
-          <PageBoundary key={name}>
-            <Suspense fallback={<Loader size="sm" m="md" />}>
-              <Picture key={`${addressOf(runs.a)} ${addressOf(runs.b)}`} runs={runs} />
-            </Suspense>
+          <PageBoundary key={name} loading={<Loader size="sm" m="md" />}>
+            <Picture key={`${addressOf(runs.a)} ${addressOf(runs.b)}`} runs={runs} />
           </PageBoundary>
         </div>
       )}

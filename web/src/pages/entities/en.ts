@@ -17,7 +17,6 @@ export const en = {
     unwatch: 'Do not notify me when it ends',
     watchDenied: 'This browser does not allow notifications of this page',
     cannotWatch: 'Browsers show notifications only of pages over HTTPS or from this machine',
-    exitUnknown: 'Finished, exit status unknown',
     submit: 'Submit a job',
     submitText:
       'Ray will run this command on the head node (or on a node with the resources you request) with the permissions of the cluster.',

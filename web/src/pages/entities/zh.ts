@@ -20,7 +20,6 @@ export const zh: Translated<typeof en> = {
     unwatch: '结束时不再通知我',
     watchDenied: '此浏览器不允许本页面发送通知',
     cannotWatch: '浏览器只对 HTTPS 或本机的页面显示通知',
-    exitUnknown: '已结束，退出状态未知',
     submit: '提交作业',
     submitText: 'Ray 将以集群的权限在头节点（或具有所需资源的节点）上运行此命令。',
     entrypoint: '命令',

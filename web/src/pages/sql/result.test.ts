@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { en } from '../../base/i18n/en';
+import { en } from './en';
 import { QUESTIONS, TABLES } from './questions';
 import { axesOf, isTime, parseAnswer, timeOf } from './result';
 

@@ -1,8 +1,9 @@
 import { ActionIcon } from '@mantine/core';
 import { IconKeyboard } from '@tabler/icons-react';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { SHOW_KEYS, showKeys } from '../../base/keys';
+import { PageBoundary } from '../../ui/PageBoundary';
 import { useKeys } from '../../ui/useKeys';
 
 const KeyHelp = lazy(() => import('./KeyHelp'));
@@ -29,9 +30,9 @@ export function KeyHelpButton() {
         <IconKeyboard size={18} />
       </ActionIcon>
       {opened && (
-        <Suspense>
+        <PageBoundary>
           <KeyHelp onClose={() => setOpened(false)} />
-        </Suspense>
+        </PageBoundary>
       )}
     </>
   );

@@ -1,6 +1,6 @@
 import { Kbd } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTyping, keyName } from '../../base/keys';
 import { PageBoundary } from '../../ui/PageBoundary';
@@ -58,9 +58,7 @@ export function PaletteButton() {
       </button>
       {opened && (
         <PageBoundary>
-          <Suspense>
-            <Palette text={text} onText={setText} onClose={() => toggle(false)} />
-          </Suspense>
+          <Palette text={text} onText={setText} onClose={() => toggle(false)} />
         </PageBoundary>
       )}
     </>

@@ -4,7 +4,7 @@ import { rangeIn } from '../../base/url';
 import { usePalette } from '../canvas';
 import { useSession, useSessionTexts } from '../session';
 import { useSessionUrl } from '../useUrl';
-import { type Caption, type Svg, toPng, withCaption } from './picture';
+import type { Caption, Svg } from './picture';
 
 /** Formats ns since the epoch to the second. */
 const second = (ns: string | number | null | undefined) => fullTime(ns).slice(0, 19);
@@ -50,9 +50,11 @@ export function useSavePicture() {
       range?: { from: number; to: number },
     ) => {
       if (source === null) return;
+      const { toPng } = await import('./picture');
       download(`${fileName(title)}.png`, await toPng(captionOf(title, range), source, scheme));
     },
-    saveSvg: (title: string, source: Svg) => {
+    saveSvg: async (title: string, source: Svg) => {
+      const { withCaption } = await import('./picture');
       const { svg } = withCaption(captionOf(title), source, scheme);
       download(`${fileName(title)}.svg`, new Blob([svg], { type: 'image/svg+xml' }));
     },
