@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, get_args
 
 from rayscope.cluster.objects import schemas
@@ -58,8 +58,9 @@ def summarize(
 ) -> schemas.MemorySummary:
     """Return ``totals``, ``groups`` (most bytes first), the largest ``objects``, and ``suspects`` of leaks.
 
-    An object held by several processes counts once in each group and once in the totals. Ages (ns) count
-    from the put, or from the end of the task that returned the object.
+    An object held by several processes counts once in each group and once in the totals. A group
+    counts only its own references. Ages (ns) count from the put, or from the end of the task that returned
+    the object.
     """
     held: dict[str, _Held] = {}
     for ref in references:
@@ -70,11 +71,11 @@ def summarize(
         known.types.add(ref.type)
         if ref.size is not None:
             known.size = max(known.size or 0, ref.size)
-    groups: dict[tuple[Any, ...], set[str]] = {}
+    groups: dict[tuple[Any, ...], list[Reference]] = {}
     key_of = _KEYS[by]
     for ref in references:
-        groups.setdefault(key_of(ref, makers.get(ref.object_id)), set()).add(ref.object_id)
-    rows = [_group(key, ids, held, by) for key, ids in groups.items()]
+        groups.setdefault(key_of(ref, makers.get(ref.object_id)), []).append(ref)
+    rows = [_group(key, group, held, by) for key, group in groups.items()]
     rows.sort(key=lambda row: (-row["bytes"], -row["objects"], str(row["key"])))
     ages = {
         object_id: now_ns - creator.time_ns
@@ -83,7 +84,7 @@ def summarize(
     }
     largest = heapq.nsmallest(MAX_OBJECTS, held, key=lambda one: (-(held[one].size or 0), one))
     return {
-        "totals": _sum(held, held),
+        "totals": _sum(references, held),
         "groups": rows[:MAX_GROUPS],
         "groups_total": len(rows),
         "objects": [_object(object_id, held, makers, ages) for object_id in largest],
@@ -113,9 +114,12 @@ _KEYS: Mapping[schemas.ObjectGrouping, Callable[[Reference, Creator | None], tup
 
 
 def _group(
-    key: tuple[Any, ...], ids: Iterable[str], held: Mapping[str, _Held], by: schemas.ObjectGrouping
+    key: tuple[Any, ...],
+    references: Sequence[Reference],
+    held: Mapping[str, _Held],
+    by: schemas.ObjectGrouping,
 ) -> schemas.Group:
-    sums = _sum(ids, held)
+    sums = _sum(references, held)
     row: schemas.Group = {
         "key": key[0],
         "objects": sums["objects"],
@@ -127,7 +131,7 @@ def _group(
     if by == "function":
         row["is_put"] = key[1]
     if by == "process":
-        ref = next(ref for object_id in ids for ref in held[object_id].by if _by_process(ref, None) == key)
+        ref = references[0]
         row |= {
             "key": ref.worker_id,
             "node_id": ref.node_id,
@@ -139,24 +143,14 @@ def _group(
     return row
 
 
-def _sum(ids: Iterable[str], held: Mapping[str, _Held]) -> schemas.Sums:
-    objects = unknown = size = references = 0
-    types: Counter[str] = Counter()
-    for object_id in ids:
-        known = held[object_id]
-        objects += 1
-        if known.size is None:
-            unknown += 1
-        else:
-            size += known.size
-        references += len(known.by)
-        types.update(ref.type for ref in known.by)
+def _sum(references: Sequence[Reference], held: Mapping[str, _Held]) -> schemas.Sums:
+    sizes = [held[object_id].size for object_id in {ref.object_id for ref in references}]
     return {
-        "objects": objects,
-        "references": references,
-        "bytes": size,
-        "unknown_size": unknown,
-        "types": dict(types.most_common()),
+        "objects": len(sizes),
+        "references": len(references),
+        "bytes": sum(size for size in sizes if size is not None),
+        "unknown_size": sizes.count(None),
+        "types": dict(Counter(ref.type for ref in references).most_common()),
     }
 
 
@@ -196,7 +190,7 @@ def _suspects(
 ) -> list[schemas.Suspect]:
     """Groups of old objects of one function that one process holds, if there are many or they are large."""
     whole = sum(known.size or 0 for known in held.values())
-    kept: dict[tuple[str, str, int, str | None, bool], set[str]] = {}
+    kept: dict[tuple[str, str, int, str | None, bool], list[Reference]] = {}
     for ref in references:
         creator, age = makers.get(ref.object_id), ages.get(ref.object_id)
         if creator is None or age is None or age < older_than_ns:
@@ -204,13 +198,13 @@ def _suspects(
         types = held[ref.object_id].types - {_HELD_ELSEWHERE}
         if ref.type in types and types <= _KEPT_BY_VARIABLE:
             place = (ref.node_id, ref.worker_id, ref.pid, creator.function, creator.is_put)
-            kept.setdefault(place, set()).add(ref.object_id)
+            kept.setdefault(place, []).append(ref)
     found: list[schemas.Suspect] = []
-    for (node_id, worker_id, pid, function, is_put), ids in kept.items():
-        row = _sum(ids, held)
+    for (node_id, worker_id, pid, function, is_put), refs in kept.items():
+        row = _sum(refs, held)
         if row["objects"] < LEAK_OBJECTS and row["bytes"] < max(1, LEAK_SHARE * whole):
             continue
-        oldest = max(ages[object_id] for object_id in ids)
+        oldest = max(ages[ref.object_id] for ref in refs)
         found.append(
             {
                 "function": function,

@@ -45,6 +45,11 @@ def test_an_object_counts_once_however_many_hold_it() -> None:
     ]
     by_process = summarize(references, makers, "process", now_ns=NOW, older_than_ns=MINUTE)
     assert [(g["pid"], g["objects"], g["bytes"]) for g in by_process["groups"]] == [(2, 3, 150), (1, 1, 100)]
+    # The references of other processes to the same objects do not count.
+    assert [(g["references"], g["types"]) for g in by_process["groups"]] == [
+        (3, {"LOCAL_REFERENCE": 3}),
+        (1, {"PINNED_IN_MEMORY": 1}),
+    ]
     assert [o["object_id"] for o in by_process["objects"]] == ["a", "b", "c"]
     assert by_process["objects"][0]["age_ns"] == MINUTE
     assert by_process["objects"][0]["holders_total"] == 2
