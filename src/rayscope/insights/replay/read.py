@@ -56,8 +56,8 @@ def find_job(file: SessionFile, job: str | None, last_ns: int) -> tuple[str, int
     """
     with file.reader() as reader:
         job = job or longest_job(reader, last_ns)
-        attempts = sql.count_attempts(reader, job) if job else 0
-    if job is None or not attempts:
+        attempts = sql.count_attempts(reader, job)
+    if not attempts:
         raise no_tasks(job)
     return job, attempts
 

@@ -8,8 +8,8 @@ from rayscope.storage.errors import NotFound
 from rayscope.storage.sql.execution import CREATED, END, EXECUTING, NOT_DRIVER
 
 
-def longest_job(reader: duckdb.DuckDBPyConnection, last_ns: int) -> str | None:
-    """The job whose tasks took longest, or None if no job has tasks.
+def longest_job(reader: duckdb.DuckDBPyConnection, last_ns: int) -> str:
+    """The job whose tasks took longest. Raises NotFound if no job has tasks.
 
     ``last_ns``: when tasks that have not ended count as ended.
     """
@@ -18,8 +18,10 @@ def longest_job(reader: duckdb.DuckDBPyConnection, last_ns: int) -> str | None:
         f"ORDER BY max(coalesce({END}, $last_ns)) FILTER ({EXECUTING} IS NOT NULL) - min({CREATED}) "
         "DESC NULLS LAST, job_id LIMIT 1",
         {"last_ns": last_ns},
-    ).fetchall()
-    return None if not found else found[0][0]
+    ).fetchone()
+    if found is None or found[0] is None:
+        raise no_tasks(None)
+    return str(found[0])
 
 
 def no_tasks(job_id: str | None) -> NotFound:

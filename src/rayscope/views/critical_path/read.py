@@ -11,7 +11,7 @@ import msgspec
 from rayscope.records.reader import SessionReader
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.jobs import longest_job, no_tasks
+from rayscope.storage.sql.jobs import longest_job
 from rayscope.storage.sql.origins import operators
 from rayscope.views.critical_path import compute, schemas
 from rayscope.views.critical_path.links_sql import read_actors, read_awaiting
@@ -63,12 +63,9 @@ def read_shared_path(records: SessionReader, session: str, file: SessionFile, jo
     Raises NotFound.
     """
     last_ns = records.last_ns(session)
-    if job_id is None:
-        with file.reader() as reader:
-            job_id = longest_job(reader, last_ns)
-        if job_id is None:
-            raise no_tasks(None)
-    job, live = job_id, records.is_live(session)
+    with file.reader() as reader:
+        job = job_id or longest_job(reader, last_ns)
+    live = records.is_live(session)
 
     def walk(file: SessionFile) -> bytes:
         return _ENCODER.encode(read_path(file, last_ns, job, live=live))
