@@ -114,6 +114,8 @@ class Entity:
         merged: dict[str, Value] = dict(self.fields)
         for _, account in sorted(accounts, key=lambda item: item[0]):
             merged.update(account)
+        if is_unproven_success(self.kind, merged):
+            merged["state"] = "FINISHED"
         return merged
 
 
@@ -122,6 +124,15 @@ class Entity:
 #: (``KNOWS_EXIT_CODE``).
 CERTAINTY_OF_END: Mapping[str, int] = {"SUCCEEDED": 0, "FINISHED": 1, "FAILED": 2, "STOPPED": 2}
 KNOWS_EXIT_CODE = 3
+
+
+def is_unproven_success(kind: Kind, current: Mapping[str, Value]) -> bool:
+    """Whether only the end of its driver makes a submitted job a success. The driver of a stopped or failed
+    one ends, too, before Ray's job API reports the outcome. A success has an exit code there.
+    """
+    is_submission = kind == "job" and "submission_id" in current
+    return is_submission and current.get("state") == "SUCCEEDED" and "exit_code" not in current
+
 
 _Rank = tuple[bool, int, int, str]
 

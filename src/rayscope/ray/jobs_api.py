@@ -14,7 +14,7 @@ from urllib.parse import quote
 import httpx
 
 from rayscope.model import Entity
-from rayscope.model.entity import Value
+from rayscope.model.entity import Value, order_observed
 from rayscope.ray.common import canonical_json, clean_error, headline, redact_runtime_env, redact_text
 from rayscope.ray.dashboard import Dashboard, DashboardError
 
@@ -193,7 +193,8 @@ def join_jobs(gcs_jobs: list[Entity], api_jobs: list[Entity]) -> list[Entity]:
                 fields={**job.fields, **api.fields},
                 transitions=job.transitions,
                 observed_ns=max(job.observed_ns, api.observed_ns),
-                observed=dict(api.observed),
+                # The GCS may know the outcome earlier, because it is read more often.
+                observed=dict(max(job, api, key=order_observed).observed),
             )
         )
     known = {job.id for job in gcs_jobs}

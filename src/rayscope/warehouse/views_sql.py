@@ -254,11 +254,17 @@ def _entity_rows(kind: Kind) -> str:
         "end_ns": f"nullIf(newest.end_ns, {UNKNOWN_NS})",
         "end_known_by": "newest.known_by",
     }
+    current = {name: f"current_{name}" for name, _ in columns}
+    if kind == "job":  # the same rule as in `is_unproven_success`
+        current["state"] = (
+            "if(current_state = 'SUCCEEDED' AND current_submission_id IS NOT NULL "
+            "AND current_exit_code IS NULL, 'FINISHED', current_state)"
+        )
     shown = ", ".join(
-        f"if({is_open}, {inferred[name]}, current_{name}) AS {name}"
+        f"if({is_open}, {inferred[name]}, {value}) AS {name}"
         if kind in ENDED and name in inferred
-        else f"current_{name} AS {name}"
-        for name, _ in columns
+        else f"{value} AS {name}"
+        for name, value in current.items()
     )
     return (
         f"SELECT {_WHOSE}, id, {shown} FROM (SELECT session, min(cluster) AS cluster, id, "

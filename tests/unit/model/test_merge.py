@@ -135,6 +135,18 @@ def test_a_job_whose_drivers_connection_broke_is_no_success() -> None:
         assert merged(parts).current()["state"] == "SUCCEEDED"
 
 
+def test_the_end_of_its_driver_does_not_make_a_submitted_job_a_success() -> None:
+    job = Entity("job", "01", fields={"submission_id": "mine"})
+    ended = Entity("job", "01", transitions={(10, "SUCCEEDED"): {"end_ns": 10}})
+    running = Entity("job", "01", observed_ns=12, observed={"state": "RUNNING"})
+    for parts in permutations([job, ended, running]):
+        assert merged(parts).current()["state"] == "FINISHED"
+    for outcome in ({"state": "STOPPED"}, {"state": "SUCCEEDED", "exit_code": 0}):
+        known = Entity("job", "01", observed_ns=14, observed=dict(outcome))
+        for parts in permutations([job, ended, running, known]):
+            assert merged(parts).current()["state"] == outcome["state"]
+
+
 def test_without_an_exit_code_the_last_end_of_a_job_counts() -> None:
     failed = Entity("job", "01", transitions={(10, "FAILED"): {"end_ns": 10}})
     stopped = Entity("job", "01", transitions={(20, "STOPPED"): {"end_ns": 20}})

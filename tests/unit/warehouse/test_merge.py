@@ -42,6 +42,7 @@ FIELDS = st.fixed_dictionaries(
         "end_ns": TIMES,
         "is_detached": st.booleans(),
         "exit_code": TIMES,
+        "submission_id": st.just("mine"),
         "state": TEXTS,
         "is_internal": st.booleans(),
         "entrypoint": TEXTS,
