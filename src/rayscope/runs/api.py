@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import Query
 
@@ -15,15 +15,13 @@ from rayscope.api.write_access import OPERATOR_ONLY
 from rayscope.cluster.sessions.api import clean_tags
 from rayscope.model.program import program_name
 from rayscope.runs import schemas
+from rayscope.runs.judge import Change, Judgment, counted, function_series, groups, series_of
 from rayscope.runs.service import CurrentRuns, Runs
 from rayscope.runs.summary import Marks, Run
+from rayscope.runs.usual import Usual
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import NotFound
 from rayscope.storage.sql.pages import decode_cursor, direction_of, encode_cursor
-
-if TYPE_CHECKING:
-    from rayscope.runs.judge import Change, Judgment
-    from rayscope.runs.usual import Usual
 
 #: Field -> the values by which the list is sorted. Unknown values come first in ascending order.
 _SORTS: Mapping[str, Callable[[Run], Any]] = {
@@ -209,8 +207,6 @@ def trend(
     limit: Annotated[int, Query(ge=1, le=_MAX_POINTS, description="The newest runs.")] = 200,
 ) -> Json[schemas.TrendAnswer]:
     """How long the runs of a group took, what is usual, and since when they are slower or faster."""
-    from rayscope.runs.judge import counted, function_series, groups, series_of
-
     everything, judged = service.judged()
     group = groups(everything).get((script, variant), [])
     if not group:

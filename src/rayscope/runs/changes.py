@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr
 
 Floats = npt.NDArray[np.float64]
 
@@ -89,5 +88,7 @@ def _best_split(logs: Floats) -> tuple[int, float] | None:
     best = int(np.argmax(np.abs(effects) / errors))
     if abs(effects[best]) < math.log1p(MIN_CHANGE):
         return None
+    from scipy.special import stdtr  # takes a tenth of a second
+
     p = 2 * float(stdtr(n - 2, -abs(effects[best]) / errors[best])) * len(firsts)
     return int(firsts[best]), min(1.0, p)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from rayscope.metrics.collector import Cluster
 from rayscope.model.metric import Family, Sample, sample
+from rayscope.runs.judge import groups
 from rayscope.runs.service import Runs
 
 SLOWER = Family(
@@ -36,8 +37,6 @@ class RunCollector:
 
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
         """The samples of ``rayscope_run_slower_ratio``."""
-        from rayscope.runs.judge import groups  # imports scipy, which takes a tenth of a second
-
         yield SLOWER
         runs, judged = self._runs.judged()
         own = {run.group for run in runs if run.summary.session == cluster.session}

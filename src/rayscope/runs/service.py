@@ -8,7 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from rayscope.api.provide import provide
 from rayscope.cluster.recording.recording import recording
@@ -17,15 +17,13 @@ from rayscope.errors import RayscopeError
 from rayscope.periodic import PeriodicTask
 from rayscope.records.reader import SessionReader
 from rayscope.runs import sql
+from rayscope.runs.judge import Judgment, judge
 from rayscope.runs.store import RunStore
 from rayscope.runs.summary import Run, summarize
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import StoreError
 from rayscope.storage.interruption import Abandoned, Work, working
 from rayscope.storage.session_file import SessionFile
-
-if TYPE_CHECKING:
-    from rayscope.runs.judge import Judgment
 
 log = logging.getLogger("rayscope.runs")
 
@@ -91,8 +89,6 @@ class Runs:
         return self._judge_stored()
 
     def _judge_stored(self) -> tuple[Sequence[Run], Mapping[tuple[str, str], Judgment]]:
-        from rayscope.runs.judge import judge  # imports scipy, which takes a tenth of a second
-
         with self._judging:  # many requests may need it at once
             version, runs = self.store.version, self.store.runs()
             if self._judged[0] != version:

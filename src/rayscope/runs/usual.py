@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from scipy.special import stdtrit
-
 from rayscope.runs.changes import MIN_CHANGE, MIN_SD, find_steps
 
 #: Fewer runs do not say what is usual.
@@ -30,6 +28,8 @@ class Usual(NamedTuple):
 
 @lru_cache
 def _quantile(freedom: int) -> float:
+    from scipy.special import stdtrit  # takes a tenth of a second
+
     return float(stdtrit(freedom, 1 - ALPHA / 2))
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -72,3 +75,12 @@ def test_flat_series_stay_flat() -> None:
         random = np.random.default_rng(seed)
         false += len(find_steps((S * np.exp(random.normal(0, 0.02, 60))).tolist()))
     assert false <= 10
+
+
+def test_few_runs_are_judged_without_scipy() -> None:
+    script = (
+        "import sys, rayscope.server.app\n"
+        "from rayscope.runs.usual import usual_of\n"
+        "assert usual_of([1, 2, 3]) is None and 'scipy' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
