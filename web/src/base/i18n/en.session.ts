@@ -552,7 +552,8 @@ export const enSession = {
   activity: {
     running: 'Running',
     in_flight: 'In flight',
-    ofScale: '{{value}} ({{scale}})',
+    scale: 'avg 0–{{most}}',
+    ofScale: 'avg {{value}} (0–{{most}})',
     mean: 'Average over one step of the time line (from 0 to the greatest average)',
     failed: 'Failed',
     hint: 'Click for the call stack at that time, drag to choose a range',

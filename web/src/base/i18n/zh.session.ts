@@ -524,7 +524,8 @@ export const zhSession: Translated<typeof enSession> = {
   activity: {
     running: '运行中',
     in_flight: '进行中',
-    ofScale: '{{value}}（{{scale}}）',
+    scale: '平均 0–{{most}}',
+    ofScale: '平均 {{value}}（0–{{most}}）',
     mean: '时间轴上一格的平均值（从 0 到最大平均值）',
     failed: '失败',
     hint: '点击查看该时刻的调用栈，拖动可选择时间范围',

@@ -27,9 +27,11 @@ export function ActivityLegend(props: { activity: Activity; bucket: number | nul
     <Group gap="md" title={t('activity.mean')}>
       {ROWS.map(([tone, name]) => {
         const values = activity[name];
-        const scale = `0–${meanText(Math.max(0, ...values))}`;
+        const most = meanText(Math.max(0, ...values));
         const shown =
-          bucket === null ? scale : t('activity.ofScale', { value: meanText(values[bucket] ?? 0), scale });
+          bucket === null
+            ? t('activity.scale', { most })
+            : t('activity.ofScale', { value: meanText(values[bucket] ?? 0), most });
         return item(tone, `${t(`activity.${name}`)}${colon}${shown}`);
       })}
       {props.failures &&

@@ -65,7 +65,9 @@ it('follows the pointer at a limited rate, and stops at the ends', async () => {
 
 it('shows what ran then, has no step beyond the ends, and returns to now', async () => {
   await render(slider(BEGIN + 99.5 * SECOND));
-  expect(screen.getByTestId('stack-time').textContent).toContain('In flight: 2 (0–2)Running: 1 (0–1)');
+  expect(screen.getByTestId('stack-time').textContent).toContain(
+    'In flight: avg 2 (0–2)Running: avg 1 (0–1)',
+  );
   expect(screen.getByTestId<HTMLButtonElement>('stack-after').disabled).toBe(true);
   expect(screen.getByTestId<HTMLButtonElement>('stack-before').disabled).toBe(false);
   await click(screen.getByTestId('stack-now'));
