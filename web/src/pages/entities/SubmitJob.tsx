@@ -50,7 +50,7 @@ export function SubmitJob() {
   const isLive = useSessions(
     (page) => page.items.find((item) => item.session === url.session)?.state === 'live',
   );
-  useFormLink(isLive.data === true, () => void submit());
+  useFormLink(isLive.data, () => void submit());
   if (!isLive.data) return null;
 
   async function submit(): Promise<void> {
