@@ -38,7 +38,8 @@ export function RangeFunctions({ answer }: { answer: RangeAnswer }) {
       nameOf={({ name }) => ({ name: name || t('common.unknown'), color: name || null })}
       columns={columns}
       sort="-executing"
-      onPick={({ name }) => name !== '' && change((before) => withFilter(before, 'func_name', name))}
+      onPick={({ name }) => change((before) => withFilter(before, 'func_name', name))}
+      isThere={({ name }) => name !== ''}
     />
   );
 }

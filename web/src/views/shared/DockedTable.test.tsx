@@ -21,6 +21,7 @@ it('sorts, goes to a row, and lists no more than its limit', async () => {
       columns={[numbers('n', 'Number', (row: (typeof all)[number]) => row.n, String)]}
       sort="-n"
       onPick={({ name }) => picked.push(name)}
+      isThere={({ name }) => name !== 'f2'}
     />,
   );
   const first = () => screen.getAllByTestId('table-row')[0] as HTMLElement;
@@ -31,5 +32,6 @@ it('sorts, goes to a row, and lists no more than its limit', async () => {
   // 0 is a dash, and what is unknown is last.
   expect(first().textContent).toBe('f0–');
   await click(screen.getByRole('button', { name: 'f0' }));
+  await click(screen.getByText('f2'));
   expect(picked).toEqual(['f0']);
 });

@@ -53,8 +53,10 @@ export function DockedTable<T>(props: {
   /** Number of rows that `rows` leaves out. */
   left?: number;
   onPick: (row: T) => void;
+  /** Whether a row is in the chart; every row is by default. */
+  isThere?: (row: T) => boolean;
 }) {
-  const { columns, keyOf, nameOf, onPick } = props;
+  const { columns, keyOf, nameOf, onPick, isThere = () => true } = props;
   const { t } = useTranslation();
   const palette = usePalette();
   const [chosen, setSort] = useState<string>();
@@ -66,7 +68,7 @@ export function DockedTable<T>(props: {
     cell: (row) => {
       const { name: text, color } = nameOf(row);
       return (
-        <button type="button" className={words.state} title={text}>
+        <button type="button" className={words.state} title={text} disabled={!isThere(row)}>
           <span
             className={panels.swatch}
             style={{ background: color === null ? palette.line : palette.named(color) }}
@@ -108,7 +110,7 @@ export function DockedTable<T>(props: {
               <tr
                 key={keyOf(row)}
                 aria-current={keyOf(row) === props.selected || undefined}
-                onClick={() => onPick(row)}
+                onClick={isThere(row) ? () => onPick(row) : undefined}
                 data-testid={`${props.testId}-row`}
               >
                 {all.map(({ id, cell }) => (
