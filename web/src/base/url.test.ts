@@ -42,7 +42,7 @@ describe('a link carries all of the state', () => {
     ['the sessions', { page: 'sessions', filters: { q: 'a' }, sort: '-tasks' }],
     [
       'runs',
-      { page: 'runs', filters: { script: 'train.py', tag: 'team=search' }, function: 'load', sort: '-tasks' },
+      { page: 'runs', filters: { script: 'train.py', function: 'load', tag: 'team=search' }, sort: '-tasks' },
     ],
     ['a comparison', { page: 'compare', a: 's/01000000,ü', b: 't', margin: '0.1', skip_first: '1' }],
     ['a bare session', { page: 'session', session: 's', view: 'tasks', filters: {} }],

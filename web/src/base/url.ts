@@ -189,15 +189,23 @@ export interface CompareUrl {
   lang?: string;
 }
 
-/** Filters of the list of runs. They have the names of the API's parameters. */
-export const RUN_FILTERS = ['q', 'script', 'variant', 'tag', 'outcome', 'verdict', 'cluster'] as const;
+/** Filters of the list of runs, with the names of the API's parameters. `function` selects the trend. */
+export const RUN_FILTERS = [
+  'q',
+  'script',
+  'variant',
+  'function',
+  'tag',
+  'outcome',
+  'verdict',
+  'cluster',
+] as const;
 export type RunFilters = Partial<Record<(typeof RUN_FILTERS)[number], string>>;
 
-/** The runs of all sessions. With a script, also its trend, or that of a function. */
+/** The runs of all sessions. With a script, also its trend, or that of one of its functions. */
 export interface RunsUrl {
   page: 'runs';
   filters: RunFilters;
-  function?: string;
   sort?: string;
   lang?: string;
 }
@@ -237,8 +245,7 @@ export function parseUrl(pathname: string, search: string): Url {
     const [a = '', b = '', margin, skip_first] = COMPARE_PARAMS.map(of);
     return { page: 'compare', a, b, margin, skip_first, lang };
   }
-  if (path === '/runs')
-    return { page: 'runs', filters: picked(RUN_FILTERS), function: of('function'), sort, lang };
+  if (path === '/runs') return { page: 'runs', filters: picked(RUN_FILTERS), sort, lang };
   const [head, session, view = 'tasks', item] = parts;
   const isKnown = item === undefined ? parts.length <= 3 : view === 'jobs' && parts.length === 4;
   if (head !== 's' || session === undefined || !isKnown || !isView(view)) return { page: 'unknown', lang };
@@ -300,7 +307,7 @@ export function formatUrl(url: Url): string {
   if (url.page === 'runs') {
     path = '/runs';
     add(RUN_FILTERS, url.filters);
-    add(['function', 'sort'], url);
+    add(['sort'], url);
   }
   if (url.lang) query.set('lang', url.lang);
   const search = query.toString();

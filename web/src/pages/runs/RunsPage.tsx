@@ -51,7 +51,8 @@ function Runs({ url }: { url: RunsUrl }) {
   const [ticked, setTicked] = useState<readonly RunItem[]>([]);
   // A script without a variant is a group of its own. The server calls that "none".
   const variant = filters.variant ?? (filters.script && 'none');
-  const params = { ...filters, variant, sort };
+  const { function: _, ...listed } = filters;
+  const params = { ...listed, variant, sort };
   const query = useQuery({
     ...answerTo('/runs', { ...params, limit: LIMIT }),
     refetchInterval: refreshEnded,
@@ -200,11 +201,8 @@ function RunsToolbar(props: { url: RunsUrl; page: RunPage; menu: ReactNode }) {
         data={groups.filter(({ value }) => !value.startsWith('[""'))}
         onChange={(value) => {
           const [name, own] = value === null ? [undefined, undefined] : (JSON.parse(value) as string[]);
-          go({
-            ...url,
-            filters: { ...filters, script: name, variant: own || undefined },
-            function: undefined,
-          });
+          const group = { script: name, variant: own || undefined, function: undefined };
+          go({ ...url, filters: { ...filters, ...group } });
         }}
         data-testid="runs-script"
       />

@@ -7,7 +7,7 @@ import { refreshEnded } from '../../api/connection';
 import { answerTo } from '../../api/queries';
 import type { FunctionTrend, TrendAnswer } from '../../api/schema';
 import { count, duration, percent, shortId } from '../../base/format';
-import type { RunsUrl } from '../../base/url';
+import { type RunsUrl, withFilter } from '../../base/url';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Link } from '../../ui/Link';
 import words from '../../ui/theme/words.module.css';
@@ -31,7 +31,7 @@ export function TrendPanel({ url, script }: { url: RunsUrl; script: string }) {
   const { t } = useTranslation();
   const { variant } = url.filters;
   const query = useQuery({
-    ...answerTo('/runs/trend', { script, variant, function: url.function }),
+    ...answerTo('/runs/trend', { script, variant, function: url.filters.function }),
     refetchInterval: refreshEnded,
     placeholderData: keepPreviousData,
   });
@@ -54,7 +54,7 @@ export function TrendPanel({ url, script }: { url: RunsUrl; script: string }) {
             {trend.runs_left_out > 0 && ` · ${t('runs.trendOlder', { n: count(trend.runs_left_out) })}`}
           </span>
           {trend.function !== null && (
-            <Link to={{ ...url, function: undefined }} className={`${words.link} ${css.whole}`}>
+            <Link to={withFilter(url, 'function', undefined)} className={`${words.link} ${css.whole}`}>
               {t('runs.wholeRun')}
             </Link>
           )}
@@ -138,7 +138,7 @@ function FunctionRow(props: { trend: FunctionTrend; url: RunsUrl; isOpen: boolea
   return (
     <li className={css.function} data-open={isOpen || undefined} data-testid="trend-function">
       <Link
-        to={{ ...url, function: isOpen ? undefined : trend.name }}
+        to={withFilter(url, 'function', isOpen ? undefined : trend.name)}
         className={`${words.link} ${words.ellipsis} ${words.name}`}
         title={trend.name}
       >

@@ -5,7 +5,7 @@ import { useJobChoices, useSessionInterval } from '../../api/queries';
 import { useRun } from '../../api/runs';
 import type { Summary, TaskItem } from '../../api/schema';
 import { useLiveList } from '../../api/useLiveList';
-import { taskFilters } from '../../base/url';
+import { taskFilters, withFilter } from '../../base/url';
 import { EmptyState } from '../../ui/EmptyState';
 import { FilterBar } from '../../ui/FilterBar';
 import { Link } from '../../ui/Link';
@@ -84,7 +84,7 @@ function FunctionRuns() {
   if (!func_name || !run?.script) return null;
   return (
     <Link
-      to={{ ...toTrend(run, url.lang), function: func_name }}
+      to={withFilter(toTrend(run, url.lang), 'function', func_name)}
       className={words.link}
       testId="function-runs"
     >
