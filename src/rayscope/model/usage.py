@@ -65,6 +65,7 @@ class NodeStats(msgspec.Struct, frozen=True, kw_only=True):
         load: averages over 1, 5 and 15 minutes.
         workers: Ray's workers, drivers and agents.
         processes: usage of the raylet, the agent and, on the head node, the GCS, by these names.
+        store: used and total bytes of the object store, after the session. Before, the GCS knows them.
 
     Rates are averages since the previous report, and None in the first one.
     """
@@ -98,6 +99,7 @@ class NodeStats(msgspec.Struct, frozen=True, kw_only=True):
     gpus: tuple[GpuUse, ...] = ()
     workers: tuple[ProcessUse, ...] = ()
     processes: Mapping[str, ProcessUse] = {}
+    store: tuple[float, float] | None = None
     #: Time by the node's own clock, in seconds. Rates are computed with it.
     clock_s: float = 0.0
 

@@ -34,6 +34,12 @@ _SERIES = {
     "ray_node_mem_total": "mem_total_bytes",
     "ray_node_disk_usage": "disk_used",
     "ray_node_disk_free": "disk_free",
+    "ray_node_disk_io_read_speed": "disk_read_bytes_s",
+    "ray_node_disk_io_write_speed": "disk_write_bytes_s",
+    "ray_node_network_send_speed": "net_sent_bytes_s",
+    "ray_node_network_receive_speed": "net_recv_bytes_s",
+    "ray_object_store_used_memory": "store_used",
+    "ray_object_store_available_memory": "store_free",
 }
 _SERIES_NS = 900 * 10**9
 
@@ -83,7 +89,7 @@ class NodeUsage:
         return msgspec.structs.replace(usage, nodes=nodes)
 
     def _from_series(self, session: str) -> dict[str, NodeStats]:
-        """The last measurements of nodes in a session's metrics. Excludes processes and rates."""
+        """The last measurements of nodes in a session's metrics. Excludes processes."""
         last_ns = self.records.last_ns(session)
         found: dict[str, dict[str, Any]] = {}
         try:
@@ -103,6 +109,9 @@ class NodeUsage:
             disks: tuple[DiskUse, ...] = ()
             if disk[0] is not None and disk[1] is not None:
                 disks = (DiskUse("/", int(disk[0] + disk[1]), int(disk[0]), int(disk[1])),)
+            store_used, store_free = figures.pop("store_used", None), figures.pop("store_free", None)
+            if store_used is not None and store_free is not None:
+                figures["store"] = (store_used, store_used + store_free)
             whole: dict[str, Any] = {
                 name: int(value) if name.startswith("mem_") else value for name, value in figures.items()
             }
@@ -164,11 +173,11 @@ CurrentNodeUsage = Annotated[NodeUsage, provide(NodeUsage)]
 def node_figures(stats: NodeStats | None, resources: Resources | None, node_id: str) -> schemas.NodeFigures:
     """The :data:`NODE_COLUMNS` of a node except ``workers`` and ``running``. Unknown values are None."""
     about = resources.nodes.get(node_id) if resources is not None else None
-    store_total = about.total.get(_STORE) if about is not None else None
-    store_used = None
-    if about is not None and store_total is not None:
-        store_used = max(0.0, store_total - about.available.get(_STORE, 0.0))
     known = _NO_REPORT if stats is None else stats
+    store_used, store_total = known.store or (None, None)
+    if about is not None and _STORE in about.total:
+        store_total = about.total[_STORE]
+        store_used = max(0.0, store_total - about.available.get(_STORE, 0.0))
     disk, (gpu_mem_used, gpu_mem_total) = known.disk, known.gpu_memory or (None, None)
     return {
         "usage_ns": stats.time_ns if stats is not None else None,
@@ -331,6 +340,6 @@ def _short(value: float | None) -> float:
 def whole(stats: NodeStats) -> schemas.NodeMeasured:
     """The complete report of a node, without its workers and our own bookkeeping."""
     report: dict[str, Any] = msgspec.to_builtins(stats)
-    for name in ("workers", "clock_s", "disk_ops"):
+    for name in ("workers", "clock_s", "disk_ops", "store"):
         del report[name]
     return cast(schemas.NodeMeasured, report)  # the other fields of NodeStats

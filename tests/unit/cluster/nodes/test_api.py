@@ -230,7 +230,14 @@ def test_the_metrics_of_an_ended_session_show_the_last_usage(fresh: Running) -> 
     path.parent.mkdir(parents=True)
     store = SeriesStore(path)
     labels = (("node_id", NODES[0]),)
-    figures = {"ray_node_cpu_utilization": 37.5, "ray_node_mem_used": 25.0, "ray_node_mem_total": 100.0}
+    figures = {
+        "ray_node_cpu_utilization": 37.5,
+        "ray_node_mem_used": 25.0,
+        "ray_node_mem_total": 100.0,
+        "ray_node_network_send_speed": 7.0,
+        "ray_object_store_used_memory": 10.0,
+        "ray_object_store_available_memory": 30.0,
+    }
     for time_ns, part in ((last_ns - 70 * 10**9, 0.5), (last_ns - 60 * 10**9, 1.0)):
         store.append(time_ns, [Sample(name, labels, value * part) for name, value in figures.items()])
     store.close()
@@ -238,6 +245,8 @@ def test_the_metrics_of_an_ended_session_show_the_last_usage(fresh: Running) -> 
     by_name = {node["hostname"]: node for node in fresh.get("/api/v1/nodes")["items"]}
     usage = by_name["old"]["usage"]
     assert (usage["cpu_percent"], usage["mem_percent"], usage["disk_percent"]) == (37.5, 25.0, None)
+    assert (usage["net_sent_bytes_s"], usage["net_recv_bytes_s"]) == (7.0, None)
+    assert (usage["object_store_percent"], usage["object_store_total_bytes"]) == (25.0, 40)
     assert (usage["current"], usage["usage_ns"]) == (False, last_ns - 60 * 10**9)
     assert by_name["untold"]["usage"] is None
     assert by_name["untold"]["usage_missing"]
