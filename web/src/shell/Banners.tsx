@@ -58,7 +58,7 @@ export function Banners({ summary }: { summary: Summary }) {
     <div className={css.banners}>
       {failure && (
         <Banner testId="banner-ingest-error" tone="bad" icon={<IconAlertTriangle size={16} />}>
-          {t('banner.ingestError', { error: `${failure.message} ${failure.remedy}` })}
+          {t('banner.ingestError', { error: failure.line })}
         </Banner>
       )}
       {ingest !== null && (ingest.behind_ns ?? 0) > MAX_DELAY_NS && (

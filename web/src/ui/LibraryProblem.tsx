@@ -2,16 +2,13 @@ import { Alert } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { ServerMessage } from '../base/serverMessage';
-import { usePunctuation } from './usePunctuation';
 import { useServerMessage } from './useServerMessage';
 
 /** Why the state of one of Ray's libraries cannot be read now. The page shows the last reading. */
 export function LibraryProblem({ problem }: { problem: ServerMessage | null }) {
   const { t } = useTranslation();
   const translate = useServerMessage();
-  const { gap } = usePunctuation();
   if (problem === null) return null;
-  const { message, remedy } = translate(problem);
   return (
     <Alert
       color="yellow"
@@ -22,9 +19,7 @@ export function LibraryProblem({ problem }: { problem: ServerMessage | null }) {
       title={t('library.problem')}
       data-testid="library-problem"
     >
-      {message}
-      {gap}
-      {remedy}
+      {translate(problem).line}
     </Alert>
   );
 }

@@ -1,5 +1,4 @@
 import { Prose } from './Prose';
-import { usePunctuation } from './usePunctuation';
 import { useServerMessage } from './useServerMessage';
 
 /** An error and its remedy in one line, for answers that contain them as fields. */
@@ -14,12 +13,10 @@ export function ServerMessageLine({
   };
 }) {
   const translate = useServerMessage();
-  const { gap } = usePunctuation();
   const { error_code: code, error_params: params, remedy } = of;
-  const text = translate({ code, params, message: of.error ?? '', remedy });
   return (
     <span title={of.error ?? undefined}>
-      <Prose text={`${text.message}${gap}${text.remedy ?? ''}`} />
+      <Prose text={translate({ code, params, message: of.error ?? '', remedy }).line} />
     </span>
   );
 }

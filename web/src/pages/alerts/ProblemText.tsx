@@ -1,17 +1,8 @@
 import type { ServerMessage } from '../../base/serverMessage';
-import { usePunctuation } from '../../ui/usePunctuation';
 import { useServerMessage } from '../../ui/useServerMessage';
 import shared from './alerts.module.css';
 
 /** A problem and its remedy in one line. */
 export function ProblemText({ of }: { of: ServerMessage }) {
-  const { gap } = usePunctuation();
-  const { message, remedy } = useServerMessage()(of);
-  return (
-    <span className={shared.error}>
-      {message}
-      {gap}
-      {remedy}
-    </span>
-  );
+  return <span className={shared.error}>{useServerMessage()(of).line}</span>;
 }

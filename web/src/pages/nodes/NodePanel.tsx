@@ -17,7 +17,6 @@ import { Link } from '../../ui/Link';
 import { useNodeTitle } from '../../ui/NodeLabel';
 import { PanelLine } from '../../ui/panels/PanelLine';
 import words from '../../ui/theme/words.module.css';
-import { usePunctuation } from '../../ui/usePunctuation';
 import { useServerMessage } from '../../ui/useServerMessage';
 import { useSessionUrl } from '../../ui/useUrl';
 import { NodeAbout } from './NodeAbout';
@@ -127,7 +126,6 @@ function Top({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const { usage } = node;
   const missing = useServerMessage()(missingOf(node));
-  const { gap } = usePunctuation();
   return (
     <div className={shared.top} data-testid="node-top">
       {node.state === 'DEAD' && (
@@ -142,11 +140,7 @@ function Top({ node }: { node: NodeDetail }) {
         <DeathCause kind="node" id={node.node_id} />
       )}
       {usage === null ? (
-        <p className={words.dim}>
-          {missing.message}
-          {gap}
-          {missing.remedy}
-        </p>
+        <p className={words.dim}>{missing.line}</p>
       ) : (
         <>
           {!usage.current && (

@@ -205,7 +205,6 @@ function useSessionProblem(): (session: SessionItem) => string {
   const translate = useServerMessage();
   return (session) => {
     if (session.problem === null) return session.error ?? t('error.session');
-    const { message, remedy } = translate(session.problem);
-    return `${message} ${remedy ?? ''}`;
+    return translate(session.problem).line;
   };
 }
