@@ -150,8 +150,7 @@ def compare(
 
 def _address(side: Side) -> str:
     """The run of a side that is shown."""
-    session, job = side["shown"]["session"], side["shown"]["job_id"]
-    return f"{session}/{job}" if job else session
+    return f"{side['shown']['session']}/{side['shown']['job_id']}"
 
 
 def exit_status(change: DurationChange) -> int:

@@ -97,9 +97,8 @@ async def _collect_comparison(recorder: Recorder, answer: Any, sides: Mapping[st
 
 
 def _address(side: Any) -> str:
-    """The run of a side that is shown, as web/src/pages/compare/tasksOf.ts names it."""
-    run = side["shown"]
-    return f"{run['session']}/{run['job_id']}" if run["job_id"] else str(run["session"])
+    """The run of a side that is shown, as web/src/base/url.ts names it."""
+    return f"{side['shown']['session']}/{side['shown']['job_id']}"
 
 
 def _contents(

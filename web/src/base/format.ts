@@ -218,3 +218,10 @@ export function shapeText(resources: Record<string, number>): string {
 
 /** A share as a whole percentage without the sign: `42`, `<1`. */
 export const percent = (share: number) => (share > 0 && share < 0.005 ? '<1' : `${Math.round(100 * share)}`);
+
+/** A change from A to B by its ratio: `+7.7%`, `−12.0%`, `0.0%`. */
+export function changeText(ratio: number): string {
+  const percents = (100 * Math.abs(ratio - 1)).toFixed(1);
+  if (percents === '0.0') return '0.0%';
+  return `${ratio < 1 ? '−' : '+'}${percents}%`;
+}

@@ -177,6 +177,9 @@ export const MAX_COMPARED = 20;
 
 const COMPARE_PARAMS = ['a', 'b', 'margin', 'skip_first'] as const;
 
+/** A run as an address and the API name it. */
+export const addressOf = (run: { session: string; job_id: string }) => `${run.session}/${run.job_id}`;
+
 /** Each side is a list of runs, separated by commas: `SESSION` for its longest job, or `SESSION/JOB`. */
 export interface CompareUrl {
   page: 'compare';

@@ -5,12 +5,12 @@ import { RETRY_WHILE_BUSY } from '../../api/insights';
 import { answerTo } from '../../api/queries';
 import type { CompareAnswer } from '../../api/schema';
 import { percent } from '../../base/format';
+import { addressOf } from '../../base/url';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { useFindingTexts } from '../../ui/insights/useFindingTexts';
 import library from '../../ui/theme/library.module.css';
 import words from '../../ui/theme/words.module.css';
 import css from './ComparePage.module.css';
-import { addressOf } from './tasksOf';
 
 const COLORS = { came: 'red', went: 'green', stayed: 'gray' };
 

@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { refreshEnded } from '../../api/connection';
 import { answerTo } from '../../api/queries';
 import type { CompareAnswer, FunctionChange, FunctionSide } from '../../api/schema';
-import { bytes, count, duration, short } from '../../base/format';
+import { bytes, changeText, count, duration, short } from '../../base/format';
 import { REPORT } from '../../base/report';
 import type { CompareUrl } from '../../base/url';
 import { Dash } from '../../ui/Dash';
@@ -20,7 +20,6 @@ import { TableMenu } from '../../ui/table/TableMenu';
 import words from '../../ui/theme/words.module.css';
 import css from './ComparePage.module.css';
 import { tasksOf } from './tasksOf';
-import { changeText } from './texts';
 
 /** Number of rows that are on screen without scrolling. */
 const ROWS = 14;

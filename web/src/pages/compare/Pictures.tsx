@@ -2,12 +2,12 @@ import { Loader, Tabs } from '@mantine/core';
 import { type ComponentType, lazy, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CompareAnswer } from '../../api/schema';
+import { addressOf } from '../../base/url';
 import { PageBoundary } from '../../ui/PageBoundary';
 import words from '../../ui/theme/words.module.css';
 import page from './ComparePage.module.css';
 import css from './Pictures.module.css';
 import type { PictureProps } from './sides';
-import { addressOf } from './tasksOf';
 
 /** Each is loaded when it is opened for the first time. */
 const PICTURES: Record<'flame' | 'logical' | 'gantt', ComponentType<PictureProps>> = {

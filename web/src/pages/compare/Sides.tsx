@@ -3,7 +3,7 @@ import { IconArrowLeft, IconArrowRight, IconArrowsExchange } from '@tabler/icons
 import { useTranslation } from 'react-i18next';
 import type { CompareAnswer, ComparedRun, Side } from '../../api/schema';
 import { REPORT } from '../../base/report';
-import { type CompareUrl, MAX_COMPARED, type Url } from '../../base/url';
+import { addressOf, type CompareUrl, MAX_COMPARED, type Url } from '../../base/url';
 import { Duration } from '../../ui/Duration';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
@@ -12,7 +12,6 @@ import words from '../../ui/theme/words.module.css';
 import { go } from '../../ui/useUrl';
 import css from './ComparePage.module.css';
 import type { SideName } from './sides';
-import { addressOf } from './tasksOf';
 
 /** The runs of both sides, with links to them. A run can be moved to the other side. */
 export function Sides({ answer, url }: { answer: CompareAnswer; url: CompareUrl }) {

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CompareAnswer, Side } from '../../api/schema';
-import { duration } from '../../base/format';
+import { changeText, duration } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
-import { changeText, verdictTexts } from './texts';
+import { verdictTexts } from './texts';
 import css from './Verdict.module.css';
 
 /** The verdict as a sentence, what would help, and the figures behind it. */

@@ -1,9 +1,6 @@
 import type { ComparedRun } from '../../api/schema';
 import { type SessionUrl, slowestOf, withFilter } from '../../base/url';
 
-/** The run as a parameter of the API. */
-export const addressOf = ({ session, job_id: job }: ComparedRun) => (job ? `${session}/${job}` : session);
-
 /** The attempts of a function in a run, slowest first. */
 export function tasksOf({ session, job_id: job }: ComparedRun, name: string, lang?: string): SessionUrl {
   const url: SessionUrl = { page: 'session', session, view: 'tasks', filters: {}, lang };

@@ -1,12 +1,6 @@
 import type { TFunction } from 'i18next';
 import type { CompareAnswer } from '../../api/schema';
-
-/** A change from A to B by its ratio: `+7.7%`, `−12.0%`, `0.0%`. */
-export function changeText(ratio: number): string {
-  const percents = (100 * Math.abs(ratio - 1)).toFixed(1);
-  if (percents === '0.0') return '0.0%';
-  return `${ratio < 1 ? '−' : '+'}${percents}%`;
-}
+import { changeText } from '../../base/format';
 
 const marginText = (share: number) => `${Number((100 * share).toPrecision(2))}%`;
 

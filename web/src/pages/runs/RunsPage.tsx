@@ -8,7 +8,7 @@ import { answerTo } from '../../api/queries';
 import type { RunItem, RunPage } from '../../api/schema';
 import { loadRows } from '../../api/useLiveList';
 import { count } from '../../base/format';
-import type { RunsUrl } from '../../base/url';
+import { addressOf, type RunsUrl } from '../../base/url';
 import { useTitle } from '../../shell/useTitle';
 import { Command } from '../../ui/Command';
 import { EmptyState } from '../../ui/EmptyState';
@@ -26,7 +26,7 @@ import { go, useUrl } from '../../ui/useUrl';
 import { toJob } from './RunLink';
 import { RunActions } from './RunMenu';
 import css from './RunsPage.module.css';
-import { groupName, keyOfRun, runColumns } from './runColumns';
+import { groupName, runColumns } from './runColumns';
 import { TrendPanel } from './TrendPanel';
 
 /** Maximum number of runs in the table. Filters find older ones. */
@@ -62,7 +62,7 @@ function Runs({ url }: { url: RunsUrl }) {
   const tick = useCallback((run: RunItem) => setTicked((before) => toggled(before, run)), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
   const columns = useMemo(
-    () => runColumns(t, url, new Set(ticked.map(keyOfRun)), tick),
+    () => runColumns(t, url, new Set(ticked.map(addressOf)), tick),
     [t, i18n.language, url, ticked, tick],
   );
   const choice = useColumnChoice('runs', columns, page?.items ?? NONE);
@@ -72,7 +72,7 @@ function Runs({ url }: { url: RunsUrl }) {
     <TopPage
       title={t('runs.title')}
       intro={t('runs.intro')}
-      actions={ticked.length > 0 && <CompareButton ticked={oldestFirst.map(keyOfRun)} />}
+      actions={ticked.length > 0 && <CompareButton ticked={oldestFirst.map(addressOf)} />}
       data-testid="runs-page"
     >
       {query.error !== null && page === undefined && (
@@ -91,7 +91,7 @@ function Runs({ url }: { url: RunsUrl }) {
               list={{
                 rows: page.items,
                 total: page.total,
-                load: (most) => loadRows<RunItem>('/runs', params, keyOfRun, most),
+                load: (most) => loadRows<RunItem>('/runs', params, addressOf, most),
               }}
             />
           }
@@ -129,7 +129,7 @@ function Table(props: {
       actions={(run) => <RunActions run={run} />}
       maxRows={ROWS}
       rows={page.items}
-      keyOf={keyOfRun}
+      keyOf={addressOf}
       sort={url.sort ?? '-begin_ns'}
       onSort={(sort) => go({ ...url, sort })}
       linkOf={(run) => (run.has_record ? toJob(run, url.lang) : undefined)}
@@ -140,7 +140,7 @@ function Table(props: {
 }
 
 const toggled = (ticked: readonly RunItem[], run: RunItem) => {
-  const others = ticked.filter((other) => keyOfRun(other) !== keyOfRun(run));
+  const others = ticked.filter((other) => addressOf(other) !== addressOf(run));
   return others.length < ticked.length ? others : [...ticked, run];
 };
 

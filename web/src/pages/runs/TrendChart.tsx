@@ -2,9 +2,9 @@ import { useTranslation } from 'react-i18next';
 import type { TrendAnswer, TrendPoint } from '../../api/schema';
 import { duration, percent, time } from '../../base/format';
 import words from '../../ui/theme/words.module.css';
-import { changeText } from './changeText';
 import { RunLink } from './RunLink';
 import css from './RunsPage.module.css';
+import { sinceText } from './sinceText';
 import { firstUsual, placeOf, placeOfRun, rangeOf } from './trend';
 
 /**
@@ -57,7 +57,7 @@ export function TrendChart({ trend, lang }: { trend: TrendAnswer; lang?: string 
             className={css.step}
             data-verdict={change.ratio > 1 ? 'slower' : 'faster'}
             style={{ left: `${(100 * at) / Math.max(1, points.length)}%` }}
-            title={changeText(change, t)}
+            title={sinceText(change, t)}
             data-testid="trend-step"
           />
         ))}

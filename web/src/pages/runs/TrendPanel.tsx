@@ -6,15 +6,15 @@ import { isMissing } from '../../api/client';
 import { refreshEnded } from '../../api/connection';
 import { answerTo } from '../../api/queries';
 import type { FunctionTrend, TrendAnswer } from '../../api/schema';
-import { count, duration, percent, shortId } from '../../base/format';
+import { changeText, count, duration, shortId } from '../../base/format';
 import { type RunsUrl, withFilter } from '../../base/url';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { Link } from '../../ui/Link';
 import words from '../../ui/theme/words.module.css';
-import { changeText } from './changeText';
 import { RunLink } from './RunLink';
 import css from './RunsPage.module.css';
 import { groupName } from './runColumns';
+import { sinceText } from './sinceText';
 import { TrendChart } from './TrendChart';
 import { linesThrough } from './trend';
 
@@ -79,7 +79,7 @@ function Changes({ trend, url }: { trend: TrendAnswer; url: RunsUrl }) {
       {[...trend.changes].reverse().map((change) => (
         <li key={change.session + change.job_id} data-testid="trend-change">
           <span className={css.verdict} data-verdict={change.ratio > 1 ? 'slower' : 'faster'}>
-            {changeText(change, t)}
+            {sinceText(change, t)}
           </span>
           <span className={words.num}>
             {t('runs.changedFrom', {
@@ -160,16 +160,14 @@ function FunctionRow(props: { trend: FunctionTrend; url: RunsUrl; isOpen: boolea
           {last != null &&
             before != null &&
             before > 0 &&
-            t('runs.againstBefore', {
-              change: `${last < before ? '−' : '+'}${percent(Math.abs(last / before - 1))}%`,
-            })}
+            t('runs.againstBefore', { change: changeText(last / before) })}
         </span>
       ) : (
         <span
           className={`${css.verdict} ${words.ellipsis}`}
           data-verdict={change.ratio > 1 ? 'slower' : 'faster'}
         >
-          {changeText(change, t)}
+          {sinceText(change, t)}
         </span>
       )}
     </li>

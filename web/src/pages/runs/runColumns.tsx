@@ -2,7 +2,7 @@ import { Badge, Checkbox } from '@mantine/core';
 import type { TFunction } from 'i18next';
 import type { RunItem } from '../../api/schema';
 import { bytes, count, duration, percent } from '../../base/format';
-import type { RunsUrl } from '../../base/url';
+import { addressOf, type RunsUrl } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { ItemState } from '../../ui/ItemState';
@@ -13,9 +13,6 @@ import type { Column } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { RunLink } from './RunLink';
 import css from './RunsPage.module.css';
-
-/** The run as comparisons name it. */
-export const keyOfRun = ({ session, job_id }: Pick<RunItem, 'session' | 'job_id'>) => `${session}/${job_id}`;
 
 export const groupName = ({ script, variant }: Pick<RunItem, 'script' | 'variant'>) =>
   [script, variant].filter(Boolean).join(' · ');
@@ -50,7 +47,7 @@ export const runColumns = (
         run.has_record && (
           <Checkbox
             size="xs"
-            checked={ticked.has(keyOfRun(run))}
+            checked={ticked.has(addressOf(run))}
             onChange={() => onTick(run)}
             onClick={(event) => event.stopPropagation()}
             aria-label={t('runs.tick', { name: run.name || run.job_id })}
