@@ -11,19 +11,25 @@ import words from '../../ui/theme/words.module.css';
 import { SessionContext, useSessionUrl } from '../../ui/useUrl';
 import css from './data.module.css';
 
+/**
+ * The growth of a counter per second. It is unknown where the counter stays the same, because an operator may
+ * have ended before Ray's first report of it.
+ */
+const rate = (counter: string) => `rate(${counter}{}[30s]) > 0 or ${counter}{} == 0`;
+
 /** Charts of Ray Data's own metrics, by operator. */
 const CHARTS = [
-  { key: 'queuedBlocks', query: 'ray_data_operator_queued_blocks', unit: 'count' },
-  { key: 'rowsPerSecond', query: 'rate(ray_data_output_rows{}[30s])', unit: 'count/s' },
+  { key: 'queuedBlocks', query: 'ray_data_operator_queued_blocks{}', unit: 'count' },
+  { key: 'rowsPerSecond', query: rate('ray_data_output_rows'), unit: 'count/s' },
   {
     key: 'submissionBackpressure',
-    query: 'rate(ray_data_task_submission_backpressure_time{}[30s])',
+    query: rate('ray_data_task_submission_backpressure_time'),
     unit: 'ratio',
   },
-  { key: 'outputBackpressure', query: 'rate(ray_data_task_output_backpressure_time{}[30s])', unit: 'ratio' },
-  { key: 'cpus', query: 'ray_data_cpu_usage_cores', unit: 'count' },
-  { key: 'objectStore', query: 'ray_data_obj_store_mem_used', unit: 'bytes' },
-  { key: 'spilled', query: 'ray_data_obj_store_mem_spilled', unit: 'bytes' },
+  { key: 'outputBackpressure', query: rate('ray_data_task_output_backpressure_time'), unit: 'ratio' },
+  { key: 'cpus', query: 'ray_data_cpu_usage_cores{}', unit: 'count' },
+  { key: 'objectStore', query: 'ray_data_obj_store_mem_used{}', unit: 'bytes' },
+  { key: 'spilled', query: 'ray_data_obj_store_mem_spilled{}', unit: 'bytes' },
 ] as const;
 
 /** Before the start and after the end of a dataset, ms. Ray reports its metrics every few seconds. */
@@ -56,7 +62,7 @@ export function DatasetCharts({ dataset }: { dataset: DatasetAnswer }) {
                   title={t(`data.charts.${key}`)}
                   queries={[
                     {
-                      expr: `sum by (operator) (${query.includes('{}') ? query.replace('{}', of) : query + of})`,
+                      expr: `sum by (operator) (${query.replaceAll('{}', of)})`,
                       legend: '{{operator}}',
                     },
                   ]}
