@@ -116,14 +116,15 @@ export const en = {
         'Nothing is running, but {{waiting}} task{{waiting, s}} {{waiting, plural(one: is; other: are)}} waiting.',
       idle: 'Nothing is running. {{ended}} attempt{{ended, s}} ended, {{failed}} of them failed.',
       nothing: 'No tasks recorded yet.',
-      endedFailedJobs: 'Ended after {{lasted}}: {{jobsFailed}} job{{jobsFailed, s}} failed.',
-      endedFailed: 'Ended after {{lasted}}: {{final}} task{{final, s}} failed.',
-      endedRecovered: 'Ended after {{lasted}}: no task failed in the end; {{recovered}} recovered by retry.',
+      endedFailedJobs: 'Session ended after {{lasted}}: {{jobsFailed}} job{{jobsFailed, s}} failed.',
+      endedFailed: 'Session ended after {{lasted}}: {{final}} task{{final, s}} failed.',
+      endedRecovered:
+        'Session ended after {{lasted}}: no task failed in the end; {{recovered}} recovered by retry.',
       endedOpen:
-        'Ended after {{lasted}}: {{ended}} attempt{{ended, s}} ended; the end of {{open}} more is not on record.',
+        'Session ended after {{lasted}}: {{ended}} attempt{{ended, s}} ended; the end of {{open}} more is not on record.',
       endedCutOff:
-        'Ended after {{lasted}}: {{finished}} attempt{{finished, s}} succeeded; the end of the job cut off {{cutOff}}.',
-      endedWell: 'Ended after {{lasted}}: {{ended}} attempt{{ended, s}} succeeded, none failed.',
+        'Session ended after {{lasted}}: {{finished}} attempt{{finished, s}} succeeded; the end of the job cut off {{cutOff}}.',
+      endedWell: 'Session ended after {{lasted}}: {{ended}} attempt{{ended, s}} succeeded, none failed.',
       also: {
         final: '{{final}} task{{final, s}} failed.',
         recovered: '{{recovered}} task{{recovered, s}} recovered by retry.',
