@@ -66,7 +66,7 @@ export function EntityView({ view, extras }: { view: EntityKind; extras?: Extras
     const first = kind.first.filter((field) => known.length === 0 || known.includes(field) || field in own);
     const rest = known.filter((field) => !first.includes(field));
     const growing =
-      first.find((field) => GROWS.has(field)) ?? first.find((field) => field === 'name') ?? kind.id;
+      GROWS.find((field) => first.includes(field)) ?? first.find((field) => field === 'name') ?? kind.id;
     const column = (field: string, optional: boolean) => {
       const isOwn = field === kind.id;
       const header = fieldName(field === 'job_id' && !isOwn ? 'job' : field);

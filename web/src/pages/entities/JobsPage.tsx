@@ -34,7 +34,7 @@ function JobList() {
       tasks: {
         id: 'tasks',
         header: t('jobs.progress'),
-        width: 190,
+        width: 160,
         cell: (job) => (
           <ProgressCell states={job.tasks ?? {}} internalsStopped={job.stopped_by_libraries ?? 0} />
         ),
@@ -50,7 +50,7 @@ function JobList() {
       duration: {
         id: 'duration',
         header: t('time.duration'),
-        width: 128,
+        width: 112,
         align: 'right',
         cell: (job) => (
           <>

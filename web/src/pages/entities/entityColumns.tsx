@@ -13,8 +13,8 @@ import { isEmpty, oneLine, Value } from '../../ui/Value';
 import { EntityState } from './EntityState';
 import { useDeathOf } from './useDeaths';
 
-/** The fields whose columns take the remaining width, one for each kind of entity. */
-export const GROWS = new Set(['class_name', 'entrypoint', 'exit_detail', 'bundles']);
+/** The fields whose columns take the remaining width: the first of them that a kind of entity has. */
+export const GROWS = ['message', 'class_name', 'entrypoint', 'exit_detail', 'bundles'];
 /** Fields with structured values. Tables cannot be sorted by them. */
 const UNORDERED = new Set([
   'bundles',
@@ -45,9 +45,10 @@ const WIDTHS: Record<string, number> = {
   strategy: 132,
   is_detached: 92,
   num_restarts: 92,
-  submission_id: 132,
+  submission_id: 204,
   placement_group_id: 148,
-  entrypoint: 260,
+  entrypoint: 170,
+  message: 200,
   exit_detail: 240,
   bundles: 240,
 };
@@ -63,7 +64,7 @@ export function entityColumn(
 ): Column<Record<string, unknown>> {
   const number = NUMBER.test(field);
   const width =
-    WIDTHS[field] ?? (field.endsWith('_ns') ? 132 : field.endsWith('_id') ? 104 : number ? 108 : 160);
+    WIDTHS[field] ?? (field.endsWith('_ns') ? 116 : field.endsWith('_id') ? 104 : number ? 108 : 160);
   return {
     id: field,
     header,

@@ -60,17 +60,7 @@ export const KINDS: Record<
   jobs: {
     path: '/jobs',
     id: 'job_id',
-    first: [
-      'state',
-      'entrypoint',
-      'tasks',
-      'start_ns',
-      'duration',
-      'message',
-      'job_id',
-      'submission_id',
-      'type',
-    ],
+    first: ['state', 'entrypoint', 'tasks', 'start_ns', 'duration', 'message', 'job_id', 'submission_id'],
     order: '-start_ns',
     tasks: 'job_id',
   },
