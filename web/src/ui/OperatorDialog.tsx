@@ -4,6 +4,7 @@ import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError, isMissing, keepOperatorToken, operatorToken, send } from '../api/client';
 import { Prose } from './Prose';
+import { usePunctuation } from './usePunctuation';
 import { useServerMessage } from './useServerMessage';
 
 /** An action that changes the cluster or the server. It requires a confirmation and the operator role. */
@@ -30,6 +31,7 @@ export default function OperatorDialog(props: {
 }) {
   const { action, onClose } = props;
   const { t } = useTranslation();
+  const { gap } = usePunctuation();
   const translate = useServerMessage();
   const [busy, setBusy] = useState(false);
   const [needsToken, setNeedsToken] = useState(() => operatorToken() === null);
@@ -90,7 +92,7 @@ export default function OperatorDialog(props: {
             <PasswordInput
               ref={field}
               label={t('operator.token')}
-              description={<Prose text={`${t('operator.tokenText')} ${t('operator.remember')}`} />}
+              description={<Prose text={t('operator.tokenText') + gap + t('operator.remember')} />}
               value={token}
               onChange={(event) => setToken(event.currentTarget.value)}
               error={wrong ? t('operator.wrong') : undefined}

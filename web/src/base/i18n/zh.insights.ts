@@ -406,7 +406,7 @@ export const zhInsights: Translated<typeof enInsights> = {
       option: '{{name}}可节省约 {{saving}}，即 {{share}}%（90% 把握：{{range}}）。',
     },
     option: {
-      no_startup: '无需启动 Worker',
+      no_startup: '免去 Worker 启动',
       no_stragglers: '没有掉队任务',
       no_retries: '没有重试',
       no_transfer: '没有数据传输',

@@ -104,7 +104,7 @@ export function sessionColumns(texts: Context): Column<SessionItem>[] {
     {
       id: 'failed',
       header: t('sessions.failed'),
-      width: 116,
+      width: 132,
       align: 'right',
       sort: 'failed',
       value: failedIn,
