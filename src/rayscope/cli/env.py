@@ -22,6 +22,7 @@ from rayscope.cli.options import (
     NoServeEvents,
     NoTrace,
     NoTrainState,
+    Samples,
     ServerUrl,
 )
 from rayscope.cli.server_address import ingest_url_for
@@ -57,6 +58,7 @@ def env(
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
     no_peak_memory: NoPeakMemory = False,
+    samples: Samples = None,
     no_exit_watch: NoExitWatch = False,
     no_gpu_watch: NoGpuWatch = False,
     no_serve_events: NoServeEvents = False,
@@ -82,7 +84,7 @@ def env(
                 no_peak_memory,
                 no_exit_watch,
                 no_gpu_watch,
-            ),
+            )._replace(samples_hz=samples),
         ),
         nl=False,
     )

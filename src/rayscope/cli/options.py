@@ -142,6 +142,17 @@ NoPeakMemory = Annotated[
         help="Do not measure the peak memory of attempts, which resets VmHWM of Ray's workers.",
     ),
 ]
+Samples = Annotated[
+    float | None,
+    typer.Option(
+        "--samples",
+        metavar="HZ",
+        min=0,
+        max=20,
+        help="Samples per second of the stacks of each process that runs tasks (0 = none, default: 1).",
+        show_default=False,
+    ),
+]
 NoExitWatch = Annotated[
     bool,
     typer.Option("--no-exit-watch", help="Do not watch how the processes of Ray's nodes end."),

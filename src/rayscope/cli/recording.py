@@ -23,7 +23,7 @@ from rayscope.agent.settings import (
     WATCH_EXITS,
     WATCH_GPUS,
 )
-from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, MEMORY, RUNTIME_ENV_HOOK, TRACE
+from rayscope.tracer.settings import CHAINED_HOOK, DRAIN_URL, HOOK, MEMORY, RUNTIME_ENV_HOOK, SAMPLES, TRACE
 
 # Read by workers and drivers. Sends task events to the node's agent as well as to the GCS.
 WORKER_EVENTS = "enable_core_worker_ray_event_to_aggregator"
@@ -61,6 +61,7 @@ class Parts(NamedTuple):
     ``profile``: spans of ray.get and similar calls. ``trace``: the tracer. ``serve_events``: the tasks of Ray
     Serve. ``train_state``: the state of Ray Train's runs. ``peak_memory``: that of attempts, by the tracer.
     ``exit_watch``: how processes end, by the nodes' agents. ``gpu_watch``: how busy GPUs are, by the same.
+    ``samples_hz``: samples of stacks per second, by the tracer, or None for what the environment says.
     """
 
     profile: bool = True
@@ -71,6 +72,7 @@ class Parts(NamedTuple):
     peak_memory: bool = True
     exit_watch: bool = True
     gpu_watch: bool = True
+    samples_hz: float | None = None
 
     @classmethod
     def without(cls, *left_out: bool) -> Parts:
@@ -96,6 +98,8 @@ def node_env(ingest_url: str, parts: Parts = ALL_PARTS) -> dict[str, str]:
     env[TRACE] = "1" if parts.trace and parts.profile else "0"
     if not parts.peak_memory:
         env[MEMORY] = "0"
+    if parts.samples_hz is not None:
+        env[SAMPLES] = f"{parts.samples_hz:g}"
     if not parts.exit_watch:
         env[WATCH_EXITS] = "0"
     if not parts.gpu_watch:

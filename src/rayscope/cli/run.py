@@ -31,6 +31,7 @@ from rayscope.cli.options import (
     NoTrace,
     NoTrainState,
     Port,
+    Samples,
     Token,
     settings_from,
 )
@@ -90,6 +91,7 @@ def run(
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
     no_peak_memory: NoPeakMemory = False,
+    samples: Samples = None,
     no_exit_watch: NoExitWatch = False,
     no_gpu_watch: NoGpuWatch = False,
     no_serve_events: NoServeEvents = False,
@@ -133,7 +135,7 @@ def run(
                 no_peak_memory,
                 no_exit_watch,
                 no_gpu_watch,
-            ),
+            )._replace(samples_hz=samples),
             Output() if not no_output else None,
             tags or [],
         )

@@ -25,6 +25,7 @@ from rayscope.cli.options import (
     NoServeEvents,
     NoTrace,
     NoTrainState,
+    Samples,
     ServerUrl,
     Token,
     settings_from,
@@ -54,6 +55,7 @@ def start(
     no_fast_lane: NoFastLane = False,
     no_trace: NoTrace = False,
     no_peak_memory: NoPeakMemory = False,
+    samples: Samples = None,
     no_exit_watch: NoExitWatch = False,
     no_gpu_watch: NoGpuWatch = False,
     no_serve_events: NoServeEvents = False,
@@ -91,7 +93,7 @@ def start(
             no_peak_memory,
             no_exit_watch,
             no_gpu_watch,
-        ),
+        )._replace(samples_hz=samples),
     )
     # Remove secrets, because all jobs inherit the environment of their node.
     own = {name: value for name, value in os.environ.items() if name not in _SECRETS}

@@ -55,6 +55,7 @@ TRACED = frozenset(
         "rayscope.paused",
         "rayscope.plan",
         "rayscope.risk",
+        "rayscope.samples",
         "rayscope.serve",
         "rayscope.span",
         "rayscope.sum",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 _time_ns = time.time_ns
 #: Suspensions shorter than this, in ns, are added up instead of recorded one by one. Longer suspensions are
@@ -31,6 +32,7 @@ class Awaits:
     Attributes:
         cpu_ns: CPU time of the event loop's thread while the call ran.
         has_run: whether the call has run at all.
+        coroutine: the call's coroutine, None during its first step. ``thread``: the thread of its event loop.
     """
 
     __slots__ = (
@@ -48,13 +50,17 @@ class Awaits:
         "_short_until_ns",
         "_stretches",
         "_suspended_at_ns",
+        "coroutine",
         "cpu_ns",
         "has_run",
+        "thread",
     )
 
     def __init__(self) -> None:
         self.cpu_ns = 0
         self.has_run = False
+        self.coroutine: Any = None
+        self.thread = 0
         self._began_ns = self._next_part_ns = 0
         self._suspended_at_ns = 0  # 0 while it runs or before it starts
         self._open_since_ns = 0  # when a suspension began that was reported before it ended
@@ -64,6 +70,11 @@ class Awaits:
         self._short_since_ns = self._short_until_ns = self._short_ns = self._short_times = 0
         self._gap_ns = SHORT_NS
         self._stretches: list[Stretch] | None = None
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether the call is suspended now, or has ended."""
+        return self._suspended_at_ns > 0
 
     def ref_awaited(self, since_ns: int) -> None:
         """Called when the call starts to await an object reference. It can await several at once."""

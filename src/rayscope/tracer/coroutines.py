@@ -8,6 +8,7 @@ same. Other asyncio tasks or threads that a method starts run while the method a
 from __future__ import annotations
 
 import collections.abc
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -27,12 +28,25 @@ class Driver:
     Args:
         coroutine: the coroutine of an actor method's call.
         task_id: returns Ray's ID of the task whose coroutine runs in the current context, or None.
+
+    Attributes:
+        task_id: the ID of the task, once Ray has set it, which is early in the first step.
     """
 
-    __slots__ = ("__weakref__", "_awaits", "_coroutine", "_queued_ns", "_send", "_task", "_task_id")
+    __slots__ = (
+        "__weakref__",
+        "_awaits",
+        "_coroutine",
+        "_find_id",
+        "_queued_ns",
+        "_send",
+        "_task",
+        "task_id",
+    )
 
     def __init__(self, coroutine: Any, task_id: Callable[[], Any]) -> None:
-        self._coroutine, self._send, self._task_id = coroutine, coroutine.send, task_id
+        self._coroutine, self._send, self._find_id = coroutine, coroutine.send, task_id
+        self.task_id = b""
         self._task: Task | None = None
         self._awaits: Awaits | None = None
         self._queued_ns = _time_ns()  # 0 once it has run
@@ -79,20 +93,24 @@ class Driver:
     def _start(self, value: Any) -> Any:
         """Run the first step, in which Ray's coroutine sets its task ID and then calls the user's method."""
         queued_ns, self._queued_ns = self._queued_ns, 0
+        thread = threading.get_ident()
+        starting[thread] = self
         started_ns, cpu_ns = _time_ns(), _thread_time_ns()
         try:
             return self._send(value)
         finally:
+            starting.pop(thread, None)
             self._find_task(queued_ns, started_ns, _thread_time_ns() - cpu_ns)
 
     def _find_task(self, queued_ns: int, started_ns: int, cpu_ns: int) -> None:
         try:
-            task_id = self._task_id()
+            task_id = self._find_id()
             task = None if task_id is None else state.tasks.get(task_id.binary())
             if task is not None and task.awaits is not None:
                 self._task, self._awaits = task, task.awaits
                 task.awaits.start(queued_ns, started_ns)
                 task.awaits.suspend(cpu_ns)
+                task.awaits.coroutine, task.awaits.thread = self._coroutine, threading.get_ident()
         except Exception as error:
             _fail(error)
 
@@ -102,6 +120,30 @@ class Driver:
                 emit.report_awaits(self._task, awaits.take_part(_time_ns()))
         except Exception as error:
             _fail(error)
+
+
+#: The coroutines in their first steps, by the thread that runs them.
+starting: dict[int, Driver] = {}
+
+
+class TaskIdVariable:
+    """Stands in for the context variable in which Ray keeps the task ID of a coroutine.
+
+    So the task of a coroutine is known during its first step, which may never end.
+    """
+
+    def __init__(self, variable: Any) -> None:
+        self._variable, self.get = variable, variable.get
+
+    def set(self, task_id: Any) -> Any:
+        """Set the variable, as Ray does at the start of a coroutine."""
+        driver = starting.get(threading.get_ident())
+        if driver is not None and task_id is not None:
+            driver.task_id = task_id.binary()
+        return self._variable.set(task_id)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._variable, name)
 
 
 def _fail(error: Exception) -> None:

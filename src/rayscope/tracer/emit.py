@@ -58,6 +58,7 @@ class Task:
 
     Attributes:
         thread: the thread in which Ray runs the task, 0 if Ray knows none.
+        native_thread: the operating system's ID of the thread in which the task began.
         fetched: arguments received by reference that have not been reported yet.
         shared: whether other tasks ran in this process at the same time.
         awaits: the suspensions of a call of an async actor, None for other tasks.
@@ -65,6 +66,7 @@ class Task:
         began_ns: the clock's value at the start of the task.
         start_memory: size of the process at the start of the task, in bytes.
         peak_memory: largest size of the process until the task ended, or another task last began, in bytes.
+        is_sampled: whether there are samples of its stack.
     """
 
     __slots__ = (
@@ -74,6 +76,8 @@ class Task:
         "clock",
         "fetched",
         "id",
+        "is_sampled",
+        "native_thread",
         "peak_memory",
         "shared",
         "start_memory",
@@ -84,12 +88,14 @@ class Task:
         self.id, self.attempt, self.thread = task_id, attempt, thread
         self.fetched: Fetched | None = None
         self.awaits: Awaits | None = None
-        self.shared = False
+        self.shared = self.is_sampled = False
+        self.native_thread = 0
         self.clock, self.began_ns = time.process_time_ns, 0
         self.start_memory = self.peak_memory = 0
 
     def begin(self) -> None:
         """Start measuring the task in the current thread."""
+        self.native_thread = threading.get_native_id()
         with state.lock:  # a reset of the peak lets other threads run
             meter = state.meter = state.meter or Meter()
             if state.tasks:
@@ -255,6 +261,7 @@ class _State:
         self.stop = threading.Event()  # set to stop the watcher
         self.missing: tuple[str, ...] = ()
         self.every_second: list[Callable[[], None]] = []  # called by the watcher
+        self.when_driver: list[Callable[[], None]] = []  # called once this process is a driver
 
     @property
     def connected(self) -> bool:
@@ -352,6 +359,8 @@ def _announce() -> None:
     if state.worker.global_worker.mode == 0:  # Ray's SCRIPT_MODE
         state.driver = Task(_DRIVER + core.get_current_job_id().binary(), 0, 0)
         announce()
+        for start in state.when_driver:
+            start()
         return
     # Ray drops events sent from the thread of a task whose events are disabled, as they are for Serve.
     try:
@@ -523,6 +532,12 @@ def report_always(name: str, payload: dict[str, Any], task: Task | None = None) 
         task, known = owner()
     spend()
     _send(name.encode(), payload, None if known else task)
+
+
+def report_samples(payload: dict[str, Any]) -> None:
+    """Send samples of stacks. Each is of a task that the payload names."""
+    spend()
+    _send(b"rayscope.samples", payload)
 
 
 def send_fetched(task: Task) -> None:

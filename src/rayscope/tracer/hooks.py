@@ -24,6 +24,7 @@ from rayscope.tracer.awaits import Awaits
 from rayscope.tracer.emit import Call, Returns, Task, state
 from rayscope.tracer.faults import is_users
 from rayscope.tracer.limits import MAX_OBJECTS, MAX_WAITED
+from rayscope.tracer.sampler import rate, sampler
 
 _T = TypeVar("_T")
 _MARK = "_rayscope_traced"
@@ -147,7 +148,11 @@ def install() -> None:
     train.install(_safe)
     tune.install(_safe)
     serve.install(_safe)
-    state.missing = tuple(missing)
+    if (task_id := getattr(_raylet, "async_task_id", None)) is not None:
+        _raylet.async_task_id = coroutines.TaskIdVariable(task_id)  # type: ignore[attr-defined]
+    sampler.hz, reason = rate()
+    state.when_driver.append(sampler.start)
+    state.missing = (*missing, reason) if reason else tuple(missing)
     state.on = True
 
 
@@ -445,6 +450,7 @@ def _begin_task() -> Task | None:
         if not state.watching:
             emit.watch()
     task.begin()
+    sampler.start()
     # Methods of an actor use the GPUs of their actor.
     if current[:8] == _CREATION or current[8:20] == _NO_ACTOR:
         _report_gpus(task)
@@ -470,6 +476,8 @@ def _report_gpus(task: Task) -> None:
 def _end_task(task: Task, is_interrupted: bool) -> None:
     """Report the end of a task. Ray catches the task's errors itself, so only signals can interrupt it."""
     task.end()
+    if task.is_sampled:
+        sampler.task_ended()
     returns, _thread.returns = _thread.returns, None
     if is_interrupted:
         returns = None  # the first values of a generator do not mean that it finished
@@ -496,6 +504,7 @@ def _worker_exits(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original()
         finally:
+            sampler.stop()
             emit.close()
 
     return _call_actor_shutdown
@@ -508,6 +517,7 @@ def _main_loop(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self)
         finally:
             emit.close()  # for workers that end in any other way
+            sampler.stop()
 
     return main_loop
 
@@ -818,6 +828,7 @@ def _disconnect(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def disconnect(*args: Any, **kwargs: Any) -> Any:
         flush_sums()
+        sampler.stop()
         emit.close()
         return original(*args, **kwargs)
 

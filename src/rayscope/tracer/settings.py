@@ -20,5 +20,7 @@ HOOK = "rayscope.tracer.hook.runtime_env_hook"
 TRACE = "RAYSCOPE_TRACE"
 #: "0" keeps the tracer from measuring the peak memory of attempts, which resets ``VmHWM`` of the workers.
 MEMORY = "RAYSCOPE_TRACE_MEMORY"
+#: How many samples of stacks the tracer takes per second in each process: 0 to 20, by default 1.
+SAMPLES = "RAYSCOPE_TRACE_SAMPLES"
 #: Ray's variable: the maximum number of profile events that a worker sends per task and interval.
 MAX_SPANS = "RAY_task_events_max_num_profile_events_per_task"

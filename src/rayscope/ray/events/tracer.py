@@ -23,8 +23,8 @@ The data of an event is JSON with short names, whose meaning depends on the even
 - Ray Data plans: ``operators`` are IDs, and ``inputs`` the indexes of each operator's input operators.
 - GPUs: ``values`` are the shares of each GPU that are assigned to a task.
 
-Events about Ray Tune and Ray Serve are in :mod:`rayscope.ray.events.tune` and
-:mod:`rayscope.ray.events.serve`.
+Events about Ray Tune and Ray Serve, and samples of stacks, are in :mod:`rayscope.ray.events.tune`,
+:mod:`rayscope.ray.events.serve` and :mod:`rayscope.ray.events.samples`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from rayscope.model.attempt import CANCELED
 from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.model.entity import FINAL_STATES, Value
 from rayscope.ray.common import RETURNED, ProfileEntry
-from rayscope.ray.events import serve, tune
+from rayscope.ray.events import samples, serve, tune
 from rayscope.ray.events.reported import metrics
 from rayscope.ray.libraries.data import dataset_name
 from rayscope.tracer.memory import SCOPES
@@ -174,6 +174,8 @@ def add(
                     batch.attempts.append(Attempt(theirs, number, **payload.outcome(returned)._asdict()))
             elif entry.event_name.startswith("rayscope.tune_"):
                 tune.add(entry, task_id, attempt, batch)
+            elif entry.event_name == samples.SAMPLES:
+                batch.spans += samples.spans(entry)
             elif entry.event_name == "rayscope.serve":
                 batch.spans += serve.spans(entry, task_id, attempt)
             else:
