@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -84,13 +85,18 @@ class Ran:
     lab: Lab
     printed: str
 
+    def lines(self, *arguments: str) -> Any:
+        """The answer of ``rayscope lines``."""
+        command = [sys.executable, "-m", "rayscope.cli", "lines", "--format", "json"]
+        command += ["--data-dir", str(self.lab.data), *arguments]
+        return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
     lab = Lab(tmp_path_factory.mktemp("drivers"))
-    scripts = [
-        WORKLOADS / name for name in ("faults.py", "waits.py", "cancels.py", "abandons.py", "same_names.py")
-    ]
+    names = ("faults.py", "waits.py", "cancels.py", "abandons.py", "same_names.py", "sampled.py")
+    scripts = [WORKLOADS / name for name in names]
     yield Ran(lab, lab.run(WORKLOADS / "drivers.py", str(lab.ray), *map(str, scripts)))
     lab.end()
 
@@ -310,6 +316,48 @@ def test_a_driver_that_leaves_and_comes_back_ends_as_it_would(lab: Lab) -> None:
         assert inside == [[f'{{"user":{{"number":{number}}}}}']]
         tracers = "SELECT DISTINCT tracer FROM workers WHERE tracer IS NOT NULL"
         assert read_rows(lab.data, tracers, name) == [["on"]]
+
+
+@pytest.mark.parametrize(
+    ("function", "phase", "share", "is_native"),
+    [
+        ("loop", "executing", 0.8, False),
+        ("native", "executing", 0.8, True),
+        ("gets", "ray.get", 0.8, False),
+        ("Threaded.first", "executing", 0.8, False),
+        ("Threaded.second", "executing", 0.8, False),
+        ("Async.runs", "executing", 0.4, False),
+        ("Async.waits", "awaiting", 0.8, False),
+        ("Async.blocks", "executing", 0.8, False),
+        ("threads", "executing", 0.3, False),
+    ],
+)
+def test_the_slow_line_of_a_function(
+    ran: Ran, function: str, phase: str, share: float, is_native: bool
+) -> None:
+    source = (WORKLOADS / "sampled.py").read_text().splitlines()
+    (slow,) = (number for number, line in enumerate(source, 1) if line.endswith(f"# slow: {function}"))
+    answer = ran.lines(function)
+    line = next(line for line in answer["lines"] if line["line"] == slow)
+    print(function, answer["samples"], answer["phases"], line)
+    assert line["file"].endswith("sampled.py")
+    assert answer["is_enough"]
+    assert answer["hz"] == [20.0]
+    phases = {each["phase"]: each["share"] for each in answer["phases"]}
+    assert phases[phase] >= share
+    assert line["total_share"] >= share
+    assert (line["native_samples"] > 0.5 * line["self_samples"]) == is_native
+    # Nothing of the other call in the same worker.
+    others = {"Threaded.first": "second", "Threaded.second": "first", "Async.runs": "waits"}
+    names = {each["function"].rpartition(".")[2] for each in answer["lines"]}
+    assert others.get(function, "none") not in names
+
+
+def test_the_slow_line_of_a_driver(ran: Ran) -> None:
+    answer = ran.lines("--driver")
+    source = (WORKLOADS / "sampled.py").read_text().splitlines()
+    (slow,) = (number for number, line in enumerate(source, 1) if line.endswith("# slow: driver"))
+    assert any(line["line"] == slow and line["self_samples"] >= 2 for line in answer["lines"])
 
 
 def test_waits_are_reported_while_they_last(ran: Ran) -> None:

@@ -51,7 +51,7 @@ _KEYS = """
     objects ready blocked_ns gpus bytes code check_sum place times issue message module column wrapper
     user unnamed interrupted dataset id app q r m s err dep f n d c from to l x step rank metrics since_ns
     data_ns checkpoint trial training_iteration time_total_s SessionName NodeId JobId WorkerId ActorId
-    Source State Component Version Type Name Reason ip pid Pid session
+    hz samples frames Source State Component Version Type Name Reason ip pid Pid session
 """
 #: Keys of resources, which may be of a placement group or name an accelerator.
 _RESOURCE = re.compile(r"(?:CPU|GPU|TPU|memory|object_store_memory|bundle)_group_\w+|accelerator_type:[\w-]+")
@@ -60,7 +60,7 @@ _VALUES = """
     SUPERVISOR_ACTOR_RAY_NAMESPACE RAY_KILL OUT_OF_SCOPE debugger definition awaiting arguments
     rayscope.arguments submit_task export content fork pickled_reference data_issue gpus
     task:deserialize_arguments task:execute task:store_outputs serve.hop serve.calls serve.left_out
-    train.report tune.result ray.put ray.cancel
+    train.report tune.result ray.put ray.cancel rayscope.samples rayscope.frames
 """
 #: Words of Ray's and Rayscope's own that are parts of names.
 _WORDS = """

@@ -462,6 +462,19 @@ class Api(LogsApi):
         return self._flow("flame", session, filters, **more)
 
     @request
+    def lines(
+        self,
+        *,
+        task_id: str | None = None,
+        attempt: int | None = None,
+        session: str | None = None,
+        **filters: Unpack[TaskFilters],
+    ) -> Call[t.LinesAnswer]:
+        """Return the lines of code with the most samples, the phases, and the tree of stacks."""
+        more: dict[str, Any] = {"task_id": task_id, "attempt": attempt, "session": self._of(session)}
+        return Call("GET", "/api/v1/lines", params(f.TaskFilters, filters, **more))
+
+    @request
     def stack(
         self, *, at: Time | None = None, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Call[t.StackAnswer]:

@@ -6,7 +6,18 @@ import re
 from collections.abc import Mapping
 
 _REQUEST = re.compile(r"`?(?:GET |POST )?(/api/[a-z0-9/-]*[a-z0-9]|/openapi\.json)`?")
-_LISTS = ("sessions", "tasks", "jobs", "actors", "workers", "nodes", "functions", "failures", "events")
+_LISTS = (
+    "sessions",
+    "tasks",
+    "jobs",
+    "actors",
+    "workers",
+    "nodes",
+    "functions",
+    "failures",
+    "events",
+    "lines",
+)
 #: Maps paths to methods of the client. A path that is not listed has the name of its parent.
 METHODS = {
     **{f"/api/v1/{name}": f"`Client.{name}()`" for name in (*_LISTS, "alerts", "summary")},

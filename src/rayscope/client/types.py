@@ -39,6 +39,7 @@ from rayscope.server.schemas import *
 from rayscope.views.critical_path.schemas import *
 from rayscope.views.flame.schemas import *
 from rayscope.views.gantt.schemas import *
+from rayscope.views.lines.schemas import *
 from rayscope.views.logical.schemas import *
 from rayscope.views.physical.schemas import *
 from rayscope.views.range.schemas import *

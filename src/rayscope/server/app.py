@@ -57,6 +57,7 @@ from rayscope.views.critical_path import api as critical_path_api
 from rayscope.views.export import api as export_api
 from rayscope.views.flame import api as flame_api
 from rayscope.views.gantt import api as gantt_api
+from rayscope.views.lines import api as lines_api
 from rayscope.views.logical import api as logical_api
 from rayscope.views.physical import api as physical_api
 from rayscope.views.range import api as range_api
@@ -84,6 +85,7 @@ _APIS = (
     runs_api,
     range_api,
     flame_api,
+    lines_api,
     stack_api,
     frames_api,
     jobs_api,

@@ -23,6 +23,7 @@ from rayscope.storage.sql.execution import (
 )
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.merge import INTEGERS, SUBMITTER
+from rayscope.storage.sql.samples import FRAMES, IS_SAMPLES, SAMPLE_SUMS
 
 #: Version of the tables below. Records in other formats are rejected. No older format was ever released.
 FORMAT = 1
@@ -581,6 +582,12 @@ VIEWS: tuple[str, ...] = (
         f"{phase}_end_ns - {phase}_begin_ns, NULL, NULL FROM attempts WHERE {phase}_begin_ns IS NOT NULL"
         for phase in PHASES
     ),
+    f"CREATE OR REPLACE VIEW samples AS SELECT {TASK_ID} AS task_id, * EXCLUDE (task_hi, task_lo) "
+    f"FROM ({SAMPLE_SUMS.format(rows=f'SELECT * FROM span_rows WHERE {IS_SAMPLES}')})",
+    "CREATE OR REPLACE VIEW sample_frames AS SELECT frame_id, nullif(caller_id, 0) AS caller_frame_id, "
+    "regexp_extract(text, '^(.*):\\d+ ', 1) AS file, "
+    "TRY_CAST(regexp_extract(text, '^.*:(\\d+) ', 1) AS BIGINT) AS line, "
+    f"regexp_extract(text, '^.*:\\d+ (.*)$', 1) AS function FROM ({FRAMES})",
     *(_entity_view(kind) for kind in ENTITY_COLUMNS),
     f"CREATE OR REPLACE VIEW task_gpu_use AS SELECT {TASK_ID} AS task_id, * EXCLUDE (task_hi, task_lo) "
     f"FROM ({gpu_use.of_attempts(execution.LAST)})",

@@ -1962,6 +1962,58 @@ export interface LegacySession {
   traceback: string | null;
   ended_ns: number | null;
 }
+/** Where the Python code of attempts was, by samples of its stacks. */
+export interface LinesAnswer {
+  session: string;
+  samples: number;
+  attempts: number;
+  hz: number[];
+  first_ns: number | null;
+  last_ns: number | null;
+  is_enough: boolean;
+  missing: ErrorDetail | null;
+  phases: SampledPhase[];
+  lines: SampledLine[];
+  lines_total: number;
+  frames: StackFrame[];
+  frames_total: number;
+  reports: number;
+  reports_read: number;
+}
+/** The samples in which the attempts were in a phase, and those of them in which a C library ran. */
+export interface SampledPhase {
+  phase: 'executing' | 'awaiting' | 'ray.get' | 'ray.wait' | 'ray.put' | 'unpacking' | 'ray';
+  samples: number;
+  share: number | null;
+  points: number | null;
+  native_samples: number;
+}
+/** A line of code. ``self``: it was innermost. ``total``: it was anywhere in the stack. */
+export interface SampledLine {
+  file: string;
+  line: number;
+  function: string;
+  self_samples: number;
+  self_share: number | null;
+  self_points: number | null;
+  native_samples: number;
+  total_samples: number;
+  total_share: number | null;
+  total_points: number | null;
+}
+/** A frame of the tree of stacks. ``own`` samples end at it, ``value`` also counts those below it. */
+export interface StackFrame {
+  id: string;
+  parent: string | null;
+  depth: number;
+  kind: 'code' | 'left_out' | 'unknown';
+  file: string;
+  line: number;
+  function: string;
+  own: number;
+  value: number;
+  native: number;
+}
 /**
  * A log file. ``live``: whether its node lists it now. ``kept``: the number of copied bytes. ``size``: in
  * bytes.
@@ -4446,6 +4498,7 @@ export interface Paths {
   };
   '/jobs/{job_id}': { answer: JobDetail; params: 'job_id' | 'session' };
   '/jobs/{job_id}/progress': { answer: Progress; params: 'job_id' | 'session' };
+  '/lines': { answer: LinesAnswer; params: FilterName | 'attempt' | 'task_id' };
   '/logs': { answer: LogFilesAnswer; params: 'hide_empty' | 'kind' | 'limit' | 'node_id' | 'q' | 'session' };
   '/logs/file': {
     answer: LogPage;

@@ -45,6 +45,7 @@ from rayscope.storage.sql.pages import (
     encode_cursor,
     rows_of,
 )
+from rayscope.storage.sql.samples import ABOUT_SAMPLES
 
 _ITEM = (
     f"task_hi, task_lo, attempt, {SHOWN_NAME} AS name, {FUNCTION} AS func_name, type, "
@@ -234,13 +235,16 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> schemas.TaskDe
         spans: list[schemas.SpanItem] = rows_of(
             reader.execute(
                 f"SELECT name, attempt, begin_ns, end_ns, extra, {BLOCKED_ON} AS blocked_on FROM span_rows "
-                f"{of_task} UNION ALL SELECT name, attempt, begin_ns, end_ns, extra, blocked_on "
+                f"{of_task} AND NOT {ABOUT_SAMPLES} "
+                "UNION ALL SELECT name, attempt, begin_ns, end_ns, extra, blocked_on "
                 f"FROM ({still_blocked('b.task_hi = ? AND b.task_lo = ?')}) "
                 "ORDER BY begin_ns, end_ns, name LIMIT 1000",
                 [high, low, high, low],
             )
         )
-        counted = reader.execute(f"SELECT count(*) FROM span_rows {of_task}", [high, low]).fetchone()
+        counted = reader.execute(
+            f"SELECT count(*) FROM span_rows {of_task} AND NOT {ABOUT_SAMPLES}", [high, low]
+        ).fetchone()
         flow = flow_sql.of_task(reader, high, low, last_ns)
         _add_gpus(reader, found, (high, low))
         gpu_use_sql.add_to_attempts(reader, found, last_ns)

@@ -31,6 +31,8 @@ VIEWS: Mapping[str, str] = {
     "OR consumer_task_id IN (SELECT task_id FROM wanted)",
     "phases": _OF_ATTEMPT,
     "annotations": _OF_ATTEMPT,
+    "samples": _OF_ATTEMPT,
+    "sample_frames": "",
     **{view: "" for view, _ in ENTITY_VIEWS.values()},
     "task_gpu_use": _OF_ATTEMPT,
     "actor_gpu_use": "",

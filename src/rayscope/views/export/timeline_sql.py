@@ -38,6 +38,7 @@ from rayscope.storage.sql.execution import (
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.node_names import unique_node_name
 from rayscope.storage.sql.pages import Row, Where, rows_of
+from rayscope.storage.sql.samples import ABOUT_SAMPLES
 
 BATCH = 20_000
 #: Maximum number of rows for waits. Waits that do not fit are left out.
@@ -77,7 +78,7 @@ CREATE TEMP TABLE inners AS
 SELECT row_number() OVER (ORDER BY ordinal, begin_ns, end_ns DESC, name) AS seq, * FROM (
     SELECT p.ordinal, s.begin_ns, s.end_ns, s.name, s.rowid AS row_id
     FROM span_rows s JOIN placed p ON p.task = hash(s.task_hi, s.task_lo) AND p.attempt = s.attempt
-    WHERE p.begin_ns IS NOT NULL
+    WHERE p.begin_ns IS NOT NULL AND NOT {ABOUT_SAMPLES}
     UNION ALL
     SELECT p.ordinal, b.begin_ns, p.end_ns, b.name, NULL FROM (
         SELECT DISTINCT task_hi, task_lo, attempt, begin_ns, substr(kind, 9) AS name

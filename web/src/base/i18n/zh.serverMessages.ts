@@ -41,6 +41,26 @@ export const zhServerMessages = {
       message: '节点上已没有日志文件 {{id}}，也未保留副本。',
       remedy: '请选择其他文件。保留哪些日志由 RAYSCOPE_KEEP_LOGS 决定。',
     },
+    few_samples: {
+      message: '只有 {{samples}} 个样本。少于 {{least}} 个样本时，占比只是猜测。',
+      remedy: '请查看该函数的更多尝试，或用 --samples 20 重新录制。',
+    },
+    samples_off: {
+      message: '这些尝试的进程没有采样：采样已关闭。',
+      remedy: '请在不使用 --samples 0 和 RAYSCOPE_TRACE_SAMPLES=0 的情况下重新录制。',
+    },
+    samples_untraced: {
+      message: '这些尝试的进程没有采样：其中没有运行追踪器。',
+      remedy: '原因见 `rayscope doctor`。',
+    },
+    no_samples: {
+      message: '没有这些尝试的样本。',
+      remedy: '它们可能太短或尚未开始，或者其进程在上报之前就被终止了。',
+    },
+    bad_query_sampled_stacks: {
+      message: '样本中的不同调用栈超过 {{limit}} 个。',
+      remedy: '请用筛选条件缩小范围：job_id、func_name、since_ns 和 until_ns。',
+    },
     bad_query_yaml: { message: '不是有效的 YAML：{{reason}}。', remedy: '请修正或删除它。' },
     bad_query_rule_file: {
       message: '它必须是含有 {{keys}} 的映射。',

@@ -1,0 +1,366 @@
+"""Samples of stacks: shares of lines compared with known ones, what is kept apart, and what sampling costs.
+
+    python benchmarks/profiling.py               # 60 s for each program, about 10 minutes
+    python benchmarks/profiling.py --seconds 20
+    python benchmarks/profiling.py --only cost
+
+Each program measures by itself how long it was at its slow line, and is sampled 20 times per second:
+
+- ``loop``: a loop in Python, which is also in another line;
+- ``thread``: the same in a thread that the task started and waits for, so half of the samples are the wait;
+- ``async``: the same in a method of an async actor, between two awaits that do not wait;
+- ``native``: a product of matrices in NumPy, and a loop in Python.
+
+``apart``: two calls run at once, each in a function of its own, in two threads, or in two coroutines. A sample of a
+call is right if it is in the call's own function.
+
+``cost``: the CPU time of a worker without samples, with 1 per second, and with 20 per second. Its call waits in 20
+nested functions, beside four threads that wait. ``busy``: the worker computes, and the work done is compared.
+``bytes``: the size of a record of samples as 1,000 workers send them in an hour.
+
+The aims: a difference of at most 5 points, 95 % kept apart, at most 0.5 % of a core with 1 sample per second and
+2 % with 20, and 200 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from common import RayscopeServer, header, parse_arguments, table
+from rayscope.model import RecordBatch, Span
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.session_writer import SessionWriter
+from rayscope.tracer.sampler import frame_number
+from whatif import Cluster
+
+PROGRAMS = ("loop", "thread", "async", "native", "apart threads", "apart coroutines", "cost", "busy")
+RATES = (0, 1, 20)
+#: The aims: largest difference in points, smallest share kept apart, largest record in MB.
+MAX_POINTS = 5.0
+MIN_APART = 0.95
+MAX_MB = 200
+#: Largest share of a core by rate.
+MAX_COST = {1: 0.005, 20: 0.02}
+
+
+def slow(number: int) -> int:
+    """Compute, in one line."""
+    return sum(each * each for each in range(number))
+
+
+def quick(number: int) -> int:
+    """Compute, in another line."""
+    return sum(each + each for each in range(number))
+
+
+class Work:
+    """Alternates between :func:`slow` and :func:`quick`, and measures both."""
+
+    def __init__(self) -> None:
+        self.slow_s = self.all_s = 0.0
+        self._random = random.Random(1)
+
+    def turn(self, matrix: Any = None) -> None:
+        """Spend about two thirds of a few milliseconds at the slow line."""
+        began = time.perf_counter()
+        number = self._random.randrange(10_000, 40_000)
+        matrix @ matrix if matrix is not None else slow(2 * number)
+        slow_end = time.perf_counter()
+        quick(number)
+        self.slow_s += slow_end - began
+        self.all_s += time.perf_counter() - began
+
+    def run(self, seconds: float, matrix: Any = None) -> None:
+        """Alternate for some time."""
+        until = time.perf_counter() + seconds
+        while time.perf_counter() < until:
+            self.turn(matrix)
+
+
+def nested(depth: int, seconds: float) -> None:
+    """Wait in nested functions."""
+    if depth:
+        nested(depth - 1, seconds)
+    else:
+        time.sleep(seconds)
+
+
+def program(kind: str, seconds: float) -> None:
+    """Run a program. Prints the function that it ran in, and the share of time at its slow line."""
+    import numpy as np
+    import ray
+
+    ray.init(log_to_driver=False)
+
+    def sampled(hz: int) -> dict[str, Any]:
+        return {"runtime_env": {"env_vars": {"RAYSCOPE_TRACE_SAMPLES": str(hz)}}}
+
+    def loop() -> float:
+        work = Work()
+        work.run(seconds)
+        return work.slow_s / work.all_s
+
+    def thread() -> float:
+        work = Work()
+        started = threading.Thread(target=work.run, args=(seconds,))
+        started.start()
+        started.join()
+        return work.slow_s / work.all_s / 2
+
+    def native() -> float:
+        work = Work()
+        work.run(seconds, np.random.default_rng(0).random((400, 400)))
+        return work.slow_s / work.all_s
+
+    def waits(hz: int) -> tuple[int, float]:
+        for _ in range(4):
+            threading.Thread(target=time.sleep, args=(seconds,), daemon=True).start()
+        time.sleep(1)
+        began = time.process_time()
+        nested(20, seconds)
+        return hz, (time.process_time() - began) / seconds
+
+    def computes(hz: int) -> tuple[int, float]:
+        until, turns = time.process_time() + seconds, 0
+        while time.process_time() < until:
+            slow(10_000)
+            turns += 1
+        return hz, turns / seconds
+
+    class Async:
+        """Its calls run as coroutines."""
+
+        async def loop(self) -> float:
+            """Alternate."""
+            work = Work()
+            until = time.perf_counter() + seconds
+            while time.perf_counter() < until:
+                work.turn()
+                await asyncio.sleep(0)
+            return work.slow_s / work.all_s
+
+        async def first(self) -> None:
+            """Compute in one function."""
+            until = time.perf_counter() + seconds
+            while time.perf_counter() < until:
+                slow(20_000)
+                await asyncio.sleep(0.001)
+
+        async def second(self) -> None:
+            """Compute in another."""
+            until = time.perf_counter() + seconds
+            while time.perf_counter() < until:
+                quick(20_000)
+                await asyncio.sleep(0.001)
+
+    class Threaded:
+        """Its calls run in threads."""
+
+        def first(self) -> None:
+            """Compute in one function."""
+            until = time.perf_counter() + seconds
+            while time.perf_counter() < until:
+                slow(20_000)
+
+        def second(self) -> None:
+            """Compute in another."""
+            until = time.perf_counter() + seconds
+            while time.perf_counter() < until:
+                quick(20_000)
+
+    result: Any
+    if kind in ("loop", "thread", "native"):
+        function = {"loop": loop, "thread": thread, "native": native}[kind]
+        result = ray.get(ray.remote(function).options(name=kind, **sampled(20)).remote())
+    elif kind == "async":
+        result = ray.get(ray.remote(Async).options(**sampled(20)).remote().loop.options(name=kind).remote())
+    elif kind.startswith("apart"):
+        of = ray.remote(Async) if kind.endswith("coroutines") else ray.remote(Threaded)
+        options = sampled(20) if kind.endswith("coroutines") else {**sampled(20), "max_concurrency": 2}
+        actor = of.options(**options).remote()
+        names = [f"{kind} {which}" for which in ("first", "second")]
+        result = ray.get([getattr(actor, name.split()[-1]).options(name=name).remote() for name in names])
+    else:
+        measured = ray.remote(waits if kind == "cost" else computes)
+        result = [ray.get(measured.options(**sampled(hz)).remote(hz)) for hz in RATES]
+    print("RESULT", json.dumps(result), flush=True)
+    time.sleep(2)  # A driver that leaves at once can lose the last second of its workers.
+
+
+def lines_of(server: RayscopeServer, name: str) -> Any:
+    """The lines of the tasks of a name."""
+    answer = httpx.get(f"{server.url}/api/v1/lines", params={"name": name}, timeout=60)
+    answer.raise_for_status()
+    return answer.json()
+
+
+def share(lines: Any, function: str) -> tuple[float, float]:
+    """The share of samples in the lines of a function, in points, and the margin of the largest line."""
+    found = [line for line in lines["lines"] if line["function"].rpartition(".")[2] == function]
+    total = sum(line["total_samples"] for line in found)
+    return 100 * total / max(1, lines["samples"]), max(
+        (line["total_points"] or 0 for line in found), default=0
+    )
+
+
+def compare(server: RayscopeServer, results: dict[str, Any]) -> Iterator[tuple[bool, list[Any]]]:
+    """For each program, whether it met its aim, and a row of the table."""
+    for kind, result in results.items():
+        if kind.startswith("apart"):
+            for which, own, other in (("first", "slow", "quick"), ("second", "quick", "slow")):
+                lines = lines_of(server, f"{kind} {which}")
+                right, wrong = share(lines, own)[0], share(lines, other)[0]
+                apart = right / max(1e-9, right + wrong)
+                yield apart >= MIN_APART, [f"{kind}: {which}", lines["samples"], "", f"{apart:.1%} apart", ""]
+        elif kind in ("loop", "thread", "async", "native"):
+            lines = lines_of(server, kind)
+            # The line of the product is in the function that also calls the others.
+            if kind == "native":
+                measured, margin = 100 - share(lines, "quick")[0], share(lines, "quick")[1]
+                native = sum(each["native_samples"] for each in lines["phases"]) / lines["samples"]
+                note = f"{native:.0%} native"
+            else:
+                (measured, margin), note = share(lines, "slow"), ""
+            error = abs(measured - 100 * result)
+            row = [kind, lines["samples"], f"{100 * result:.1f}", f"{measured:.1f} ± {margin:.1f}"]
+            yield error <= MAX_POINTS, [*row, f"{error:.1f} points {note}"]
+
+
+def costs(results: dict[str, Any]) -> Iterator[tuple[bool, list[Any]]]:
+    """The costs of sampling by rate, and whether they are within the aims."""
+    for kind in ("cost", "busy"):
+        values = dict(results.get(kind, ()))
+        for hz in RATES[1:] if values else ():
+            if kind == "cost":
+                used = values[hz] - values[0]
+                yield (
+                    used <= MAX_COST[hz],
+                    [kind, hz, f"{values[0]:.2%}", f"{values[hz]:.2%}", f"{used:+.2%}"],
+                )
+            else:
+                lost = 1 - values[hz] / values[0]
+                yield (
+                    True,
+                    [kind, hz, f"{values[0]:.0f} turns/s", f"{values[hz]:.0f} turns/s", f"{lost:+.2%}"],
+                )
+
+
+def record_bytes(workers: int, reports: int, folder: Path) -> int:
+    """The size of a record with the samples of workers that run one task each.
+
+    Each report has ten samples of 4 to 8 stacks of 12 to 30 frames. A worker meets new stacks throughout.
+    """
+    rng = random.Random(1)
+    session = "session_2026-01-01_00-00-00_000000_1"
+    writer = SessionWriter(session, lambda: SessionFile(folder / "bytes.duckdb"))
+    origin, sent = 1_760_000_000 * 10**9, [set[int]() for _ in range(workers)]
+
+    def stack() -> list[str]:
+        files = (
+            "train/loop.py",
+            "models/transformer/attention.py",
+            "torch/nn/modules/module.py",
+            "data/load.py",
+        )
+        depth = rng.randrange(12, 30)
+        # Many stacks begin alike, and differ in their last frames.
+        steady = [f"{files[at % 4]}:{100 + at} Trainer.function_{at}" for at in range(depth - 3)]
+        return [
+            *steady,
+            *(f"{rng.choice(files)}:{rng.randrange(40)} Model.step_{rng.randrange(9)}" for _ in "abc"),
+        ]
+
+    stacks = [stack() for _ in range(3000)]
+    for report in range(reports):
+        batch = RecordBatch(session)
+        for worker in range(workers):
+            at = origin + report * 10**10 + worker * 10**6
+            sums, frames = [], []
+            for count in (3, 2, 2, 1, 1, 1)[: rng.randrange(4, 7)]:
+                number = 0
+                for text in stacks[min(int(rng.expovariate(1 / 300)), len(stacks) - 1)]:
+                    caller, number = number, frame_number(number, text)
+                    if number not in sent[worker]:
+                        sent[worker].add(number)
+                        frames.append([number, caller, text])
+                sums.append([0, 0, count, number])
+            extra = json.dumps({"hz": 1.0, "samples": sums}, separators=(",", ":"))
+            task = f"{worker:016x}{'f' * 24}01000000"
+            batch.spans.append(Span(task, 0, "rayscope.samples", at, at + 10**10, extra))
+            if frames:
+                extra = json.dumps({"frames": frames}, separators=(",", ":"))
+                batch.spans.append(Span("", 0, "rayscope.frames", at, at, extra))
+        writer.add(batch, 0.0)
+        if report % 20 == 19:
+            writer.flush(0.0, everything=True)
+    writer.flush(0.0, everything=True)
+    file = writer.open()
+    file.checkpoint()
+    file.close()
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def main() -> int:
+    """Run the programs in a recorded cluster, compare, and print."""
+    if sys.argv[1:2] == ["--program"]:
+        program(sys.argv[2], float(sys.argv[3]))
+        return 0
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60, help="for each program")
+    parser.add_argument("--workers", type=int, default=1000, help="of the record whose size is measured")
+    parser.add_argument("--only", nargs="*", default=(*PROGRAMS, "bytes"), choices=(*PROGRAMS, "bytes"))
+    args = parse_arguments(parser, seconds=4, workers=5)
+    print(header("Samples of stacks", ["ray", "rayscope"]))
+    results: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="rsp-", ignore_cleanup_errors=True) as folder:
+        if "bytes" in args.only:
+            os.mkdir(f"{folder}/bytes")
+            size = record_bytes(args.workers, 360, Path(folder) / "bytes") / 1e6
+            print(
+                f"The samples of {args.workers} workers in an hour take {size:.1f} MB (at most {MAX_MB}).\n"
+            )
+        chosen = [kind for kind in PROGRAMS if kind in args.only]
+        if not chosen:
+            return 0 if size <= MAX_MB else 1
+        server = RayscopeServer(Path(folder) / "data")
+        cluster = Cluster(2, server.ingest_url, Path(folder) / "ray")
+        try:
+            for kind in chosen:
+                command = [sys.executable, __file__, "--program", kind, str(args.seconds)]
+                done = subprocess.run(command, env=cluster.env, capture_output=True, text=True, timeout=900)
+                lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+                if not lines:
+                    raise RuntimeError(f"{kind}: {done.stderr[-2000:]}")
+                results[kind] = json.loads(lines[0].removeprefix("RESULT "))
+            server.wait_until_merged()
+            compared = list(compare(server, results))
+        finally:
+            cluster.stop()
+            server.stop()
+    measured = list(costs(results))
+    heads = ["program", "samples", "true, %", "sampled, %", "difference"]
+    print(table(heads, [row for _, row in compared]))
+    print(
+        table(["worker", "samples per second", "without", "with", "difference"], [row for _, row in measured])
+    )
+    met = [is_met for is_met, _ in (*compared, *measured)]
+    print(f"{sum(met)} of {len(met)} met their aims.")
+    return 0 if all(met) or args.seconds < 20 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

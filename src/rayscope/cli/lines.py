@@ -1,0 +1,101 @@
+"""``rayscope lines``: the slow lines of a function, a task, or a whole session."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from rayscope.cli.clients import open_client
+from rayscope.cli.console import print_json, say, shown, stdout
+from rayscope.cli.lists import without_none
+from rayscope.cli.options import DataDir, Job, ServerUrl, Session, Since, Token, Until, between
+from rayscope.cli.printing import Column, Format, Row, counted, print_rows, text
+
+if TYPE_CHECKING:
+    from rayscope.client.types import LinesAnswer
+
+_TASK_ID = re.compile(r"(?=.*\d)[0-9a-f]{8,48}")
+
+
+def _share(name: str, title: str) -> Column:
+    def value(row: Row) -> str:
+        share = row[f"{name}_share"]
+        if share is None:
+            return f"{row[f'{name}_samples']:,}"
+        return f"{share:.1%} ± {row[f'{name}_points']:.1f}"
+
+    return Column(title, value, right=True)
+
+
+_LINES = (
+    _share("self", "self"),
+    _share("total", "total"),
+    Column("native", lambda row: _of(row["native_samples"], row["self_samples"]), right=True),
+    Column("line", lambda row: shown(f"{row['file']}:{row['line']}"), long=True),
+    text("function", long=True),
+)
+
+
+def lines(
+    of: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FUNCTION|TASK]",
+            help="A function, or the ID of a task or at least 8 digits of it (default: all functions).",
+            show_default=False,
+        ),
+    ] = None,
+    attempt: Annotated[
+        int | None, typer.Option("--attempt", min=0, help="Only this attempt (the first is 0).")
+    ] = None,
+    driver: Annotated[bool, typer.Option("--driver", help="Only drivers.")] = False,
+    job: Job = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Max lines.")] = 20,
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="Print a table, everything as JSON, or the lines as CSV."),
+    ] = Format.table,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Show the slow lines of a function, a task, or a whole session."""
+    is_task = of is not None and _TASK_ID.fullmatch(of.lower()) is not None
+    filters: dict[str, Any] = without_none(
+        task_id=of if is_task else None,
+        func_name=None if is_task else of,
+        job_id=job,
+        type="DRIVER_TASK" if driver else None,
+    )
+    with open_client(server, data_dir, token, session) as client:
+        answer = client.lines(**filters, attempt=attempt, **between(since, until))
+    if form is Format.json:
+        print_json(answer, indent=2)
+        return
+    print_rows(form, answer["lines"][:limit], _LINES)
+    if form is Format.table:
+        stdout().print(Text(_summary(answer), style="dim"))
+    if (missing := answer["missing"]) is not None:
+        say(f"{missing['message']} {missing['remedy']}")
+
+
+def _summary(answer: LinesAnswer) -> str:
+    rates = ", ".join(f"{hz:g}" for hz in answer["hz"])
+    parts = [f"{counted(answer['samples'], 'sample')} of {counted(answer['attempts'], 'attempt')}"]
+    parts += [f"{rates} per second and thread"] if rates else []
+    parts += [
+        f"{phase['phase']} {_of(phase['samples'], answer['samples'])}"
+        for phase in answer["phases"]
+        if answer["is_enough"]
+    ]
+    return "; ".join(parts)
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if part and whole else ""

@@ -1,0 +1,25 @@
+"""SQL for the samples of stacks that the tracer takes (:mod:`rayscope.ray.events.samples`)."""
+
+from __future__ import annotations
+
+from rayscope.tracer.sampler import PHASES
+
+_SAMPLES, _FRAMES = "rayscope.samples", "rayscope.frames"
+#: Whether a row of ``span_rows`` has the samples of an attempt.
+IS_SAMPLES = f"""(name = '{_SAMPLES}' AND starts_with(extra, '{{"hz":') AND json_valid(extra))"""
+#: Whether a row of ``span_rows`` is about samples, and not a span of the task.
+ABOUT_SAMPLES = f"name IN ('{_SAMPLES}', '{_FRAMES}')"
+_PHASE_NAMES = ", ".join(f"'{phase}'" for phase in PHASES)
+#: Query for the sums of samples in ``{rows}``, which are rows of ``span_rows``.
+SAMPLE_SUMS = f"""
+SELECT task_hi, task_lo, attempt, begin_ns, end_ns, hz, [{_PHASE_NAMES}][one[1] + 1] AS phase,
+    one[2] = 1 AS is_native, one[3] AS samples, one[4] AS frame_id
+FROM (
+    SELECT task_hi, task_lo, attempt, begin_ns, end_ns, report.hz AS hz, unnest(report.samples) AS one
+    FROM (SELECT *, from_json(extra, '{{{{"hz":"DOUBLE","samples":[["BIGINT"]]}}}}') AS report
+        FROM ({{rows}})))"""
+#: Query for the frames of stacks: number, number of the frame around it (0: none), and text.
+FRAMES = f"""
+SELECT DISTINCT one[1]::BIGINT AS frame_id, one[2]::BIGINT AS caller_id, one[3] AS text
+FROM (SELECT unnest(from_json(extra, '{{"frames":[["VARCHAR"]]}}').frames) AS one FROM span_rows
+    WHERE name = '{_FRAMES}' AND starts_with(extra, '{{"frames":') AND json_valid(extra))"""

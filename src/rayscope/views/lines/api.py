@@ -1,0 +1,89 @@
+"""The slow lines: where the Python code of attempts was, by samples of its stacks."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query, Request
+
+from rayscope.api.parameters import CurrentRecords, Filters, Session, Text
+from rayscope.api.responses import Json, answer_from_record
+from rayscope.api.routes import Router
+from rayscope.api.schemas import ErrorDetail
+from rayscope.storage.session_file import SessionFile
+from rayscope.views.lines.compute import MIN_SAMPLES, add_up
+from rayscope.views.lines.schemas import LinesAnswer
+from rayscope.views.lines.sql import Sampled, read_samples
+
+router = Router()
+
+
+@router.get("/api/v1/lines")
+def lines(
+    records: CurrentRecords,
+    request: Request,
+    filters: Filters,
+    session: Session = None,
+    task_id: Text = None,
+    attempt: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Number of an attempt")] = None,
+) -> Json[LinesAnswer]:
+    """Return the lines of code with the most samples, the phases, and the tree of stacks.
+
+    With ``task_id``, the other filters but the time range do not apply. Drivers are tasks of the type
+    ``DRIVER_TASK``.
+    """
+    chosen = records.resolve(session)
+
+    def read(file: SessionFile) -> LinesAnswer:
+        sampled = read_samples(file, filters, task_id, attempt)
+        sums = add_up(sampled.sums, sampled.frames)
+        return {
+            "session": chosen,
+            "samples": sums.samples,
+            "attempts": sampled.attempts,
+            "hz": sampled.hz,
+            "first_ns": sampled.first_ns,
+            "last_ns": sampled.last_ns,
+            "is_enough": sums.samples >= MIN_SAMPLES,
+            "missing": _missing(sampled, sums.samples),
+            "phases": sums.phases,
+            "lines": sums.lines,
+            "lines_total": sums.lines_total,
+            "frames": sums.frames,
+            "frames_total": sums.frames_total,
+            "reports": sampled.reports,
+            "reports_read": sampled.reports_read,
+        }
+
+    return answer_from_record(records, chosen, request, read)
+
+
+def _missing(sampled: Sampled, samples: int) -> ErrorDetail | None:
+    """Return why there are too few samples, or None."""
+    workers = sampled.workers
+    if samples >= MIN_SAMPLES:
+        return None
+    if samples:
+        return {
+            "code": "few_samples",
+            "message": f"There are only {samples} samples. Shares of less than {MIN_SAMPLES} are guesses.",
+            "remedy": "Look at more attempts of the function, or record with --samples 20.",
+            "params": {"samples": samples, "least": MIN_SAMPLES},
+        }
+    if workers.get("off"):
+        return {
+            "code": "samples_off",
+            "message": "The processes of these attempts took no samples: sampling was off.",
+            "remedy": "Record without --samples 0 and RAYSCOPE_TRACE_SAMPLES=0.",
+        }
+    if workers.get("untraced") and not workers.get("sampled"):
+        return {
+            "code": "samples_untraced",
+            "message": "The processes of these attempts took no samples: they ran without the tracer.",
+            "remedy": "See `rayscope doctor` for the reason.",
+        }
+    return {
+        "code": "no_samples",
+        "message": "There are no samples of these attempts.",
+        "remedy": "They were too short or have not started, or their processes were killed before a report.",
+    }

@@ -1,0 +1,120 @@
+"""Reads the samples of stacks of attempts from a record."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import duckdb
+
+from rayscope.storage.errors import BadQuery
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.filters import TaskFilters, attempt_filters, is_task
+from rayscope.storage.sql.pages import Where
+from rayscope.storage.sql.samples import FRAMES, IS_SAMPLES, SAMPLE_SUMS
+from rayscope.views.lines.compute import Frame, Sum
+
+#: With more reports than this, every n-th is read.
+MAX_REPORTS = 200_000
+#: Maximum number of different stacks, and of frames in a record.
+MAX_STACKS = 50_000
+MAX_FRAMES = 500_000
+
+
+class Sampled(NamedTuple):
+    """The samples of some attempts.
+
+    ``reports_read`` of all ``reports`` were read. ``hz``: the rates in them. ``workers``: numbers of
+    processes that ran the attempts, by what their tracer did: ``sampled``, ``off`` or ``untraced``.
+    """
+
+    sums: list[Sum]
+    frames: dict[int, Frame]
+    attempts: int
+    reports: int
+    reports_read: int
+    hz: list[float]
+    first_ns: int | None
+    last_ns: int | None
+    workers: dict[str, int]
+
+
+def read_samples(
+    file: SessionFile, filters: TaskFilters, task_id: str | None, attempt: int | None
+) -> Sampled:
+    """Return the samples of the attempts that match the filters, in the filters' time range.
+
+    Raises BadQuery.
+    """
+    where = _attempts(filters, task_id, attempt)
+    within = Where([IS_SAMPLES], [])
+    if filters.since_ns is not None:
+        within.add("end_ns >= ?", filters.since_ns)
+    if filters.until_ns is not None:
+        within.add("begin_ns <= ?", filters.until_ns)
+    with file.reader() as reader:
+        reader.execute(
+            "CREATE OR REPLACE TEMP TABLE sampled AS SELECT task_hi, task_lo, attempt, worker_id "
+            f"FROM attempts{where.sql}",
+            where.values,
+        )
+        reports, attempts, first_ns, last_ns = reader.execute(
+            "SELECT count(*), count(DISTINCT (task_hi, task_lo, attempt)), min(begin_ns), max(end_ns) "
+            f"FROM span_rows SEMI JOIN sampled USING (task_hi, task_lo, attempt){within.sql}",
+            within.values,
+        ).fetchone() or (0, 0, None, None)
+        step = -(-reports // MAX_REPORTS) or 1
+        within.add(f"hash(rowid) % {step} = 0")
+        chosen = f"FROM span_rows SEMI JOIN sampled USING (task_hi, task_lo, attempt){within.sql}"
+        rows = reader.execute(
+            "SELECT phase, is_native, frame_id, sum(samples)::BIGINT AS samples, list(DISTINCT hz) "
+            f"FROM ({SAMPLE_SUMS.format(rows=f'SELECT * {chosen}')}) "
+            f"GROUP BY phase, is_native, frame_id ORDER BY samples DESC LIMIT {MAX_STACKS + 1}",
+            within.values,
+        ).fetchall()
+        if len(rows) > MAX_STACKS:
+            raise BadQuery(
+                f"The samples have more than {MAX_STACKS} different stacks.",
+                "Narrow it with filters: job_id, func_name, since_ns and until_ns.",
+                what="sampled_stacks",
+                limit=MAX_STACKS,
+            )
+        read = reports
+        if step > 1:
+            (read,) = reader.execute(f"SELECT count(*) {chosen}", within.values).fetchone() or (0,)
+        return Sampled(
+            [Sum(*row[:4]) for row in rows],
+            _frames(reader) if rows else {},
+            attempts,
+            reports,
+            read,
+            sorted({hz for row in rows for hz in row[4]}),
+            first_ns,
+            last_ns,
+            _workers(reader),
+        )
+
+
+def _attempts(filters: TaskFilters, task_id: str | None, attempt: int | None) -> Where:
+    if task_id is None:
+        where = attempt_filters(filters)
+    else:
+        where = Where([], [])
+        is_this, values = is_task("task", task_id)
+        where.add(is_this, *values)
+    if attempt is not None:
+        where.add("attempt = ?", attempt)
+    return where
+
+
+def _frames(reader: duckdb.DuckDBPyConnection) -> dict[int, Frame]:
+    rows = reader.execute(f"{FRAMES} LIMIT {MAX_FRAMES}").fetchall()
+    return {number: Frame(caller, text) for number, caller, text in rows}
+
+
+def _workers(reader: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    rows = reader.execute(
+        "SELECT CASE WHEN tracer IS NULL OR NOT starts_with(tracer, 'on') THEN 'untraced' "
+        "WHEN tracer LIKE '%without%samples%' THEN 'off' ELSE 'sampled' END, count(*) "
+        "FROM worker_rows WHERE id IN (SELECT worker_id FROM sampled) GROUP BY 1"
+    ).fetchall()
+    return dict(rows)
