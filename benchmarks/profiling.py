@@ -284,20 +284,25 @@ def record_bytes(workers: int, reports: int, folder: Path) -> int:
             *(f"{rng.choice(files)}:{rng.randrange(40)} Model.step_{rng.randrange(9)}" for _ in "abc"),
         ]
 
-    stacks = [stack() for _ in range(3000)]
+    def frames_of(texts: list[str]) -> list[list[Any]]:
+        frames, number = [], 0
+        for text in texts:
+            caller, number = number, frame_number(number, text)
+            frames.append([number, caller, text])
+        return frames
+
+    stacks = [frames_of(stack()) for _ in range(3000)]
     for report in range(reports):
         batch = RecordBatch(session)
         for worker in range(workers):
             at = origin + report * 10**10 + worker * 10**6
-            sums, frames = [], []
+            sums: list[list[int]] = []
+            frames: list[list[Any]] = []
             for count in (3, 2, 2, 1, 1, 1)[: rng.randrange(4, 7)]:
-                number = 0
-                for text in stacks[min(int(rng.expovariate(1 / 300)), len(stacks) - 1)]:
-                    caller, number = number, frame_number(number, text)
-                    if number not in sent[worker]:
-                        sent[worker].add(number)
-                        frames.append([number, caller, text])
-                sums.append([0, 0, count, number])
+                chosen = stacks[min(int(rng.expovariate(1 / 300)), len(stacks) - 1)]
+                frames += [frame for frame in chosen if frame[0] not in sent[worker]]
+                sent[worker].update(frame[0] for frame in chosen)
+                sums.append([0, 0, count, chosen[-1][0]])
             extra = json.dumps({"hz": 1.0, "samples": sums}, separators=(",", ":"))
             task = f"{worker:016x}{'f' * 24}01000000"
             batch.spans.append(Span(task, 0, "rayscope.samples", at, at + 10**10, extra))

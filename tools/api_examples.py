@@ -64,6 +64,7 @@ REQUESTS = (
     "/api/v1/flow/critical-path",
     "/api/v1/flow/flame",
     "/api/v1/flow/activity",
+    "/api/v1/lines",
     f"/api/v1/flow/stack?at_ns={BUSY_NS}",
     f"/api/v1/insights?session={TRACED}",
     "/api/v1/dashboards",

@@ -13,6 +13,7 @@ waited for the GIL, which a thread that runs Python releases at once.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import random
@@ -65,9 +66,10 @@ _GIL_WAIT_S = 0.02
 #: How long before a sample the interval at which threads have to release the GIL is shortened, in seconds.
 _LEAD_S = 0.008
 #: The shortened interval, in seconds.
-_QUICK_S = 0.0002
-#: A sample is taken within this time after we got the GIL where threads release it by themselves, in seconds.
-_AFTER_S = 0.02
+_QUICK_S = 0.00005
+#: Maximum number of tries for a sample, and how long after one the next is made at most, in seconds.
+_TRIES = 5
+_RETRY_S = 0.02
 #: Threads that user code starts are sampled if they use at least this share of a CPU.
 _BUSY = 0.1
 
@@ -175,6 +177,7 @@ class Sampler:
 
     def _run(self) -> None:
         try:
+            _be_punctual()
             self._take_samples()
             if state.connected:
                 self._send()
@@ -213,39 +216,39 @@ class Sampler:
 
         A thread that waits for the GIL gets it where another one releases it. For the sample to show where
         the other thread is now, it must release it now. So for the last moments, the interval at which
-        threads have to release it is short.
+        threads have to release it is short. If it releases it by itself even earlier, we try again.
         """
-        waited, times = self._sleep(until - _LEAD_S)
-        now = time.monotonic()
+        switches = _voluntary_switches()
+        early = until - _LEAD_S
+        self._wake.wait(max(0.0, early - time.monotonic()))
+        waited, times = _gil_wait(early, switches)
         if self._wake.is_set():
             self._wake.clear()
             return 0.0
-        if now >= until:
-            if times * sys.getswitchinterval() <= 2 * waited:
-                return waited  # a thread held the GIL, or there was no CPU for us
-            # Threads took the GIL again before we could. We got it where they release it.
-            until = now + self._random.random() * _AFTER_S
-        self._usual_interval = sys.getswitchinterval()
-        sys.setswitchinterval(_QUICK_S)
-        quick = sys.getswitchinterval()
-        try:
-            waited, _ = self._sleep(until)
-            return waited
-        finally:
-            if sys.getswitchinterval() == quick:  # user code has not changed it
-                sys.setswitchinterval(self._usual_interval)
-            self._usual_interval = None
+        if time.monotonic() >= until:
+            if waited >= _GIL_WAIT_S and times * sys.getswitchinterval() <= 1.5 * waited:
+                return waited  # a thread held the GIL all the time
+            until = time.monotonic() + self._random.random() * _RETRY_S
+        for _ in range(_TRIES):
+            switches = _voluntary_switches()
+            self._sleep_until(until)
+            waited, times = _gil_wait(until, switches)
+            if times != 1:  # the GIL was free, or a thread had to release it
+                break
+            until = time.monotonic() + self._random.random() * _RETRY_S
+        return waited
 
-    def _sleep(self, until: float) -> tuple[float, int]:
-        """Sleep. Returns how long it waited for the GIL (s), and how often it woke up while it waited."""
-        switches = _voluntary_switches()
-        timeout = until - time.monotonic()
-        if timeout > 0:
-            self._wake.wait(timeout)
-        # A thread that waits for the GIL wakes up once per interval, and when another releases it. One switch
-        # is the sleep itself.
-        times = max(0, _voluntary_switches() - switches - 1)
-        return min(times * sys.getswitchinterval(), max(0.0, time.monotonic() - until)), times
+    def _sleep_until(self, until: float) -> None:
+        """Sleep, and get the GIL soon afterwards."""
+        get_interval, set_interval = sys.getswitchinterval, sys.setswitchinterval
+        usual = self._usual_interval = get_interval()
+        set_interval(_QUICK_S)
+        quick = get_interval()
+        time.sleep(max(0.0, until - time.monotonic()))
+        # This must come first: a thread that begins to wait for the GIL would let us keep it only as long.
+        if get_interval() == quick:  # user code has not changed it
+            set_interval(usual)
+        self._usual_interval = None
 
     def sample(self, weight: int = 1, gil_wait: float = 0.0) -> None:
         """Take a sample that counts ``weight`` times, after waiting ``gil_wait`` seconds for the GIL."""
@@ -475,6 +478,21 @@ def _is_runnable(native_id: int | None) -> bool:
             return file.read().rpartition(b")")[2].split(None, 1)[0] == b"R"
     except OSError:
         return False
+
+
+def _gil_wait(until: float, switches: int) -> tuple[float, int]:
+    """How long a sleep until ``until`` waited for the GIL (s), and how often it woke up while it waited.
+
+    A thread that waits for the GIL wakes up once per interval, and when another thread releases the GIL.
+    """
+    times = max(0, _voluntary_switches() - switches - 1)  # one switch is the sleep itself
+    return (max(0.0, time.monotonic() - until) if times else 0.0), times
+
+
+def _be_punctual() -> None:
+    """Let the timers of this thread expire in time. By default, Linux delays them by up to 50 µs."""
+    with contextlib.suppress(OSError), open(f"/proc/{threading.get_native_id()}/timerslack_ns", "w") as file:
+        file.write("1")
 
 
 def _counter_of_switches() -> Callable[[], int]:
