@@ -7,7 +7,7 @@
 Each program measures by itself how long it was at its slow line, and is sampled 20 times per second:
 
 - ``loop``: a loop in Python, which is also in another line;
-- ``thread``: the same in a thread that the task started and waits for, so half of the samples are the wait;
+- ``thread``: the same in a thread that the task started and waits for;
 - ``async``: the same in a method of an async actor, between two awaits that do not wait;
 - ``native``: a product of matrices in NumPy, and a loop in Python.
 
@@ -45,6 +45,7 @@ from rayscope.model import RecordBatch, Span
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.session_writer import SessionWriter
 from rayscope.tracer.sampler import frame_number
+from rayscope.views.lines.compute import margin
 from whatif import Cluster
 
 PROGRAMS = ("loop", "thread", "async", "native", "apart threads", "apart coroutines", "cost", "busy")
@@ -119,7 +120,7 @@ def program(kind: str, seconds: float) -> None:
         started = threading.Thread(target=work.run, args=(seconds,))
         started.start()
         started.join()
-        return work.slow_s / work.all_s / 2
+        return work.slow_s / work.all_s
 
     def native() -> float:
         work = Work()
@@ -185,9 +186,15 @@ def program(kind: str, seconds: float) -> None:
     result: Any
     if kind in ("loop", "thread", "native"):
         function = {"loop": loop, "thread": thread, "native": native}[kind]
-        result = ray.get(ray.remote(function).options(name=kind, **sampled(20)).remote())
+        result = ray.get(ray.remote(function).options(name=f"alternating {kind}", **sampled(20)).remote())
     elif kind == "async":
-        result = ray.get(ray.remote(Async).options(**sampled(20)).remote().loop.options(name=kind).remote())
+        result = ray.get(
+            ray.remote(Async)
+            .options(**sampled(20))
+            .remote()
+            .loop.options(name=f"alternating {kind}")
+            .remote()
+        )
     elif kind.startswith("apart"):
         of = ray.remote(Async) if kind.endswith("coroutines") else ray.remote(Threaded)
         options = sampled(20) if kind.endswith("coroutines") else {**sampled(20), "max_concurrency": 2}
@@ -209,12 +216,18 @@ def lines_of(server: RayscopeServer, name: str) -> Any:
 
 
 def share(lines: Any, function: str) -> tuple[float, float]:
-    """The share of samples in the lines of a function, in points, and the margin of the largest line."""
-    found = [line for line in lines["lines"] if line["function"].rpartition(".")[2] == function]
-    total = sum(line["total_samples"] for line in found)
-    return 100 * total / max(1, lines["samples"]), max(
-        (line["total_points"] or 0 for line in found), default=0
-    )
+    """The share of a function in the samples of its caller, in points, and the margin of that share.
+
+    Without the caller there are also samples of what Ray did before, and of the task that waits for a thread.
+    """
+    samples = {
+        name: sum(
+            line["total_samples"] for line in lines["lines"] if line["function"].rpartition(".")[2] == name
+        )
+        for name in (function, "turn")
+    }
+    of = samples["turn"] or lines["samples"]
+    return 100 * samples[function] / max(1, of), margin(samples[function], of)
 
 
 def compare(server: RayscopeServer, results: dict[str, Any]) -> Iterator[tuple[bool, list[Any]]]:
@@ -227,16 +240,17 @@ def compare(server: RayscopeServer, results: dict[str, Any]) -> Iterator[tuple[b
                 apart = right / max(1e-9, right + wrong)
                 yield apart >= MIN_APART, [f"{kind}: {which}", lines["samples"], "", f"{apart:.1%} apart", ""]
         elif kind in ("loop", "thread", "async", "native"):
-            lines = lines_of(server, kind)
+            lines = lines_of(server, f"alternating {kind}")
             # The line of the product is in the function that also calls the others.
             if kind == "native":
-                measured, margin = 100 - share(lines, "quick")[0], share(lines, "quick")[1]
+                quick_share, points = share(lines, "quick")
+                measured = 100 - quick_share
                 native = sum(each["native_samples"] for each in lines["phases"]) / lines["samples"]
                 note = f"{native:.0%} native"
             else:
-                (measured, margin), note = share(lines, "slow"), ""
+                (measured, points), note = share(lines, "slow"), ""
             error = abs(measured - 100 * result)
-            row = [kind, lines["samples"], f"{100 * result:.1f}", f"{measured:.1f} ± {margin:.1f}"]
+            row = [kind, lines["samples"], f"{100 * result:.1f}", f"{measured:.1f} ± {points:.1f}"]
             yield error <= MAX_POINTS, [*row, f"{error:.1f} points {note}"]
 
 

@@ -263,6 +263,7 @@ class Sampler:
         cpu = {ident: _cpu_time(ids.get(ident)) for ident in frames if ident != mine}
         began = time.monotonic()
         elapsed = began - self._sampled_at
+        runnable: list[tuple[Task, int, int, int | None]] = []
         for ident, frame in frames.items():
             task = own.get(ident, alone)
             if task is None or ident == mine:
@@ -278,9 +279,13 @@ class Sampler:
             is_native = used > 0 and (
                 (_cpu_time(ids.get(ident)) - before) * 2 > time.monotonic() - since
                 or gil_wait * used >= _GIL_WAIT_S * elapsed
-                or (not gil_wait and _is_runnable(ids.get(ident)))
             )
-            self._add(task, phase, is_native, leaf, weight)
+            if used > 0 and not is_native and not gil_wait:
+                runnable.append((task, phase, leaf, ids.get(ident)))
+            else:
+                self._add(task, phase, is_native, leaf, weight)
+        for task, phase, leaf, native_id in runnable:  # this lets other threads run
+            self._add(task, phase, _is_runnable(native_id), leaf, weight)
         self._cpu, self._sampled_at = cpu, began
         if len(self._sums) >= MAX_SUMS or len(self._new_frames) >= MAX_NEW_FRAMES:
             self._send_at = min(self._send_at, time.monotonic())
