@@ -343,9 +343,12 @@ def test_the_slow_line_of_a_function(
     assert line["file"].endswith("sampled.py")
     assert answer["is_enough"]
     assert answer["hz"] == [20.0]
-    phases = {each["phase"]: each["share"] for each in answer["phases"]}
-    assert phases[phase] >= share
-    assert line["total_share"] >= share
+    phases = {each["phase"]: each["samples"] for each in answer["phases"]}
+    # The first task of a worker also loads modules, for Ray and for its arguments.
+    own = answer["samples"] - phases.get("ray", 0) - phases.get("unpacking", 0)
+    assert own >= 20
+    assert phases[phase] >= share * own
+    assert line["total_samples"] >= share * own
     assert (line["native_samples"] > 0.5 * line["self_samples"]) == is_native
     # Nothing of the other call in the same worker.
     others = {"Threaded.first": "second", "Threaded.second": "first", "Async.runs": "waits"}
