@@ -14,6 +14,24 @@ export const enSession = {
     cancelled: 'Canceled before the answer came.',
   },
   /** Lines of Python stacks that are no functions. */
+  lines: {
+    title: 'Hottest lines',
+    titleOf: 'Hottest lines of all attempts of {{name}}',
+    samples: '{{n}} sample{{n, s}}',
+    samplesAt: '{{n}} sample{{n, s}} at {{hz}} Hz',
+    pointsHint: 'Half the width of the 95% confidence interval, in percentage points',
+    native: '{{share}}% native',
+    nativeHint: 'The share of these samples in which a C library such as NumPy was running',
+    phase: {
+      executing: 'executing',
+      awaiting: 'awaiting',
+      ray_get: 'in ray.get',
+      ray_wait: 'in ray.wait',
+      ray_put: 'in ray.put',
+      unpacking: 'unpacking arguments',
+      ray: 'in Ray itself',
+    },
+  },
   frames: {
     thread: 'thread {{name}}',
     cut: '… {{n}} frame{{n, s}}',

@@ -6,6 +6,7 @@ import { toView, withSettings } from '../../base/url';
 import { Severity } from '../../ui/alerts/Severity';
 import { severityTone } from '../../ui/alerts/severity';
 import { CopyButton } from '../../ui/CopyButton';
+import { FunctionLines } from '../../ui/HotLines';
 import { filtersOf, numberText } from '../../ui/insights/findings';
 import { OriginTag } from '../../ui/insights/OriginTag';
 import { useFindingTexts } from '../../ui/insights/useFindingTexts';
@@ -61,6 +62,9 @@ export function FindingCard({ finding, job, isWanted, isFirst }: Props) {
           <p className={css.advice}>{texts.advice(finding)}</p>
           <Evidence finding={finding} />
           {finding.sketch !== '' && <Sketch code={finding.sketch} />}
+          {finding.function !== null && (
+            <FunctionLines filters={{ func_name: finding.function, job_id: job }} />
+          )}
           <FindingLinks finding={finding} job={job} />
         </div>
       )}

@@ -3,6 +3,7 @@ import type { AttemptDetail, PendingItem, TaskDetail } from '../../api/schema';
 import { count } from '../../base/format';
 import { DeathCause } from '../../ui/DeathCause';
 import { Section } from '../../ui/Drawer';
+import { HotLines, SamplesText, useLines } from '../../ui/HotLines';
 import { Link } from '../../ui/Link';
 import { LogPanel } from '../../ui/logs/LogPanel';
 import { TaskState } from '../../ui/TaskState';
@@ -63,6 +64,7 @@ export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: Atte
       {attempt.reported_state === 'PENDING_ARGS_AVAIL' && <MissingArguments task={task} />}
 
       {!attempt.start_is_lost && <Scheduling task={task} attempt={attempt} />}
+      <Lines task={task} attempt={attempt} />
       <Section title={t('task.timeline')} testId="task-timeline">
         <States attempt={attempt} />
       </Section>
@@ -151,6 +153,19 @@ function InferredEnd({ attempt }: { attempt: AttemptDetail }) {
     <p className={css.note} data-testid="task-inferred-end">
       {t(`task.inferredEnd.${how}`, { state: name(attempt.reported_state) })}
     </p>
+  );
+}
+
+/** The lines of code in which the attempt was, if it has begun. */
+function Lines({ task, attempt }: { task: TaskDetail; attempt: AttemptDetail }) {
+  const { t } = useTranslation();
+  const has = isDriver(task.task_id) || attempt.start_ns !== null;
+  const lines = useLines({ task_id: task.task_id, attempt: attempt.attempt }, has);
+  if (lines === undefined) return null;
+  return (
+    <Section title={t('lines.title')} testId="task-lines" right={<SamplesText answer={lines} />}>
+      <HotLines answer={lines} />
+    </Section>
   );
 }
 

@@ -4,6 +4,7 @@ import { bytes, count } from '../../base/format';
 import { toFlow, toView, withFilter } from '../../base/url';
 import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
+import { FunctionLines } from '../../ui/HotLines';
 import { Link } from '../../ui/Link';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
@@ -143,6 +144,7 @@ export function FlamePanel(props: {
           </Link>
         </p>
       )}
+      {name !== null && <FunctionLines filters={{ ...url.filters, func_name: name }} />}
       {called !== null && frame.baseline_value === null && (
         <FlameCallers
           answer={answer}

@@ -1,0 +1,120 @@
+import { useTranslation } from 'react-i18next';
+import { useAnswer } from '../api/queries';
+import type { LinesAnswer, SampledLine } from '../api/schema';
+import { count, percent } from '../base/format';
+import type { Filters } from '../base/url';
+import css from './HotLines.module.css';
+import { Prose } from './Prose';
+import { ShareBar } from './ShareBar';
+import words from './theme/words.module.css';
+import { usePunctuation } from './usePunctuation';
+import { useServerMessage } from './useServerMessage';
+import { useSessionUrl } from './useUrl';
+
+/** Maximum number of lines that are listed. */
+const MAX_LISTED = 8;
+
+/** Samples of an attempt, or of all attempts that match filters. */
+type Sampled = { task_id: string; attempt: number } | Filters;
+
+/** The samples of stacks. With `enabled: false`, they are not requested. */
+export function useLines(of: Sampled, enabled = true): LinesAnswer | undefined {
+  const [url] = useSessionUrl();
+  return useAnswer('/lines', { session: url.session, ...of }, { enabled }).data;
+}
+
+/** Number of samples, and how often one was taken. */
+export function SamplesText({ answer }: { answer: LinesAnswer }) {
+  const { t } = useTranslation();
+  const n = count(answer.samples);
+  return (
+    <span className={`${words.dim} ${words.num}`}>
+      {answer.hz.length === 1 ? t('lines.samplesAt', { n, hz: answer.hz[0] }) : t('lines.samples', { n })}
+    </span>
+  );
+}
+
+/** The hottest lines of the attempts that match filters, with a heading, if there are any samples. */
+export function FunctionLines({ filters }: { filters: Filters }) {
+  const { t } = useTranslation();
+  const answer = useLines(filters);
+  if (answer === undefined || answer.samples === 0) return null;
+  return (
+    <section className={css.section} data-testid="function-lines">
+      <h3>
+        {t('lines.title')} <SamplesText answer={answer} />
+      </h3>
+      <HotLines answer={answer} />
+    </section>
+  );
+}
+
+/** The lines of code with the most samples, and the phases. If there are too few samples, it says why. */
+export function HotLines({ answer }: { answer: LinesAnswer }) {
+  const { t } = useTranslation();
+  const translate = useServerMessage();
+  const { gap } = usePunctuation();
+  const hot = answer.lines.filter((line) => line.self_samples > 0);
+  const most = hot[0]?.self_samples ?? 0;
+  const missing = answer.missing === null ? null : translate(answer.missing);
+  return (
+    <>
+      {missing !== null && (
+        <p className={`${words.dim} ${css.note}`} data-testid="lines-missing">
+          <Prose text={`${missing.message}${gap}${missing.remedy ?? ''}`} />
+        </p>
+      )}
+      {answer.is_enough && <Phases answer={answer} />}
+      <ol className={css.list} aria-label={t('lines.title')}>
+        {hot.slice(0, MAX_LISTED).map((line) => (
+          <Line key={`${line.file}:${line.line} ${line.function}`} line={line} most={most} />
+        ))}
+      </ol>
+      {hot.length > MAX_LISTED && (
+        <p className={words.dim}>{t('common.moreRows', { n: count(hot.length - MAX_LISTED) })}</p>
+      )}
+    </>
+  );
+}
+
+function Line({ line, most }: { line: SampledLine; most: number }) {
+  const { t } = useTranslation();
+  const cut = line.file.lastIndexOf('/') + 1;
+  return (
+    <li title={`${line.file}:${line.line} ${line.function}`} data-testid="hot-line">
+      <span className={css.place}>
+        <span className={`${words.mono} ${words.ellipsis}`}>{line.file.slice(0, cut)}</span>
+        <span className={`${words.mono} ${css.file}`}>{`${line.file.slice(cut)}:${line.line}`}</span>
+        <span className={`${css.function} ${words.ellipsis} ${words.dim}`}>{line.function}</span>
+      </span>
+      <span className={words.num}>
+        {line.native_samples > 0 && (
+          <span className={words.dim} title={t('lines.nativeHint')}>
+            {`${t('lines.native', { share: percent(line.native_samples / line.self_samples) })} · `}
+          </span>
+        )}
+        {line.self_share === null
+          ? t('lines.samples', { n: count(line.self_samples) })
+          : `${percent(line.self_share)}%`}
+        {line.self_points !== null && (
+          <span className={words.dim} title={t('lines.pointsHint')}>
+            {` ± ${Math.ceil(line.self_points)}`}
+          </span>
+        )}
+      </span>
+      <span className={css.bar}>
+        <ShareBar share={line.self_samples / most} />
+      </span>
+    </li>
+  );
+}
+
+/** The phases that have samples: `62% executing · 30% in ray.get`. */
+function Phases({ answer }: { answer: LinesAnswer }) {
+  const { t } = useTranslation();
+  const parts = answer.phases.map(({ phase, share }) => {
+    const name = t(`lines.phase.${phase.replace('.', '_')}` as 'lines.phase.executing');
+    return `${percent(share ?? 0)}% ${name}`;
+  });
+  return <p className={`${words.dim} ${css.note}`}>{parts.join(' · ')}</p>;
+}
