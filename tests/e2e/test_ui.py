@@ -123,6 +123,14 @@ def test_a_task_shows_its_waits_and_moved_objects(recorded: Recorded, page: Page
     expect(page.get_by_test_id("function-table")).to_contain_text("阻塞")
 
 
+def test_the_driver_shows_its_hottest_lines(recorded: Recorded, page: Page) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    page.goto(f"{recorded.url}/s/{recorded.session}/tasks?task={'f' * 40}01000000&lang=en")
+    lines = page.get_by_test_id("task-lines")
+    expect(lines).to_contain_text(re.compile(r"\d+ samples at 1 Hz"))
+    expect(lines.get_by_test_id("hot-line").first).to_contain_text(re.compile(r"workload\.py:\d+"))
+
+
 def test_the_slowest_task_is_three_clicks_away(recorded: Recorded, page: Page) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     page.goto(recorded.url)

@@ -161,7 +161,8 @@ function Lines({ task, attempt }: { task: TaskDetail; attempt: AttemptDetail }) 
   const { t } = useTranslation();
   const has = isDriver(task.task_id) || attempt.start_ns !== null;
   const lines = useLines({ task_id: task.task_id, attempt: attempt.attempt }, has);
-  if (lines === undefined) return null;
+  // Most short attempts have no samples. That needs an explanation only for a long one.
+  if (!lines || (lines.samples === 0 && (attempt.duration_ns ?? 0) < 1e9)) return null;
   return (
     <Section title={t('lines.title')} testId="task-lines" right={<SamplesText answer={lines} />}>
       <HotLines answer={lines} />
