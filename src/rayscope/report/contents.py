@@ -146,6 +146,7 @@ async def _add_flow(recorder: Recorder, of: dict[str, Any], functions: Any) -> N
     for row in _rows(functions)[:_MAX_CALLERS]:
         named = {"only": "mine", "weight": "critical_path", "of": row["func_name"]}
         await recorder.add("/flow/flame", **named, **of)
+        await recorder.add("/lines", func_name=row["func_name"], **of)
 
 
 async def _add_library(recorder: Recorder, of: dict[str, Any], library: str) -> bool:
@@ -267,8 +268,9 @@ async def _add_job(recorder: Recorder, of: dict[str, Any], job: Any) -> bool:
     await recorder.add("/realtime", topic="job", job_id=job_id, **of)
     await recorder.add("/deaths", kind="job", id=job_id, **of)
     await _add_log(recorder, of, job_id=job_id)
-    for path in ("/failures", "/insights", "/flow/critical-path"):
+    for path in ("/failures", "/flow/critical-path"):
         await recorder.add(path, job_id=job_id, **of)
+    await _add_insights(recorder, of, job_id)
     await recorder.add("/flow/activity", buckets=_BUCKETS, job_id=job_id, **of)
     await recorder.add("/actors", job_id=job_id, limit=_MAX_CHOICES, **of)
     if job["start_ns"] is not None and job["end_ns"] is not None:
@@ -276,6 +278,13 @@ async def _add_job(recorder: Recorder, of: dict[str, Any], job: Any) -> bool:
         since, until = (round(job[name] / 1e6) * 10**6 for name in ("start_ns", "end_ns"))
         await recorder.add("/events", kind="platform", limit=20, since_ns=since, until_ns=until, **of)
     return found is not None
+
+
+async def _add_insights(recorder: Recorder, of: dict[str, Any], job_id: str) -> None:
+    insights = await recorder.add("/insights", job_id=job_id, **of)
+    findings = [] if insights is None else insights["findings"]
+    for function in {finding["function"] for finding in findings} - {None}:
+        await recorder.add("/lines", func_name=function, job_id=job_id, **of)
 
 
 def _chosen_tasks(path: Any, failures: Any) -> list[tuple[str, list[int]]]:
@@ -298,6 +307,7 @@ async def _add_task(recorder: Recorder, of: dict[str, Any], task_id: str, attemp
     last = [task["attempts"][-1]["attempt"]] if task["attempts"] else []
     for attempt in {*attempts, *last}:
         await _add_log(recorder, of, task_id=task_id, attempt=attempt)
+        await recorder.add("/lines", task_id=task_id, attempt=attempt, **of)
     return True
 
 

@@ -156,15 +156,41 @@ function InferredEnd({ attempt }: { attempt: AttemptDetail }) {
   );
 }
 
-/** The lines of code in which the attempt was, if it has begun. */
+/** The lines of code in which the attempt was. If it has too few samples, also those of its function. */
 function Lines({ task, attempt }: { task: TaskDetail; attempt: AttemptDetail }) {
   const { t } = useTranslation();
   const has = isDriver(task.task_id) || attempt.start_ns !== null;
   const lines = useLines({ task_id: task.task_id, attempt: attempt.attempt }, has);
+  if (lines === undefined) return null;
+  const { func_name, job_id } = attempt;
   // Most short attempts have no samples. That needs an explanation only for a long one.
-  if (!lines || (lines.samples === 0 && (attempt.duration_ns ?? 0) < 1e9)) return null;
+  const isShown = lines.samples > 0 || (attempt.duration_ns ?? 0) >= 1e9;
   return (
-    <Section title={t('lines.title')} testId="task-lines" right={<SamplesText answer={lines} />}>
+    <>
+      {isShown && (
+        <Section title={t('lines.title')} testId="task-lines" right={<SamplesText answer={lines} />}>
+          <HotLines answer={lines} />
+        </Section>
+      )}
+      {!lines.is_enough && func_name && job_id && (
+        <LinesOfFunction func_name={func_name} job_id={job_id} own={lines.samples} />
+      )}
+    </>
+  );
+}
+
+/** The lines of all attempts of a function. `own`: how many of its samples are of this attempt. */
+function LinesOfFunction(props: { func_name: string; job_id: string; own: number }) {
+  const { func_name, job_id, own } = props;
+  const { t } = useTranslation();
+  const lines = useLines({ func_name, job_id });
+  if (lines === undefined || lines.samples === own) return null;
+  return (
+    <Section
+      title={t('lines.titleOf', { name: func_name })}
+      testId="function-lines"
+      right={<SamplesText answer={lines} />}
+    >
       <HotLines answer={lines} />
     </Section>
   );
