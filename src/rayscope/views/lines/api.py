@@ -66,8 +66,8 @@ def _missing(sampled: Sampled, samples: int) -> ErrorDetail | None:
     if samples:
         return {
             "code": "few_samples",
-            "message": f"There are only {samples} samples. Shares of less than {MIN_SAMPLES} are guesses.",
-            "remedy": "Look at more attempts of the function, or record with --samples 20.",
+            "message": f"There are only {samples} samples, too few for shares ({MIN_SAMPLES} are needed).",
+            "remedy": "Look at all attempts of the function, or record with --samples 20.",
             "params": {"samples": samples, "least": MIN_SAMPLES},
         }
     if workers.get("off"):

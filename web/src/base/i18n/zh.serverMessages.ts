@@ -42,12 +42,12 @@ export const zhServerMessages = {
       remedy: '请选择其他文件。保留哪些日志由 RAYSCOPE_KEEP_LOGS 决定。',
     },
     few_samples: {
-      message: '只有 {{samples}} 个样本。少于 {{least}} 个样本时，占比只是猜测。',
-      remedy: '请查看该函数的更多尝试，或用 --samples 20 重新录制。',
+      message: '只有 {{samples}} 个样本，不足以计算占比（至少需要 {{least}} 个）。',
+      remedy: '请查看该函数的所有尝试，或使用 --samples 20 重新记录。',
     },
     samples_off: {
       message: '这些尝试的进程没有采样：采样已关闭。',
-      remedy: '请在不使用 --samples 0 和 RAYSCOPE_TRACE_SAMPLES=0 的情况下重新录制。',
+      remedy: '请在不使用 --samples 0 和 RAYSCOPE_TRACE_SAMPLES=0 的情况下重新记录。',
     },
     samples_untraced: {
       message: '这些尝试的进程没有采样：其中没有运行追踪器。',

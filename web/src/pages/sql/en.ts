@@ -61,6 +61,8 @@ export const en = {
       platform_events: 'What Kubernetes reported about pods',
       process_ends: 'How processes of Ray ended',
       gpu_samples: 'Samples of GPUs',
+      samples: 'Samples of Python stacks',
+      sample_frames: 'Frames of those stacks',
       task_gpu_use: 'What attempts used of GPUs',
       actor_gpu_use: 'What actors used of GPUs',
     },

@@ -64,6 +64,8 @@ export const zh: Translated<typeof en> = {
       platform_events: 'Kubernetes 报告的 Pod 事件',
       process_ends: 'Ray 的进程如何结束',
       gpu_samples: 'GPU 的采样数据',
+      samples: 'Python 调用栈的样本',
+      sample_frames: '这些调用栈的帧',
       task_gpu_use: '任务尝试对 GPU 的使用',
       actor_gpu_use: 'Actor 对 GPU 的使用',
     },
