@@ -39,8 +39,13 @@ _WAIT = PHASES.index("ray.wait")
 _PUT = PHASES.index("ray.put")
 _UNPACKING = PHASES.index("unpacking")
 _RAY = PHASES.index("ray")
+#: Reasons for taking no samples, as the tracer reports them. They are no defects.
+OFF = "samples"
+NEED_GIL = "samples, which need the GIL"
 DEFAULT_HZ = 1.0
 MAX_HZ = 20.0
+#: Lower rates count as 0.
+MIN_HZ = 0.01
 #: Interval at which samples are sent, in seconds.
 WINDOW_S = 10.0
 #: Minimum interval between two reports, in seconds.
@@ -101,12 +106,13 @@ _ASYNC_TYPES = (CoroutineType, GeneratorType, AsyncGeneratorType)
 def rate() -> tuple[float, str]:
     """How many samples to take per second, and if it is 0, the reason."""
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        return 0.0, "samples, which need the GIL"
+        return 0.0, NEED_GIL
     try:
-        hz = min(MAX_HZ, max(0.0, float(os.environ.get(SAMPLES, DEFAULT_HZ))))
+        hz = min(MAX_HZ, float(os.environ.get(SAMPLES, DEFAULT_HZ)))
     except ValueError:
         hz = DEFAULT_HZ
-    return hz, "" if hz > 0 else "samples"
+    hz = hz if hz >= MIN_HZ else 0.0
+    return hz, "" if hz > 0 else OFF
 
 
 class Sampler:
@@ -118,6 +124,8 @@ class Sampler:
     def __init__(self, hz: float) -> None:
         self.hz = hz
         self._usual_interval: float | None = None
+        #: That interval, as it was when it was last changed.
+        self._normal_interval = sys.getswitchinterval()
         self.forget()
 
     def forget(self) -> None:
@@ -163,10 +171,12 @@ class Sampler:
         """Send the remaining samples and end the thread."""
         self._stops = True
         self._wake.set()
-        thread = self.thread
-        if thread is not None and thread.is_alive():
-            thread.join(_STOP_S)
-        self._stops = False
+        try:
+            thread = self.thread
+            if thread is not None and thread.is_alive():
+                thread.join(_STOP_S)
+        finally:
+            self._stops = False
 
     def task_ended(self) -> None:
         """Send soon, because a sampled attempt has ended."""
@@ -193,7 +203,7 @@ class Sampler:
         began = last_busy = time.monotonic()
         number, next_at = 0, began + self._random.random() * period
         while state.connected and not self._stops:
-            gil_wait = self.pause(min(next_at, self._send_at))
+            gil_wait = self.pause(next_at) if next_at <= self._send_at else self._wait(self._send_at)
             if self._stops or not state.connected:
                 return
             now = time.monotonic()
@@ -210,6 +220,12 @@ class Sampler:
                 if not state.tasks and now - last_busy > _IDLE_S:
                     self.thread = None
                     return
+
+    def _wait(self, until: float) -> float:
+        """Sleep until ``until`` (monotonic, s) or until woken."""
+        self._wake.wait(max(0.0, until - time.monotonic()))
+        self._wake.clear()
+        return 0.0
 
     def pause(self, until: float) -> float:
         """Sleep until ``until`` (monotonic, s) or until woken. Returns how long it waited for the GIL (s).
@@ -241,7 +257,10 @@ class Sampler:
     def _sleep_until(self, until: float) -> None:
         """Sleep, and get the GIL soon afterwards."""
         get_interval, set_interval = sys.getswitchinterval, sys.setswitchinterval
-        usual = self._usual_interval = get_interval()
+        usual = get_interval()
+        if usual <= _QUICK_S:  # user code has restored the interval that it saw while it was short
+            usual = self._normal_interval
+        self._usual_interval = self._normal_interval = usual
         set_interval(_QUICK_S)
         quick = get_interval()
         time.sleep(max(0.0, until - time.monotonic()))
@@ -257,16 +276,17 @@ class Sampler:
             return
         self._sample_suspended(suspended, weight)
         frames = sys._current_frames()
-        mine = threading.get_ident()
+        frames.pop(threading.get_ident(), None)  # it holds `frames`: the cycle would keep all frames alive
         ids = {thread.ident: thread.native_id for thread in threading.enumerate()}
         ids.update((task.thread, task.native_thread) for task in own.values() if task.thread)
-        cpu = {ident: _cpu_time(ids.get(ident)) for ident in frames if ident != mine}
+        cpu = {ident: _cpu_time(ids.get(ident)) for ident in frames}
         began = time.monotonic()
         elapsed = began - self._sampled_at
         runnable: list[tuple[Task, int, int, int | None]] = []
+        frame: FrameType | None
         for ident, frame in frames.items():
             task = own.get(ident, alone)
-            if task is None or ident == mine:
+            if task is None:
                 continue
             used = cpu[ident] - self._cpu.get(ident, 0.0)
             if ident not in own and used < _BUSY * elapsed:
@@ -284,7 +304,9 @@ class Sampler:
                 runnable.append((task, phase, leaf, ids.get(ident)))
             else:
                 self._add(task, phase, is_native, leaf, weight)
-        for task, phase, leaf, native_id in runnable:  # this lets other threads run
+        frame = None
+        frames.clear()  # the next lines let other threads run, and their frames must not stay alive
+        for task, phase, leaf, native_id in runnable:
             self._add(task, phase, _is_runnable(native_id), leaf, weight)
         self._cpu, self._sampled_at = cpu, began
         if len(self._sums) >= MAX_SUMS or len(self._new_frames) >= MAX_NEW_FRAMES:
@@ -345,7 +367,7 @@ class Sampler:
                     if place[1] in (_CODE, _OUTER):
                         stack.append((place, frame.f_lineno or 0))
             awaited = _attribute(coroutine, ("cr_await", "gi_yieldfrom", "ag_await"))
-            if awaited is None and not hasattr(coroutine, "cr_await"):
+            if awaited is None and not hasattr(type(coroutine), "cr_await"):
                 # What `__await__` of a coroutine and methods of an async generator return only refers to it.
                 wrapped = (each for each in gc.get_referents(coroutine) if type(each) in _ASYNC_TYPES)
                 awaited = next(wrapped, None)
@@ -435,7 +457,8 @@ def _find_tasks() -> tuple[dict[int, Task], list[Task], Task | None]:
 
 def _attribute(of: Any, names: Iterable[str]) -> Any:
     for name in names:
-        value = getattr(of, name, None)
+        # Only what its type defines: `__getattr__` of an object would run the user's code here.
+        value = getattr(of, name, None) if hasattr(type(of), name) else None
         if value is not None:
             return value
     return None
@@ -457,7 +480,10 @@ def _relative(file: str) -> str:
     file = file.replace("\\", "/")
     longest = ""
     for entry in ("", *sys.path):
-        folder = os.path.abspath(entry).replace("\\", "/").rstrip("/") + "/"
+        try:
+            folder = os.path.abspath(entry).replace("\\", "/").rstrip("/") + "/"
+        except (OSError, TypeError, AttributeError):  # the working directory is gone, or it is no text
+            continue
         if len(folder) > len(longest) and file.startswith(folder):
             longest = folder
     file = file[len(longest) :]
