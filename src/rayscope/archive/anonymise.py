@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -67,6 +67,17 @@ _WORDS = """
     ray rayscope python py lambda locals __init__ agent gcs pid node __internal_head__ on off dask
     IDLE JobSupervisor DashboardAgent RuntimeEnvAgent
 """
+
+
+class _Numbers(NamedTuple):
+    """The key under which rows have numbers of frames, and their places in each row."""
+
+    key: str
+    places: tuple[int, ...]
+
+
+#: By the keys of an object of JSON, the numbers of frames in it (:mod:`rayscope.ray.events.samples`).
+_FRAME_NUMBERS = {("hz", "samples"): _Numbers("samples", (3,)), ("frames",): _Numbers("frames", (0, 1))}
 #: Labels of metrics whose values are Ray's own words, if the metric is Ray's own.
 _LABELS = "Component GpuDeviceName IsHeadNode Location Reason SessionName Source State Type"
 _NUMBER = re.compile(r"[+-]?(?:Inf|NaN|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)")
@@ -234,8 +245,28 @@ class Anonymiser:
         if isinstance(value, str):
             return self._json(value) if value[:1] in ("{", "[") else self._name(value)
         if isinstance(value, dict):
+            numbers = _FRAME_NUMBERS.get(tuple(value))
+            if numbers is not None:
+                value = {**value, numbers.key: self._frame_numbers(value[numbers.key], numbers.places)}
             return {self._key(key): self._value(inner) for key, inner in value.items()}
         return [self._value(inner) for inner in value] if isinstance(value, list) else value
+
+    def _frame_numbers(self, rows: Any, places: tuple[int, ...]) -> Any:
+        """Replace the numbers of frames, which are hashes of their names."""
+        if not isinstance(rows, list):
+            return rows
+        return [
+            [self._number(cell) if at in places else cell for at, cell in enumerate(row)]
+            if isinstance(row, list)
+            else row
+            for row in rows
+        ]
+
+    def _number(self, number: Any) -> Any:
+        if not isinstance(number, int) or not number:
+            return number
+        digest = hmac.digest(self._secret, str(number).encode(), "sha256")
+        return (int.from_bytes(digest[:8], "big") >> 12) or 1  # fits into a JSON number
 
     def _key(self, key: str) -> str:
         return key if key in self._keys or _RESOURCE.fullmatch(key) else self._name(key)

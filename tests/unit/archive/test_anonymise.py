@@ -23,6 +23,7 @@ from rayscope.metrics.tsdb.file import sealed_columns
 from rayscope.storage.about import About, Label
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.schema import ADDED_COLUMNS, TABLES
+from rayscope.tracer.sampler import frame_number
 
 #: Words of the sample that are also words of Ray's, or numbers.
 _COMMON = re.compile(r"[\d\W]*|.{1,3}")
@@ -278,3 +279,18 @@ def test_an_anonymised_file_opens_twice(whole: Path, tmp_path: Path) -> None:
     files = SessionFiles(catalog, tmp_path / "there" / "session-files")
     assert files.open(path) == files.open(path) == whole.name
     assert catalog.about(whole.name).is_anonymous
+
+
+def test_numbers_of_frames_reveal_no_names() -> None:
+    anonymiser = Anonymiser("key", {})
+    number = frame_number(0, "secret.py:1 train")
+    frames = json.loads(anonymiser._json(json.dumps({"frames": [[number, 0, "secret.py:1 train"]]})))[
+        "frames"
+    ]
+    samples = json.loads(anonymiser._json(json.dumps({"hz": 1.0, "samples": [[0, 0, 5, number]]})))["samples"]
+    ((replaced, caller, text),) = frames
+    assert samples == [[0, 0, 5, replaced]]
+    assert (replaced != number, caller) == (True, 0)
+    assert "secret" not in text
+    assert "train" not in text
+    assert Anonymiser("other", {})._number(number) != replaced
