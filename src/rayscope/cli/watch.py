@@ -165,18 +165,20 @@ class Watch:
         return not self._announced and bool(self._find_drivers(address, self._since_ms) & self.pids)
 
     def choose(self, pid: int, sessions: Sequence[str]) -> Sequence[str]:
-        """Return which of ``sessions`` the program ``pid`` started or had a driver in.
+        """Return which of ``sessions`` belong to the program ``pid``.
 
-        Others changed at the same time because of other programs. If the program had a driver in none, such
-        as one that submits jobs, all of them are returned.
+        It started their clusters, had a driver there, or may have submitted jobs: nobody else had a driver
+        there in the meantime. Returns all of them if none belongs to it by these signs.
         """
         pids = {pid, *self.pids}
-        return [s for s in sessions if _has_pid_of(s, pids) or self._has_driver(s, pids)] or sessions
+        return [s for s in sessions if _has_pid_of(s, pids) or self._may_be_ours(s, pids)] or sessions
 
-    def _has_driver(self, session: str, pids: set[int]) -> bool:
+    def _may_be_ours(self, session: str, pids: set[int]) -> bool:
         since_ns = self._since_ms * 10**6
-        jobs = self._api.jobs(session=session)
-        return any(job["driver_pid"] in pids and (job["start_ns"] or 0) >= since_ns for job in jobs)
+        drivers = [job for job in self._api.jobs(session=session) if job["submission_id"] is None]
+        lately = [job for job in drivers if job["end_ns"] is None or job["end_ns"] >= since_ns]
+        ours = [job for job in drivers if job["driver_pid"] in pids and (job["start_ns"] or 0) >= since_ns]
+        return bool(ours) or not lately
 
     def ended_with(self, pid: int, sessions: Iterable[str]) -> set[str]:
         """Return which of ``sessions`` had clusters on this machine that ended with the program ``pid``."""

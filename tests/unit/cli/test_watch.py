@@ -21,7 +21,10 @@ class FakeApi:
         self.drivers: dict[str, list[tuple[int, int]]] = {}
 
     def jobs(self, *, session: str) -> list[dict[str, Any]]:
-        return [{"driver_pid": pid, "start_ns": at} for pid, at in self.drivers.get(session, [])]
+        return [
+            {"driver_pid": pid, "start_ns": at, "end_ns": at, "submission_id": None}
+            for pid, at in self.drivers.get(session, [])
+        ]
 
     def by_name(self) -> dict[str, dict[str, Any]]:
         return self.known
@@ -101,9 +104,9 @@ def test_sessions_of_other_programs_that_run_at_the_same_time_are_left_out() -> 
     watch = _watch(api, set())
     watch.look()
     now = time.time_ns()
-    api.drivers = {"joined": [(99, now), (11, now)], "earlier": [(11, now - 10**12)], "theirs": [(99, now)]}
-    assert watch.choose(10, ["session_10", "joined", "earlier", "theirs"]) == ["session_10", "joined"]
-    # A submitted job has no driver among the program's processes.
+    api.drivers = {"joined": [(99, now), (11, now)], "used": [(11, now - 10**12)], "theirs": [(99, now)]}
+    # To the cluster that nobody had a driver in lately, the program may have submitted a job.
+    assert watch.choose(10, ["session_10", "joined", "used", "theirs"]) == ["session_10", "joined", "used"]
     assert watch.choose(10, ["theirs"]) == ["theirs"]
     assert watch.choose(10, []) == []
 
