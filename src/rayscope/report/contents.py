@@ -61,6 +61,8 @@ _MAX_MOMENTS = 24
 _POINTS = 240
 _MARGIN_NS = 10 * 10**9
 _MAX_ROWS = 200
+#: Number of lines of code of a function or an attempt.
+_MAX_LINES = 20
 _MAX_CHOICES = 1000
 
 
@@ -146,7 +148,17 @@ async def _add_flow(recorder: Recorder, of: dict[str, Any], functions: Any) -> N
     for row in _rows(functions)[:_MAX_CALLERS]:
         named = {"only": "mine", "weight": "critical_path", "of": row["func_name"]}
         await recorder.add("/flow/flame", **named, **of)
-        await recorder.add("/lines", func_name=row["func_name"], **of)
+        await _add_lines(recorder, of, func_name=row["func_name"])
+
+
+async def _add_lines(recorder: Recorder, of: dict[str, Any], **attempts: Any) -> None:
+    """Add the hottest lines of attempts, without the stacks, which no page shows."""
+    await recorder.add("/lines", shorten=_hottest, **attempts, **of)
+
+
+def _hottest(answer: Any) -> Any:
+    lines = [line for line in answer["lines"] if line["self_samples"]]
+    return {**answer, "frames": [], "lines": lines[:_MAX_LINES]}
 
 
 async def _add_library(recorder: Recorder, of: dict[str, Any], library: str) -> bool:
@@ -284,7 +296,7 @@ async def _add_insights(recorder: Recorder, of: dict[str, Any], job_id: str) -> 
     insights = await recorder.add("/insights", job_id=job_id, **of)
     findings = [] if insights is None else insights["findings"]
     for function in {finding["function"] for finding in findings} - {None}:
-        await recorder.add("/lines", func_name=function, job_id=job_id, **of)
+        await _add_lines(recorder, of, func_name=function, job_id=job_id)
 
 
 def _chosen_tasks(path: Any, failures: Any) -> list[tuple[str, list[int]]]:
@@ -307,7 +319,7 @@ async def _add_task(recorder: Recorder, of: dict[str, Any], task_id: str, attemp
     last = [task["attempts"][-1]["attempt"]] if task["attempts"] else []
     for attempt in {*attempts, *last}:
         await _add_log(recorder, of, task_id=task_id, attempt=attempt)
-        await recorder.add("/lines", task_id=task_id, attempt=attempt, **of)
+        await _add_lines(recorder, of, task_id=task_id, attempt=attempt)
     return True
 
 

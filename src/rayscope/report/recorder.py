@@ -53,8 +53,8 @@ class Recorder:
             raise problem.with_params(error.get("params") or {})
         return answer
 
-    async def add(self, path: str, **params: Any) -> Any:
-        """Return the answer to a request and keep it.
+    async def add(self, path: str, *, shorten: Callable[[Any], Any] | None = None, **params: Any) -> Any:
+        """Return the answer to a request and keep it, or what ``shorten`` makes of it.
 
         Returns None if there is no time or room left, or if the server refuses. Its reason is kept, unless it
         is busy.
@@ -64,6 +64,8 @@ class Recorder:
         if time.monotonic() > self._until_s:
             return None
         status, body = await self._answer(path, query)
+        if status == 200 and shorten is not None:
+            body = msgspec.json.encode(shorten(msgspec.json.decode(body)))
         if status == _BUSY or not await self._keep(path, query, status, body) or status != 200:
             return None
         return msgspec.json.decode(body)
