@@ -23,7 +23,7 @@ from rayscope.storage.sql.execution import (
 )
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.merge import INTEGERS, SUBMITTER
-from rayscope.storage.sql.samples import FRAMES, IS_SAMPLES, SAMPLE_SUMS
+from rayscope.storage.sql.samples import ABOUT_SAMPLES, FRAMES, IS_SAMPLES, SAMPLE_SUMS
 
 #: Version of the tables below. Records in other formats are rejected. No older format was ever released.
 FORMAT = 1
@@ -576,7 +576,7 @@ VIEWS: tuple[str, ...] = (
     # The view of spans includes the phases of every attempt.
     f"CREATE OR REPLACE VIEW spans AS SELECT {TASK_ID} AS task_id, attempt, name, begin_ns, end_ns, "
     f"end_ns - begin_ns AS duration_ns, extra, {execution.BLOCKED_ON} AS blocked_on "
-    f"FROM span_rows UNION ALL {execution.still_blocked()} "
+    f"FROM span_rows WHERE NOT ({ABOUT_SAMPLES}) UNION ALL {execution.still_blocked()} "
     + " ".join(
         f"UNION ALL SELECT {TASK_ID}, attempt, 'task:{phase}', {phase}_begin_ns, {phase}_end_ns, "
         f"{phase}_end_ns - {phase}_begin_ns, NULL, NULL FROM attempts WHERE {phase}_begin_ns IS NOT NULL"

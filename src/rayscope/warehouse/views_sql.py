@@ -28,6 +28,7 @@ from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import CREATED, DATA, DERIVED, END, FIRST_PUT, START
 from rayscope.storage.sql.internal import is_rays_namespace
 from rayscope.storage.sql.merge import KEY, SCALAR_COLUMNS, SUBMITTER, TOGETHER
+from rayscope.storage.sql.samples import ABOUT_SAMPLES
 from rayscope.warehouse.claims import NUMBER_AT
 from rayscope.warehouse.schema import BY_NAME, TYPES, UNKNOWN_NS, Layout, group_name, on_cluster
 
@@ -195,6 +196,7 @@ SELECT r.session AS session, r.cluster AS cluster, {_hex_id("r.task")} AS task_i
 FROM span_rows AS r LEFT JOIN ({_AWAITED}) AS a
     ON a.session = r.session AND a.task_hi = r.task_hi AND a.task_lo = r.task_lo AND a.attempt = r.attempt
         AND a.begin_ns = r.begin_ns
+WHERE NOT ({ABOUT_SAMPLES})
 UNION ALL {_STILL_BLOCKED}
 """ + " ".join(
     f"UNION ALL SELECT {_WHOSE}, {_hex_id('task')}, attempt, 'task:{phase}', {phase}_begin_ns, "

@@ -16,6 +16,7 @@ from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import NOT_DRIVER, SCHEDULING_PHASES
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.pages import rows_of
+from rayscope.storage.sql.samples import TRACES_ALL
 
 _TOP = 100
 _OF = "task_hi = $high AND task_lo = $low"
@@ -230,7 +231,7 @@ def tracing(file: SessionFile) -> Tracing:
             f"WHERE {NOT_DRIVER} AND execute_begin_ns IS NOT NULL)"
         ).fetchone()
         said = reader.execute(
-            "SELECT tracer, count(*) FROM worker_rows WHERE tracer IS NOT NULL AND tracer != 'on' "
+            f"SELECT tracer, count(*) FROM worker_rows WHERE tracer IS NOT NULL AND NOT {TRACES_ALL} "
             "GROUP BY tracer ORDER BY count(*) DESC LIMIT 10"
         ).fetchall()
         summed = reader.execute(

@@ -12,6 +12,7 @@ import msgspec
 
 from rayscope.model import Span
 from rayscope.ray.common import ProfileEntry
+from rayscope.tracer.sampler import PHASES
 
 #: Name of the span for the samples of an attempt in an interval.
 SAMPLES = "rayscope.samples"
@@ -32,9 +33,9 @@ _Rate = Annotated[float, msgspec.Meta(gt=0, le=1000)]
 class _Sum(msgspec.Struct, array_like=True, gc=False):
     """How many samples had one stack, whose innermost frame is ``frame`` (0: no frame of the user's)."""
 
-    phase: _Number
-    is_native: _Number
-    samples: _Number
+    phase: Annotated[int, msgspec.Meta(ge=0, lt=len(PHASES))]
+    is_native: Annotated[int, msgspec.Meta(ge=0, le=1)]
+    samples: Annotated[int, msgspec.Meta(ge=0, le=10**6)]
     frame: _Number
 
 

@@ -20,6 +20,7 @@ from rayscope.storage.sql.execution import (
 )
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.pages import Row, rows_of
+from rayscope.storage.sql.samples import ABOUT_SAMPLES
 
 
 def nodes(file: SessionFile) -> list[Row]:
@@ -33,7 +34,7 @@ def nodes(file: SessionFile) -> list[Row]:
 def span_count(file: SessionFile) -> int:
     """Number of recorded spans that are not phases of a task (``ray.get`` and the like)."""
     with file.reader() as reader:
-        found = reader.execute("SELECT count(*) FROM span_rows").fetchone()
+        found = reader.execute(f"SELECT count(*) FROM span_rows WHERE NOT ({ABOUT_SAMPLES})").fetchone()
     return int(found[0]) if found else 0
 
 

@@ -149,12 +149,14 @@ class _Tree:
 
     def _path(self, number: int) -> list[int]:
         path: list[int] = []
-        while number and len(path) < _MAX_DEPTH:
+        while number and number not in path and len(path) < _MAX_DEPTH:
             path.append(number)
             frame = self._frames.get(number)
             match = _TEXT.fullmatch(frame.text) if frame else None
             self.places[number] = Place(match[1], int(match[2]), match[3]) if match else Place("", 0, "")
             self._parents[number] = number = frame.caller if frame else 0
+        if number:  # too deep, or a frame that calls itself
+            self._parents[path[-1]] = 0
         return path[::-1]
 
     def largest(self, limit: int) -> list[StackFrame]:

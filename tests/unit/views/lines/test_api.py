@@ -151,3 +151,33 @@ def test_the_views_of_sql(fresh: Running, story: Story) -> None:
     )
     answer = fresh.client.post("/api/v1/sql", json={"sql": sql}).json()
     assert answer["rows"] == [["train.py", 20, "step", 55], ["numpy/linalg.py", 5, "solve", 30]]
+
+
+def test_samples_that_nobody_validated_break_nothing(fresh: Running, story: Story) -> None:
+    fit = story.task("fit", 0, 10, 95, worker=W)
+    number = 77
+    for name, extra in (
+        (
+            "rayscope.samples",
+            '{"hz":1,"samples":[[0],[99,0,5,1],[0,0,-5,1],[0,0,9000000000000000000,1],["x"]]}',
+        ),
+        ("rayscope.frames", '{"frames":[["x"],["a","b","c"],[1,2],5]}'),
+        ("rayscope.samples", f'{{"hz":1.0,"samples":[[0,0,3,{number}]]}}'),
+        ("rayscope.frames", f'{{"frames":[[{number},{number},"a.py:1 f"]]}}'),
+    ):
+        story.batch.spans.append(Span(fit, 0, name, at(12), at(13), extra))
+    fresh.record(story)
+    found = get_lines(fresh, func_name="fit")
+    assert found["samples"] == sum(phase["samples"] for phase in found["phases"]) == 103
+    # A frame that calls itself counts once, without a parent.
+    itself = next(frame for frame in found["frames"] if frame["id"] == str(number))
+    assert (itself["parent"], itself["value"], itself["own"]) == (None, 3, 3)
+    for table in ("samples", "sample_frames"):
+        assert "rows" in fresh.client.post("/api/v1/sql", json={"sql": f"FROM {table}"}).json()
+
+
+def test_samples_are_no_spans_and_their_lack_is_no_defect(fresh: Running, story: Story) -> None:
+    fresh.record(story)
+    sql = "SELECT count(*) FROM spans WHERE name LIKE 'rayscope.%'"
+    assert fresh.client.post("/api/v1/sql", json={"sql": sql}).json()["rows"] == [[0]]
+    assert fresh.get("/api/v1/recording")["tracing"]["said"] == []
