@@ -7,7 +7,6 @@ import css from './HotLines.module.css';
 import { Prose } from './Prose';
 import { ShareBar } from './ShareBar';
 import words from './theme/words.module.css';
-import { usePunctuation } from './usePunctuation';
 import { useServerMessage } from './useServerMessage';
 import { useSessionUrl } from './useUrl';
 
@@ -53,7 +52,6 @@ export function FunctionLines({ filters }: { filters: Filters }) {
 export function HotLines({ answer }: { answer: LinesAnswer }) {
   const { t } = useTranslation();
   const translate = useServerMessage();
-  const { gap } = usePunctuation();
   const hot = answer.lines.filter((line) => line.self_samples > 0);
   const most = hot[0]?.self_samples ?? 0;
   const missing = answer.missing === null ? null : translate(answer.missing);
@@ -61,7 +59,7 @@ export function HotLines({ answer }: { answer: LinesAnswer }) {
     <>
       {missing !== null && (
         <p className={`${words.dim} ${css.note}`} data-testid="lines-missing">
-          <Prose text={`${missing.message}${gap}${missing.remedy ?? ''}`} />
+          <Prose text={missing.line} />
         </p>
       )}
       {answer.is_enough && <Phases answer={answer} />}

@@ -70,11 +70,11 @@ def _missing(sampled: Sampled, samples: int) -> ErrorDetail | None:
             "remedy": "Look at all attempts of the function, or record with --samples 20.",
             "params": {"samples": samples, "least": MIN_SAMPLES},
         }
-    if workers.get("off"):
+    if workers.get("off") and not workers.get("sampled"):
         return {
             "code": "samples_off",
             "message": "The processes of these attempts took no samples: sampling was off.",
-            "remedy": "Record without --samples 0 and RAYSCOPE_TRACE_SAMPLES=0.",
+            "remedy": "Record without --samples 0 or RAYSCOPE_TRACE_SAMPLES=0.",
         }
     if workers.get("untraced") and not workers.get("sampled"):
         return {
