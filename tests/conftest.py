@@ -78,7 +78,10 @@ def _connect_to_copy(
     """
     exists = any(path.exists() for path in (file.path, file.path.with_name(f"{file.path.name}.wal")))
     if not exists and not file.read_only:
-        file.path.write_bytes(empty)
+        try:
+            file.path.write_bytes(empty)
+        except OSError:  # the disk is full, which DuckDB then finds out itself
+            file.path.unlink(missing_ok=True)
     return connect(file, memory_limit)
 
 
