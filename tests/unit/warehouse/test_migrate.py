@@ -24,7 +24,7 @@ FINGERPRINTS = {
     5: "dff8f2ba0c0ec013",
     6: "b0dd3236d5672d8c",
     7: "fb965dde421cae8a",
-    8: "47d1112895ace1a9",
+    8: "ab02848c9dd775a9",
 }
 
 
