@@ -108,7 +108,7 @@ def test_functions_of_one_name_are_told_apart(ran: Ran) -> None:
         with catalog.reading(session) as file:
             attempts = {row["func_name"]: row["attempts"] for row in flow_sql.scheduling(file, 0)}
     assert {name: attempts.get(name) for name in names} == dict.fromkeys(names, 2)
-    # Two lambdas of a line are told apart by Python 3.11 and later.
+    # Python 3.11 and later distinguish two lambdas on one line.
     lambdas = [number for name, number in attempts.items() if name.startswith("<lambda> (same_names.py:")]
     assert lambdas == ([2, 2] if sys.version_info >= (3, 11) else [4])
 

@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import msgspec
 import pyarrow as pa
@@ -67,17 +67,9 @@ _WORDS = """
     ray rayscope python py lambda locals __init__ agent gcs pid node __internal_head__ on off dask
     IDLE JobSupervisor DashboardAgent RuntimeEnvAgent
 """
-
-
-class _Numbers(NamedTuple):
-    """The key under which rows have numbers of frames, and their places in each row."""
-
-    key: str
-    places: tuple[int, ...]
-
-
-#: By the keys of an object of JSON, the numbers of frames in it (:mod:`rayscope.ray.events.samples`).
-_FRAME_NUMBERS = {("hz", "samples"): _Numbers("samples", (3,)), ("frames",): _Numbers("frames", (0, 1))}
+#: By the keys of an object of JSON, the places of numbers of frames in each row of its last value
+#: (:mod:`rayscope.ray.events.samples`).
+_FRAME_NUMBERS = {("hz", "samples"): (3,), ("frames",): (0, 1)}
 #: Labels of metrics whose values are Ray's own words, if the metric is Ray's own.
 _LABELS = "Component GpuDeviceName IsHeadNode Location Reason SessionName Source State Type"
 _NUMBER = re.compile(r"[+-]?(?:Inf|NaN|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)")
@@ -245,9 +237,9 @@ class Anonymiser:
         if isinstance(value, str):
             return self._json(value) if value[:1] in ("{", "[") else self._name(value)
         if isinstance(value, dict):
-            numbers = _FRAME_NUMBERS.get(tuple(value))
-            if numbers is not None:
-                value = {**value, numbers.key: self._frame_numbers(value[numbers.key], numbers.places)}
+            if places := _FRAME_NUMBERS.get(tuple(value)):
+                *_, key = value
+                value = {**value, key: self._frame_numbers(value[key], places)}
             return {self._key(key): self._value(inner) for key, inner in value.items()}
         return [self._value(inner) for inner in value] if isinstance(value, list) else value
 
