@@ -18,6 +18,8 @@ from rayscope.tracer.sampler import PHASES
 SAMPLES = "rayscope.samples"
 #: Name of the span for descriptions of frames.
 FRAMES = "rayscope.frames"
+#: Maximum number of samples in a sum.
+MAX_SAMPLES = 1_000_000
 #: Maximum length of a report's interval, in ns.
 _LONGEST_NS = 3600 * 10**9
 #: Maximum difference between the clocks of Python and of Ray's C++, in ns.
@@ -35,7 +37,7 @@ class _Sum(msgspec.Struct, array_like=True, gc=False):
 
     phase: Annotated[int, msgspec.Meta(ge=0, lt=len(PHASES))]
     is_native: Annotated[int, msgspec.Meta(ge=0, le=1)]
-    samples: Annotated[int, msgspec.Meta(ge=0, le=10**6)]
+    samples: Annotated[int, msgspec.Meta(ge=0, le=MAX_SAMPLES)]
     frame: _Number
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from rayscope.ray.events import samples
 from rayscope.tracer.sampler import NEED_GIL, OFF, PHASES
 
-_SAMPLES, _FRAMES = "rayscope.samples", "rayscope.frames"
 #: Whether a row of ``span_rows`` has the samples of an attempt.
-IS_SAMPLES = f"""(name = '{_SAMPLES}' AND starts_with(extra, '{{"hz":') AND json_valid(extra))"""
+IS_SAMPLES = f"""(name = '{samples.SAMPLES}' AND starts_with(extra, '{{"hz":') AND json_valid(extra))"""
 #: Whether a row of ``span_rows`` is about samples, and not a span of the task.
-ABOUT_SAMPLES = f"name IN ('{_SAMPLES}', '{_FRAMES}')"
+ABOUT_SAMPLES = f"name IN ('{samples.SAMPLES}', '{samples.FRAMES}')"
 #: Whether the tracer of a row of ``worker_rows`` lacks nothing, apart from samples that are off.
 TRACES_ALL = f"tracer IN ('on', 'on, without {OFF}', 'on, without {NEED_GIL}')"
 _PHASE_NAMES = ", ".join(f"'{phase}'" for phase in PHASES)
@@ -20,11 +20,11 @@ FROM (
     SELECT task_hi, task_lo, attempt, begin_ns, end_ns, report.hz AS hz, unnest(report.samples) AS one
     FROM (SELECT *, from_json(extra, '{{{{"hz":"DOUBLE","samples":[["BIGINT"]]}}}}') AS report
         FROM ({{rows}})))
-WHERE one[1] BETWEEN 0 AND {len(PHASES) - 1} AND one[3] BETWEEN 0 AND 1000000 AND one[4] >= 0"""
+WHERE one[1] BETWEEN 0 AND {len(PHASES) - 1} AND one[3] BETWEEN 0 AND {samples.MAX_SAMPLES} AND one[4] >= 0"""
 #: Query for the frames of stacks: number, number of the frame around it (0: none), and text.
 FRAMES = f"""
 SELECT DISTINCT TRY_CAST(one[1] AS BIGINT) AS frame_id, TRY_CAST(one[2] AS BIGINT) AS caller_id,
     one[3] AS text
 FROM (SELECT unnest(from_json(extra, '{{"frames":[["VARCHAR"]]}}').frames) AS one FROM span_rows
-    WHERE name = '{_FRAMES}' AND starts_with(extra, '{{"frames":') AND json_valid(extra))
+    WHERE name = '{samples.FRAMES}' AND starts_with(extra, '{{"frames":') AND json_valid(extra))
 WHERE frame_id >= 0 AND caller_id >= 0 AND text IS NOT NULL"""
