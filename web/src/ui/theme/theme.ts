@@ -22,6 +22,8 @@ export const theme = createTheme({
     },
     Modal: { styles: { title: { fontSize: '1rem', fontWeight: 600, overflowWrap: 'anywhere' } } },
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
+    // Only an element with a role may have a label.
+    Loader: { defaultProps: { role: 'status' } },
   },
 });
 
