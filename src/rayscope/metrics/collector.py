@@ -59,6 +59,9 @@ class Cluster:
     figures: Callable[[], Mapping[str, float]]
     #: Number of series that the collector dropped. The collector increases it.
     left_out: int = 0
+    #: Counters that began since the collector's last call, with the value that they had then: 0. Without it,
+    #: the first increase of a counter would not be visible.
+    starts: list[Sample] = field(default_factory=list)
     #: Partial failures. The samples that the collector returns are still used.
     warnings: list[str | CollectorError] = field(default_factory=list)
 

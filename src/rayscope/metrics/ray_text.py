@@ -45,6 +45,7 @@ class Texts(NamedTuple):
     Attributes:
         samples: by collector.
         families: by collector.
+        starts: by collector, see :class:`ScrapeResult`.
         results: the result of scraping each node.
         cpu_s: CPU time for scraping, s.
         head: results for the autoscaler and the dashboard on the head node.
@@ -52,6 +53,7 @@ class Texts(NamedTuple):
 
     samples: dict[str, list[Sample]]
     families: dict[str, list[Family]]
+    starts: dict[str, list[Sample]]
     results: list[ScrapeResult]
     cpu_s: float
     head: Sequence[ScrapeResult] = ()
@@ -113,6 +115,7 @@ class RayText:
     def _sorted(self, results: list[ScrapeResult], head: list[ScrapeResult]) -> Texts:
         samples: dict[str, list[Sample]] = defaultdict(list)
         families: dict[str, dict[str, Family]] = defaultdict(dict)
+        starts: dict[str, list[Sample]] = defaultdict(list)
         owners = self._owners
         for scraped in (*results, *head):
             for sample in scraped.samples:
@@ -120,10 +123,14 @@ class RayText:
                 if who is None:
                     who = owners[sample.name] = owner(sample.name)
                 samples[who].append(sample)
+            for start in scraped.starts:
+                starts[owners[start.name]].append(start)
             for family in scraped.families:
                 families[owner(family.name)][family.name] = family
         named = {who: list(known.values()) for who, known in families.items()}
-        return Texts(samples, named, results, sum(scraped.cpu_s for scraped in (*results, *head)), head)
+        return Texts(
+            samples, named, starts, results, sum(scraped.cpu_s for scraped in (*results, *head)), head
+        )
 
     @property
     def interval_s(self) -> float:

@@ -35,7 +35,8 @@ _MAX_VALUE = 1000
 _SLACK = 0.5
 
 #: A function that stores samples: (time in ns, samples, collector's name, families) -> number stored.
-Append = Callable[[int, list[Sample], str, list[Family]], int]
+#: Without a name, other series of the collector do not end.
+Append = Callable[[int, list[Sample], str | None, list[Family]], int]
 
 
 class _Problem(NamedTuple):
@@ -190,6 +191,8 @@ class Runner:
         taken = 0
         try:
             taken = self._append(time_ns, [] if failed else samples, state.name, families)
+            if state.last_ns and not failed and cluster.starts:
+                self._append(state.last_ns, cluster.starts, None, [])
         finally:
             with self._lock:
                 state.run = None

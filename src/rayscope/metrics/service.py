@@ -78,7 +78,7 @@ class _Live:
         self._lock = threading.Lock()
         self._nodes: tuple[int, list[NodeAddress]] = (0, [])
 
-    def _append(self, time_ns: int, samples: list[Sample], source: str, families: list[Family]) -> int:
+    def _append(self, time_ns: int, samples: list[Sample], source: str | None, families: list[Family]) -> int:
         return self.store.append(time_ns, samples, source=source, families=families)
 
     def tick(self, time_ns: int) -> None:

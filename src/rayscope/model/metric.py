@@ -31,6 +31,11 @@ class Family(NamedTuple):
     unit: str = ""
     collector: str = ""
 
+    @property
+    def is_cumulative(self) -> bool:
+        """Whether the values only grow while the process that reports them runs."""
+        return self.type in ("counter", "histogram")
+
 
 class Matcher(NamedTuple):
     """A condition on a label. ``op``: ``=``, ``!=``, ``=~`` or ``!~``. An absent label equals ``""``."""

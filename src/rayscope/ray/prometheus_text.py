@@ -33,13 +33,14 @@ class Read(NamedTuple):
     """A parsed text.
 
     ``odd``: number of lines that neither parser understood; ``left_out``: number of series for which there
-    was no room.
+    was no room; ``new``: the series that no earlier text of the endpoint had, if there was an earlier one.
     """
 
     samples: list[Sample]
     families: dict[str, Family]
     odd: int
     left_out: int
+    new: list[tuple[str, Labels]]
 
 
 class TextReader:
@@ -62,11 +63,14 @@ class TextReader:
         self._keys: dict[str, tuple[str, Labels]] = {}
         self._families: dict[str, Family] = {}
         self._meta: set[int] = set()
+        #: Whether ``_keys`` has all series of the earlier texts.
+        self._knows_earlier = False
 
     def read(self, text: str) -> Read:
         """Parse the samples in a text, including NaN values. Never raises, whatever the content."""
         keys, names, odd, left_out = self._keys, self._names, 0, 0
         samples: list[Sample] = []
+        new: list[tuple[str, Labels]] = []
         add = samples.append
         lines = text.split("\n")
         for line in lines:
@@ -93,14 +97,17 @@ class TextReader:
                     samples.extend(found or ())
                     continue
                 keys[key] = series
+                new.append(series)
             try:
                 add(Sample(series[0], series[1], float(number)))
             except ValueError:
                 odd += 1
-        if len(keys) > 2 * len(lines) + 1000:
+        new = new if self._knows_earlier else []
+        self._knows_earlier = len(keys) <= 2 * len(lines) + 1000
+        if not self._knows_earlier:
             self._keys = {}  # drop series of processes that are gone
             self._meta = set()
-        return Read(samples, self._families, odd, left_out)
+        return Read(samples, self._families, odd, left_out, new)
 
     def _take_apart(self, key: str) -> tuple[str, Labels] | None:
         """Parse the part of a line before the value. Returns its series, or None if the part is unusual."""

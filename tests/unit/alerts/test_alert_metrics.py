@@ -82,7 +82,7 @@ def exported_by_us(running: Running) -> set[str]:
         nodes=list,
         usage=Usage,
         resources=lambda: Resources(time_ns=0),
-        text=lambda: Texts({}, {}, [], 0.0),
+        text=lambda: Texts({}, {}, {}, [], 0.0),
         record=lambda look, key=None: services.records.read(SESSION, look),
         figures=dict,
     )

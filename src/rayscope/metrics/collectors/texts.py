@@ -62,6 +62,7 @@ class _Part:
     def collect(self, cluster: Cluster) -> Iterable[Sample | Family]:
         """The samples of this part, and their descriptions."""
         texts = _texts(cluster)
+        cluster.starts += texts.starts.get(self.part, ())
         yield from texts.families.get(self.part, ())
         yield from texts.samples.get(self.part, ())
 

@@ -307,8 +307,7 @@ class SeriesStore:
         resolution_ns = self._step_ns
         rows = {number: row for row, labels in enumerate(chosen) for number in on_disk.get(labels, ())}
         if file is not None and rows:
-            counts = self._families.get(name, Family(name)).type in ("counter", "histogram")
-            take = take or ("last" if counts else "avg")
+            take = take or ("last" if self._families.get(name, Family(name)).is_cumulative else "avg")
             fine_ns = file.bounds()[0] if end_ns - start_ns <= _FINE_NS else file.rolled_ns
             # The values of a minute are stored at the time of its last sample. Read the minute at memory's
             # boundary as samples.

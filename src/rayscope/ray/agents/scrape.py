@@ -81,6 +81,7 @@ class ScrapeResult(NamedTuple):
     """The result of scraping one node.
 
     Attributes:
+        starts: the counters that began since the node was last scraped, with the value that they had then: 0.
         left_out: number of series beyond the limit.
         took_s: duration of the request, s.
         cpu_s: CPU time, s.
@@ -91,6 +92,7 @@ class ScrapeResult(NamedTuple):
     endpoint: Endpoint
     samples: list[Sample]
     families: list[Family]
+    starts: list[Sample]
     left_out: int
     took_s: float
     cpu_s: float
@@ -212,6 +214,7 @@ class Scraper:
         endpoint, began, cpu = target.endpoint, time.monotonic(), time.thread_time()
         samples: list[Sample] = []
         families: list[Family] = []
+        starts: list[Sample] = []
         left_out = 0
         error: str | None = None
         refused = False
@@ -221,14 +224,18 @@ class Scraper:
             try:
                 read = target.read(min(until - began, self._timeout_s))
                 samples, left_out = read.samples, read.left_out
+                new = read.new
                 if len(samples) > max_series:
                     samples.sort(key=lambda sample: _RANK.get(sample.name, len(_RANK)))
                     left_out += len(samples) - max_series
                     del samples[max_series:]
+                    new = []
                 families = described({sample.name for sample in samples}, read.families)
+                counters = {family.name for family in families if family.is_cumulative}
+                starts = [Sample(name, labels, 0.0) for name, labels in new if name in counters]
             except (OSError, ValueError) as problem:
                 error = str(problem) or type(problem).__name__
                 refused = isinstance(problem, ConnectionRefusedError)
         took_s = time.monotonic() - began
         cpu_s = time.thread_time() - cpu
-        return ScrapeResult(endpoint, samples, families, left_out, took_s, cpu_s, error, refused)
+        return ScrapeResult(endpoint, samples, families, starts, left_out, took_s, cpu_s, error, refused)

@@ -210,18 +210,18 @@ class Mine:
 
 
 @pytest.fixture
-def agents() -> Iterable[Callable[[str], int]]:
-    """Agents that serve the given texts: a port each."""
+def agents() -> Iterable[Callable[[str | Callable[[], str]], int]]:
+    """Agents that serve the given texts, or what a function returns: a port each."""
     servers = []
 
-    def start(text: str) -> int:
+    def start(text: str | Callable[[], str]) -> int:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
                 if text == "hang":
                     time.sleep(30)  # the thread does not outlive the process
-                body = text.encode()
+                body = (text if isinstance(text, str) else text()).encode()
                 self.send_response(500 if text == "fail" else 200)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
@@ -263,6 +263,38 @@ def test_endpoints_are_told_apart_and_bad_ones_say_why(agents: Callable[[str], i
     assert short.left_out == 2
     scraper.close()
     impatient.close()
+
+
+def test_a_counter_that_appears_began_at_zero(agents: Callable[[str | Callable[[], str]], int]) -> None:
+    """Ray reports every 10 s, so the first value of a counter is often its last, too."""
+    shown = ["# TYPE ray_a_total counter\n# TYPE ray_b_ms histogram\n# TYPE ray_c gauge\nray_a_total 7\n"]
+    nodes = [NodeAddress("n", "127.0.0.1", agents(lambda: shown[0]), "host", True, True, False, 0)]
+    text, store = RayText(5, 1000, "s1"), SeriesStore()
+    runner = Runner(
+        [("ray", "test", texts.Ray)],
+        5,
+        lambda at, samples, source, families: store.append(at, samples, source=source, families=families),
+        CollectorPool(),
+    )
+    for at in (T0, T0 + 5 * S, T0 + 10 * S):
+        cluster = context(at, nodes=lambda: nodes, text=lambda at=at: text.read(at, nodes))
+        runner.tick(lambda cluster=cluster: cluster, at)
+        wait_until(lambda: not runner.busy(), "the collector")
+        if at == T0:
+            shown[0] += 'ray_a_total{of="x"} 3\nray_b_ms_bucket{le="+Inf"} 4\nray_b_ms_count 4\nray_c 5\n'
+    text.close()
+    values = {
+        (name, *dict(series.labels).keys() & {"of"}): series.values.tolist()
+        for name in ("ray_a_total", "ray_b_ms_bucket", "ray_b_ms_count", "ray_c")
+        for series in store.select(name, (), T0, T0 + 10 * S).series
+    }
+    assert values == {
+        ("ray_a_total",): [7, 7, 7],  # it may have counted for long
+        ("ray_a_total", "of"): [0, 3, 3],
+        ("ray_b_ms_bucket",): [0, 4, 4],
+        ("ray_b_ms_count",): [0, 4, 4],
+        ("ray_c",): [5, 5],
+    }
 
 
 def test_a_truncated_text_has_the_same_samples_each_time(
