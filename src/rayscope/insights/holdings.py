@@ -127,6 +127,22 @@ def waiters(facts: Facts, min_ns: int) -> Iterable[Waiter]:
             )
 
 
+def most_at_once(facts: Facts, row: int) -> float:
+    """How many tasks with an attempt's demand fit beside the resources that were held when it was submitted.
+
+    All nodes count as one. At most the number of CPUs.
+    """
+    at = int(facts.attempts.created[row])
+    demand, free = demand_of(facts, row), totals(facts)
+    if demand:
+        for holding in holdings(facts):
+            if holding.begin <= at < holding.end:
+                for name in demand:
+                    free[name] = free.get(name, 0.0) - holding.resources.get(name, 0.0)
+    fitting = (free.get(name, 0.0) // amount for name, amount in demand.items() if amount > 0)
+    return max(1.0, min([facts.cpus, *fitting]))
+
+
 def group_name(group: Group) -> str:
     """The name of a placement group in findings."""
     return f"placement group {group.name}".strip()

@@ -11,6 +11,7 @@ import numpy as np
 
 from rayscope.insights.finding import Facts, Finding, groups
 from rayscope.insights.handovers import find_passed_values
+from rayscope.insights.holdings import most_at_once
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CREATION
 from rayscope.insights.replay.recorded import ARGUMENT, GET, Ints, Wait, Waits
@@ -46,12 +47,13 @@ class GetInLoop:
         handed_on = {(one.maker, one.taker) for one in find_passed_values(facts) if one.is_certain}
         for task, waits in facts.waits(_MIN_CALLS):
             for function, gets in _loops(facts, task, waits, handed_on):
-                own = np.maximum(facts.own_ns[facts.last_rows[[one for one, _ in gets]]], 0)
+                rows = facts.last_rows[[one for one, _ in gets]]
+                own = np.maximum(facts.own_ns[rows], 0)
                 blocked = np.array([wait.end - wait.begin for _, wait in gets])
                 # Use the median, because some calls took longer only because workers had to start, which they
                 # must in any case.
                 usual = round(len(gets) * float(np.median(blocked)))
-                at_once = max(int(own.max()), round(int(own.sum()) / max(1.0, facts.cpus)))
+                at_once = max(int(own.max()), round(int(own.sum()) / most_at_once(facts, int(rows[0]))))
                 yield Finding(
                     max(0, usual - at_once),
                     function=function,

@@ -126,7 +126,7 @@ def loop_of_values(sizes: list[int]) -> Story:
     story = Story()
     for place, size in enumerate(sizes):
         begin = 10 + 100 * place
-        made = story.task("grow", begin, begin + 5, begin + 60)
+        made = story.task("grow", begin, begin + 5, begin + 60, resources=json.dumps({"CPU": 1.0}))
         if place:
             by_value(story, made, place, (begin - 5, begin), sizes[place - 1], place)
         returns(story, size, begin + 60)
@@ -145,6 +145,22 @@ def test_a_loop_in_which_each_call_needs_the_value_of_the_one_before(fresh: Runn
 def test_a_loop_over_values_of_one_size(fresh: Running) -> None:
     """Each call may as well get an input of its own."""
     assert find(fresh, loop_of_values([LARGE] * 6), "get_in_loop") is not None
+
+
+@pytest.mark.parametrize(("held", "is_alone"), [(0.5, True), (0.0, False)])
+def test_a_loop_costs_no_more_than_what_fits_beside_the_actors(
+    fresh: Running, held: float, is_alone: bool
+) -> None:
+    """On two CPUs, half a CPU that an actor holds leaves room for one call at a time."""
+    story = loop_of_values([LARGE] * 6)
+    actor, resources = "ac" * 12, json.dumps({"CPU": held})
+    story.task("Counter.__init__", 0, 1, 2, actor=actor, resources=resources)
+    story.entity("actor", actor + JOB, 2, class_name="Counter", job_id=JOB, required_resources=resources)
+    found = find(fresh, story, "get_in_loop")
+    assert found is not None
+    one_by_one = 6 * 79 - 6 * 59  # the waits without the calls themselves, ms
+    assert (found["cost_ns"] == one_by_one * MS) == is_alone
+    assert found["cost_ns"] >= one_by_one * MS
 
 
 def definitions(codes: list[str]) -> Story:
