@@ -1,9 +1,10 @@
-import { Button, Group, Loader, Modal, ScrollArea, Text } from '@mantine/core';
+import { Button, Group, Loader, ScrollArea, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { anonymousFile } from '../api/client';
 import { download } from '../base/download';
 import { bytes, count } from '../base/format';
+import { Dialog } from '../ui/Dialog';
 import { ErrorPanel } from '../ui/ErrorPanel';
 import plain from '../ui/theme/plainTable.module.css';
 import words from '../ui/theme/words.module.css';
@@ -19,13 +20,11 @@ export default function AnonymousFile({ session, onClose }: { session: string; o
     retry: false,
   });
   return (
-    <Modal
-      opened
+    <Dialog
       onClose={onClose}
       title={t('exporting.anonymous')}
       size="lg"
       centered
-      closeButtonProps={{ 'aria-label': t('common.close') }}
       data-testid="anonymous-file"
     >
       {error !== null && <ErrorPanel error={error} onRetry={() => void refetch()} />}
@@ -71,6 +70,6 @@ export default function AnonymousFile({ session, onClose }: { session: string; o
           </Group>
         </>
       )}
-    </Modal>
+    </Dialog>
   );
 }

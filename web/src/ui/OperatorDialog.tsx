@@ -1,8 +1,9 @@
-import { Alert, Button, Group, Modal, PasswordInput, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
 import { IconKey } from '@tabler/icons-react';
-import { type FormEvent, type ReactNode, useRef, useState } from 'react';
+import { type FormEvent, type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError, isMissing, keepOperatorToken, operatorToken, send } from '../api/client';
+import { Dialog } from './Dialog';
 import { Prose } from './Prose';
 import { usePunctuation } from './usePunctuation';
 import { useServerMessage } from './useServerMessage';
@@ -70,6 +71,13 @@ export default function OperatorDialog(props: {
     setBusy(false);
   }
 
+  /** Ctrl+Enter confirms in a field of several lines, too. */
+  function submitByKey(event: KeyboardEvent<HTMLFormElement>) {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    if (!busy) event.currentTarget.requestSubmit();
+  }
+
   function cancel() {
     isClosed.current = true;
     onClose();
@@ -78,15 +86,8 @@ export default function OperatorDialog(props: {
   const text = problem instanceof ApiError ? translate(problem) : { message: problem?.message, remedy: null };
   const wrong = problem instanceof ApiError && problem.code === 'wrong_operator_token';
   return (
-    <Modal
-      opened
-      onClose={cancel}
-      title={action.title}
-      size={action.size}
-      centered
-      closeButtonProps={{ 'aria-label': t('common.close') }}
-    >
-      <form onSubmit={submit} data-testid="act">
+    <Dialog onClose={cancel} title={action.title} size={action.size} centered>
+      <form onSubmit={submit} onKeyDown={submitByKey} data-testid="act">
         <Stack gap="md">
           {needsToken && (
             <PasswordInput
@@ -127,6 +128,6 @@ export default function OperatorDialog(props: {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,8 +1,9 @@
-import { Code, Modal, Tabs, Text } from '@mantine/core';
+import { Code, Tabs, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { ROOT } from '../../base/root';
 import { Command } from '../../ui/Command';
 import { CopyButton } from '../../ui/CopyButton';
+import { Dialog } from '../../ui/Dialog';
 import { Field, Fields } from '../../ui/Drawer';
 import { Prose } from '../../ui/Prose';
 import { commandOf, launchConfiguration, PORT, remoteRoot } from './attach';
@@ -23,14 +24,7 @@ export function AttachDialog({ task, onClose }: { task: TracedTask; onClose: () 
     </>
   );
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={t('debugger.attachTo', { name })}
-      size="lg"
-      centered
-      closeButtonProps={{ 'aria-label': t('common.close') }}
-    >
+    <Dialog onClose={onClose} title={t('debugger.attachTo', { name })} size="lg" centered>
       <Tabs defaultValue="terminal" data-testid="attach" keepMounted={false}>
         <Tabs.List mb="md">
           <Tabs.Tab value="terminal">{t('debugger.terminal')}</Tabs.Tab>
@@ -67,7 +61,7 @@ export function AttachDialog({ task, onClose }: { task: TracedTask; onClose: () 
       <Text size="sm" c="dimmed" mt="md">
         <Prose text={t('debugger.token')} />
       </Text>
-    </Modal>
+    </Dialog>
   );
 }
 

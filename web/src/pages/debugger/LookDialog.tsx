@@ -1,10 +1,11 @@
-import { Alert, Button, Group, Modal } from '@mantine/core';
+import { Alert, Button, Group } from '@mantine/core';
 import { IconBug, IconPlayerPlay, IconRefresh } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { send } from '../../api/client';
 import type { Frame, PausedStack } from '../../api/schema';
+import { Dialog } from '../../ui/Dialog';
 import { EmptyState } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import words from '../../ui/theme/words.module.css';
@@ -48,13 +49,11 @@ export function LookDialog(props: {
   const resume = useMutation({ mutationFn: () => send('POST', pathOf(task, 'release')), onSuccess: onClose });
   const error = reload.error ?? resume.error;
   return (
-    <Modal
-      opened
+    <Dialog
       onClose={onClose}
       title={t('debugger.lookAt', { name, place: sourcePlace(task) ?? t('debugger.noPlace') })}
       size="min(1240px, 96vw)"
       centered
-      closeButtonProps={{ 'aria-label': t('common.close') }}
       data-testid="look"
     >
       <Alert className={css.note} data-testid="look-note">
@@ -99,7 +98,7 @@ export function LookDialog(props: {
           </div>
         </div>
       )}
-    </Modal>
+    </Dialog>
   );
 }
 

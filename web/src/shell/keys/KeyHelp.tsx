@@ -1,21 +1,15 @@
-import { Kbd, Modal } from '@mantine/core';
+import { Kbd } from '@mantine/core';
 import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import { activeKeys, keyName } from '../../base/keys';
+import { Dialog } from '../../ui/Dialog';
 import css from './KeyHelp.module.css';
 
 /** The active key bindings. */
 export default function KeyHelp({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={t('keys.title')}
-      size="auto"
-      closeButtonProps={{ 'aria-label': t('common.close') }}
-      data-testid="key-help"
-    >
+    <Dialog onClose={onClose} title={t('keys.title')} size="auto" data-testid="key-help">
       <div className={css.groups}>
         {activeKeys().map(({ title, bindings }) => (
           <section key={title} className={css.group}>
@@ -37,6 +31,6 @@ export default function KeyHelp({ onClose }: { onClose: () => void }) {
           </section>
         ))}
       </div>
-    </Modal>
+    </Dialog>
   );
 }

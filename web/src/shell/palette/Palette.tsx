@@ -1,7 +1,8 @@
-import { Combobox, Loader, Modal, TextInput, useCombobox } from '@mantine/core';
+import { Combobox, Loader, TextInput, useCombobox } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useEffect, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dialog } from '../../ui/Dialog';
 import { ItemState } from '../../ui/ItemState';
 import words from '../../ui/theme/words.module.css';
 import { useItemStateName, useStateName } from '../../ui/useStateName';
@@ -23,8 +24,7 @@ export default function Palette(props: PaletteProps) {
   const { onClose } = props;
   const { t } = useTranslation();
   return (
-    <Modal
-      opened
+    <Dialog
       onClose={onClose}
       withCloseButton={false}
       padding={0}
@@ -35,7 +35,7 @@ export default function Palette(props: PaletteProps) {
       data-testid="palette"
     >
       <PaletteList {...props} />
-    </Modal>
+    </Dialog>
   );
 }
 
