@@ -72,6 +72,7 @@ function dispatch(event: KeyboardEvent): void {
   const mod = event.ctrlKey || event.metaKey;
   // While the user types, plain keys belong to the text field. While a dialog is open, they belong to it.
   if (!mod && (isTyping(event.target) || document.querySelector('[aria-modal="true"]') !== null)) return;
+  if (/^(Enter| )$/.test(event.key) && isControl(event.target)) return;
   const key = (mod ? 'mod+' : '') + (event.key.length === 1 ? event.key.toLowerCase() : event.key);
   for (const { current } of [...groups].reverse())
     for (const binding of current.bindings) {
@@ -79,6 +80,11 @@ function dispatch(event: KeyboardEvent): void {
       event.preventDefault();
       return;
     }
+}
+
+/** Whether Enter and Space belong to the element that has the focus. */
+function isControl(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest('button, a, input, [role="menuitem"]') !== null;
 }
 
 /** Whether a text field, an open menu or a dialog has the focus. */

@@ -46,6 +46,7 @@ export const shared = {
     nextRow: 'Next row',
     previousRow: 'Previous row',
     openRow: 'Open the row',
+    tickRow: 'Tick the row',
     copyRow: 'Copy the row; with Shift as JSON',
     closePanel: 'Close the panel',
     zoomIn: 'Zoom in',

@@ -45,6 +45,7 @@ const shared: Translated<typeof english> = {
     nextRow: '下一行',
     previousRow: '上一行',
     openRow: '打开该行',
+    tickRow: '勾选该行',
     copyRow: '复制该行（按住 Shift 则为 JSON）',
     closePanel: '关闭面板',
     zoomIn: '放大',

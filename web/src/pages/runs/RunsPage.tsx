@@ -102,7 +102,14 @@ function Runs({ url }: { url: RunsUrl }) {
         (page.total === 0 && !isFiltered ? (
           <NoRuns />
         ) : (
-          <Table url={url} page={page} columns={columns} choice={choice} outdated={query.isPlaceholderData} />
+          <Table
+            url={url}
+            page={page}
+            columns={columns}
+            choice={choice}
+            onTick={tick}
+            outdated={query.isPlaceholderData}
+          />
         ))}
     </TopPage>
   );
@@ -113,6 +120,7 @@ function Table(props: {
   page: RunPage;
   columns: Column<RunItem>[];
   choice: ColumnChoice;
+  onTick: (run: RunItem) => void;
   outdated: boolean;
 }) {
   const { url, page } = props;
@@ -128,6 +136,7 @@ function Table(props: {
       visibility={props.choice.visibility}
       actions={(run) => <RunActions run={run} />}
       maxRows={ROWS}
+      onTick={props.onTick}
       rows={page.items}
       keyOf={addressOf}
       sort={url.sort ?? '-begin_ns'}

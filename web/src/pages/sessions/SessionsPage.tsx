@@ -1,7 +1,7 @@
 import { Button, Skeleton, Text } from '@mantine/core';
 import { IconFilterX, IconTelescope, IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFoundSessions, useSessions } from '../../api/queries';
 import type { SessionItem } from '../../api/schema';
@@ -59,11 +59,12 @@ function Sessions({ url }: { url: SessionsUrl }) {
     .sort((one, other) => Number(one.first_ns) - Number(other.first_ns))
     .map(({ session }) => session);
   const outcomes = OUTCOMES.map((value) => ({ value, label: t(`sessions.outcomes.${value}`) }));
+  const tick = useCallback(({ session }: SessionItem) => setTicked((before) => toggled(before, session)), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
-  const columns = useMemo(() => {
-    const onTick = ({ session }: SessionItem) => setTicked((before) => toggled(before, session));
-    return sessionColumns({ t, lang, nameOf, problemOf, ticked: new Set(tickedIds), onTick });
-  }, [t, i18n.language, lang, tickedIds]);
+  const columns = useMemo(
+    () => sessionColumns({ t, lang, nameOf, problemOf, ticked: new Set(tickedIds), onTick: tick }),
+    [t, i18n.language, lang, tickedIds],
+  );
   const choice = useColumnChoice('sessions', columns, rows);
   const openFile = useOpenFile();
   const { isOver, handlers } = useFileDrop(openFile);
@@ -114,6 +115,7 @@ function Sessions({ url }: { url: SessionsUrl }) {
             rows={rows}
             keyOf={keyOf}
             maxRows={Infinity}
+            onTick={tick}
             actions={(session) => <SessionActions session={session} />}
             sort={sort}
             onSort={(next) => go({ ...url, sort: next })}

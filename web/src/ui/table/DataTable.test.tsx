@@ -67,6 +67,17 @@ it('opens a row by a click, and by j, k and Enter', async () => {
   expect(onOpen).toHaveBeenLastCalledWith(THREE[0], { follow: false });
 });
 
+it('ticks the selected row by Space, which belongs to a button that has the focus', async () => {
+  const [onOpen, onTick, onSort] = [vi.fn(), vi.fn(), vi.fn()];
+  await render(table({ onOpen, onTick, onSort }));
+  await press('jj ');
+  expect(onTick.mock.lastCall?.[0]).toBe(THREE[1]);
+  within(header()).getByRole('button').focus();
+  await press(' ');
+  expect(onTick).toHaveBeenCalledTimes(1);
+  expect(onSort).toHaveBeenCalledTimes(1);
+});
+
 it('updates an open panel when the keys move the selection', async () => {
   const onOpen = vi.fn();
   await render(table({ onOpen, openKey: 't1' }));

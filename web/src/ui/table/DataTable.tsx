@@ -37,6 +37,8 @@ export interface DataTableProps<T extends object> {
   onOpen?: (row: T, how: { follow: boolean }) => void;
   /** The page that a row opens, instead of `onOpen`; a click with Ctrl or Cmd opens it in a new tab. */
   linkOf?: (row: T) => Url | undefined;
+  /** Ticks a row, or removes its tick. */
+  onTick?: (row: T) => void;
   loading?: boolean;
   outdated?: boolean;
   hasMore?: boolean;
@@ -139,19 +141,13 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     if (openKey !== undefined) onOpen?.(row, { follow: true });
     return true;
   };
-  const openChosen = (event: KeyboardEvent) => {
+  const onChosen = (run: (row: T, event: KeyboardEvent) => void) => (event: KeyboardEvent) => {
     const row = rows[cursorAt()];
-    if (row === undefined || isControl(event.target)) return false;
-    openRow(row, false);
-    return true;
+    if (row !== undefined) run(row, event);
+    return row !== undefined;
   };
   const [isCopied, copyRow] = useCopyRow(visible, props.jsonOf);
-  const copyChosen = (event: KeyboardEvent) => {
-    const row = rows[cursorAt()];
-    if (row === undefined) return false;
-    copyRow(row, event.shiftKey ? 'json' : 'text');
-    return true;
-  };
+  const copy = (row: T, event: KeyboardEvent) => copyRow(row, event.shiftKey ? 'json' : 'text');
   useKeys(
     t('keys.list'),
     !opens
@@ -159,8 +155,9 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
       : [
           { keys: ['j', 'ArrowDown'], label: t('keys.nextRow'), run: step(1) },
           { keys: ['k', 'ArrowUp'], label: t('keys.previousRow'), run: step(-1) },
-          { keys: ['Enter'], label: t('keys.openRow'), run: openChosen },
-          { keys: ['c'], label: t('keys.copyRow'), run: copyChosen },
+          { keys: ['Enter'], label: t('keys.openRow'), run: onChosen((row) => openRow(row, false)) },
+          ...(props.onTick ? [{ keys: [' '], label: t('keys.tickRow'), run: onChosen(props.onTick) }] : []),
+          { keys: ['c'], label: t('keys.copyRow'), run: onChosen(copy) },
         ],
   );
 
@@ -295,8 +292,4 @@ function useCopyRow<T extends object>(columns: Column<T>[], jsonOf: (row: T) => 
   copy.current = (row, form) =>
     copyText(form === 'json' ? JSON.stringify(jsonOf(row), null, 2) : tableText(columns, [row]));
   return [isCopied, useCallback((row: T, form: CopyForm) => copy.current(row, form), [])] as const;
-}
-
-function isControl(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest('button, a, input, [role="menuitem"]') !== null;
 }
