@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconPlayerStop, IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isRunning } from '../../api/jobs';
 import type { JobDetail } from '../../api/schema';
@@ -14,6 +15,7 @@ export function JobActions({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
   const act = useOperatorAction();
   const client = useQueryClient();
+  const [isStopping, setStopping] = useState(false);
   if (!job.submission_id) return null;
   const runs = isRunning(job);
   const action = runs ? 'stop' : 'delete';
@@ -24,6 +26,7 @@ export function JobActions({ job }: { job: JobDetail }) {
       size="compact-sm"
       variant="default"
       leftSection={<Icon size={14} />}
+      disabled={runs && isStopping}
       data-testid={`job-${action}`}
       onClick={() =>
         void act({
@@ -38,10 +41,13 @@ export function JobActions({ job }: { job: JobDetail }) {
           ),
           confirm: t(`jobs.${action}`),
           danger: true,
-        }).then(() => client.invalidateQueries())
+        }).then((answer) => {
+          setStopping(runs && answer !== undefined);
+          return client.invalidateQueries();
+        })
       }
     >
-      {t(`jobs.${action}`)}
+      {t(runs && isStopping ? 'jobs.stopping' : `jobs.${action}`)}
     </Button>
   );
 }

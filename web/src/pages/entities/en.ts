@@ -42,6 +42,7 @@ export const en = {
     gpus: 'Driver GPUs',
     badJson: 'Not a valid JSON object.',
     stop: 'Stop',
+    stopping: 'Stopping…',
     stopTitle: 'Stop this job?',
     stopText:
       "Ray sends the driver SIGTERM and, after a few seconds, SIGKILL. The job's tasks and actors end with it.",

@@ -43,6 +43,7 @@ export const zh: Translated<typeof en> = {
     gpus: 'Driver 的 GPU 数',
     badJson: '不是有效的 JSON 对象。',
     stop: '停止',
+    stopping: '正在停止…',
     stopTitle: '停止此作业？',
     stopText: 'Ray 会向其 Driver 发送 SIGTERM，数秒后发送 SIGKILL。其任务和 Actor 将随之结束。',
     delete: '从 Ray 中删除',
