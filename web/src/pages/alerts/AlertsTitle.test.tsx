@@ -27,6 +27,11 @@ it('counts what fires and is pending while the session is live', async () => {
   expect((await screen.findByText('2 firing, 1 pending')).dataset.testid).toBe('alerts-count');
 });
 
+it('counts those for information separately', async () => {
+  await show({ ...ANSWER, info: 1 });
+  expect(await screen.findByText('1 firing, 1 for information, 1 pending')).toBeTruthy();
+});
+
 it.each([
   ['en', 'Firing at the end: 2'],
   ['zh', '结束时仍在触发：2 条'],

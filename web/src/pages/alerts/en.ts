@@ -3,6 +3,7 @@ export const en = {
   intro: { alerts: 'What is wrong right now, what was, and who is notified.' },
   alerts: {
     title: '{{firing}} firing, {{pending}} pending',
+    titleInfo: '{{firing}} firing, {{info}} for information, {{pending}} pending',
     titleEnded: 'Firing at the end: {{n}}',
     loading: 'Alerts',
     evaluated: 'Evaluated at',

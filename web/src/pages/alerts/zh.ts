@@ -6,6 +6,7 @@ export const zh: Translated<typeof en> = {
   intro: { alerts: '现在有什么问题、过去有过什么，以及会通知谁。' },
   alerts: {
     title: '{{firing}} 条触发中，{{pending}} 条待触发',
+    titleInfo: '{{firing}} 条触发中，{{info}} 条提示，{{pending}} 条待触发',
     titleEnded: '结束时仍在触发：{{n}} 条',
     loading: '告警',
     evaluated: '评估于',

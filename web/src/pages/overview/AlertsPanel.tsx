@@ -23,7 +23,7 @@ export function AlertsPanel({ live }: { live: boolean }) {
       title={t(live ? 'overview.alerts' : 'overview.alertsEnded')}
       note={
         <>
-          {alerts && count(alerts.filter(isFiring).length)}
+          {alerts && count(alerts.length)}
           {alerts && REPORT === null && ' · '}
           {REPORT === null && (
             <Link to={toForm(url, 'alerts')} className={words.link} testId="overview-notify">
