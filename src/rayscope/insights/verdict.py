@@ -65,7 +65,7 @@ _OPTIONS: dict[schemas.GainOption, str] = {
     "no_startup": "No worker start-up",
     "no_stragglers": "No stragglers",
     "no_retries": "No retries",
-    "no_transfer": "No transfers",
+    "no_transfer": "No fetching of values",
     "twice_the_cpus": "Twice the CPUs",
 }
 #: The option that would remove a bottleneck.

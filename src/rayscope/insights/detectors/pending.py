@@ -89,7 +89,7 @@ class Unschedulable:
     kind = "unschedulable"
     title = "Can't be scheduled"
     advice = (
-        "{tasks} tasks of {function} never started: each needs {needed} {resource}, and the largest node has "
+        "{tasks} of {function} never started: each needs {needed} {resource}, and the largest node has "
         "{largest}. Ask for less, or add a node that has it."
     )
     sketch = "{function}.options(resources={{...}})  # what the nodes have: ray status"

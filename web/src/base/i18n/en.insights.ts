@@ -71,14 +71,14 @@ export const enInsights = {
       no_startup: 'No worker start-up',
       no_stragglers: 'No stragglers',
       no_retries: 'No retries',
-      no_transfer: 'No transfers',
+      no_transfer: 'No fetching of values',
       twice_the_cpus: 'Twice the CPUs',
     },
     optionHint: {
       no_startup: 'Workers are there when they are needed',
       no_stragglers: 'No call takes much longer than is usual for its function',
       no_retries: 'No attempt fails and is tried again',
-      no_transfer: 'Values are on the node where they are needed',
+      no_transfer: 'Arguments and results need not be fetched or unpacked',
       twice_the_cpus: 'The cluster has twice as many CPUs',
     },
     facts: {

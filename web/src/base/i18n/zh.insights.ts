@@ -409,14 +409,14 @@ export const zhInsights: Translated<typeof enInsights> = {
       no_startup: '免去 Worker 启动',
       no_stragglers: '没有掉队任务',
       no_retries: '没有重试',
-      no_transfer: '没有数据传输',
+      no_transfer: '免去获取数据',
       twice_the_cpus: 'CPU 翻倍',
     },
     optionHint: {
       no_startup: '需要时 Worker 已经就绪',
       no_stragglers: '没有调用比其函数通常的耗时长很多',
       no_retries: '没有尝试失败后重试',
-      no_transfer: '值已在需要它的节点上',
+      no_transfer: '参数和结果无需获取和解包',
       twice_the_cpus: '集群的 CPU 数量翻倍',
     },
     facts: {

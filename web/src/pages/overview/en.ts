@@ -8,7 +8,7 @@ export const en = {
     look: 'Show',
     use: 'Utilization',
     now: '{{text}}.',
-    onAverage: 'On average {{text}}.',
+    onAverage: 'On average {{text}}, by measurements every few seconds.',
     capacity: {
       clusterCpus: '{{total}} CPUs, {{reserved}} reserved, {{used}} used by Ray',
       clusterReservedMemory: '{{total}} of memory, {{reserved}} reserved, {{used}} used',

@@ -11,7 +11,7 @@ export const zh: Translated<typeof en> = {
     look: '查看',
     use: '使用率',
     now: '{{text}}。',
-    onAverage: '平均：{{text}}。',
+    onAverage: '平均（每隔数秒测量一次）：{{text}}。',
     capacity: {
       clusterCpus: 'CPU 共 {{total}} 个，预留 {{reserved}} 个，Ray 实际使用 {{used}} 个',
       clusterReservedMemory: '内存共 {{total}}，预留 {{reserved}}，实际使用 {{used}}',
