@@ -1975,6 +1975,7 @@ export interface LinesAnswer {
   phases: SampledPhase[];
   lines: SampledLine[];
   lines_total: number;
+  self_lines_total: number;
   frames: StackFrame[];
   frames_total: number;
   reports: number;

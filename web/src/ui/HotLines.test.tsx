@@ -30,6 +30,7 @@ const answer = (parts: Partial<LinesAnswer>): LinesAnswer => ({
   phases: [],
   lines: [line({})],
   lines_total: 1,
+  self_lines_total: 1,
   frames: [],
   frames_total: 0,
   reports: 3,

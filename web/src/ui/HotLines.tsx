@@ -68,8 +68,10 @@ export function HotLines({ answer }: { answer: LinesAnswer }) {
           <Line key={`${line.file}:${line.line} ${line.function}`} line={line} most={most} />
         ))}
       </ol>
-      {hot.length > MAX_LISTED && (
-        <p className={words.dim}>{t('common.moreRows', { n: count(hot.length - MAX_LISTED) })}</p>
+      {answer.self_lines_total > MAX_LISTED && (
+        <p className={words.dim}>
+          {t('common.moreRows', { n: count(answer.self_lines_total - MAX_LISTED) })}
+        </p>
       )}
     </>
   );

@@ -49,6 +49,7 @@ def lines(
             "phases": sums.phases,
             "lines": sums.lines,
             "lines_total": sums.lines_total,
+            "self_lines_total": sums.self_lines_total,
             "frames": sums.frames,
             "frames_total": sums.frames_total,
             "reports": sampled.reports,
@@ -66,7 +67,7 @@ def _missing(sampled: Sampled, samples: int) -> ErrorDetail | None:
     if samples:
         return {
             "code": "few_samples",
-            "message": f"There are only {samples} samples, too few for shares ({MIN_SAMPLES} are needed).",
+            "message": f"Too few samples for shares: {samples} (at least {MIN_SAMPLES} are needed).",
             "remedy": "Look at all attempts of the function, or record with --samples 20.",
             "params": {"samples": samples, "least": MIN_SAMPLES},
         }

@@ -51,6 +51,7 @@ class Sums(NamedTuple):
     phases: list[SampledPhase]
     lines: list[SampledLine]
     lines_total: int
+    self_lines_total: int
     frames: list[StackFrame]
     frames_total: int
 
@@ -111,6 +112,7 @@ def add_up(sums: Iterable[Sum], frames: Mapping[int, Frame]) -> Sums:
             for place in known[:MAX_LINES]
         ],
         len(known),
+        sum(own[place] > 0 for place in known),
         tree.largest(MAX_FRAMES),
         len(tree.places),
     )

@@ -66,7 +66,8 @@ class LinesAnswer(TypedDict):
 
     ``hz``: how many samples per second their processes took. ``attempts``: how many have samples.
     ``missing``: why there are too few, or null. ``reports_read`` of all ``reports`` of samples were read:
-    every n-th if there are very many. ``frames`` are the largest of ``frames_total``, parents first.
+    every n-th if there are very many. ``self_lines_total`` of all ``lines_total`` were innermost. ``frames``
+    are the largest of ``frames_total``, parents first.
     """
 
     session: str
@@ -80,6 +81,7 @@ class LinesAnswer(TypedDict):
     phases: list[SampledPhase]
     lines: list[SampledLine]
     lines_total: int
+    self_lines_total: int
     frames: list[StackFrame]
     frames_total: int
     reports: int

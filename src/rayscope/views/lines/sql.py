@@ -15,7 +15,7 @@ from rayscope.views.lines.compute import Frame, Sum
 
 #: With more reports than this, every n-th is read.
 MAX_REPORTS = 200_000
-#: Maximum number of different stacks, and of frames in a record.
+#: Maximum number of different stacks, and of frames in them.
 MAX_STACKS = 50_000
 MAX_FRAMES = 500_000
 
@@ -83,7 +83,7 @@ def read_samples(
             (read,) = reader.execute(f"SELECT count(*) {chosen}", within.values).fetchone() or (0,)
         return Sampled(
             [Sum(*row[:4]) for row in rows],
-            _frames(reader) if rows else {},
+            _frames(reader, {row[2] for row in rows}),
             attempts,
             reports,
             read,
@@ -106,8 +106,14 @@ def _attempts(filters: TaskFilters, task_id: str | None, attempt: int | None) ->
     return where
 
 
-def _frames(reader: duckdb.DuckDBPyConnection) -> dict[int, Frame]:
-    rows = reader.execute(f"{FRAMES} LIMIT {MAX_FRAMES}").fetchall()
+def _frames(reader: duckdb.DuckDBPyConnection, innermost: set[int]) -> dict[int, Frame]:
+    """Return the frames of the stacks with these innermost frames, by number."""
+    rows = reader.execute(
+        f"WITH RECURSIVE known AS MATERIALIZED ({FRAMES}), used AS (SELECT unnest(?::BIGINT[]) AS frame_id "
+        "UNION SELECT caller_id FROM used JOIN known USING (frame_id)) "
+        f"SELECT frame_id, caller_id, text FROM known SEMI JOIN used USING (frame_id) LIMIT {MAX_FRAMES}",
+        [list(innermost)],
+    ).fetchall()
     return {number: Frame(caller, text) for number, caller, text in rows}
 
 

@@ -91,6 +91,7 @@ def test_lines_phases_and_frames_add_up(fresh: Running, story: Story) -> None:
         ("numpy/linalg.py", 5, "solve"): (30, 30, 30),
         ("train.py", 10, "main"): (10, 0, 95),
     }
+    assert (found["lines_total"], found["self_lines_total"]) == (3, 3)
     assert found["lines"][0]["self_share"] == 0.55
     assert found["lines"][0]["self_points"] == pytest.approx(9.6, abs=0.1)  # 1.96 * sqrt(0.55 * 0.45 / 100)
     assert [(each["phase"], each["samples"], each["native_samples"]) for each in found["phases"]] == [
@@ -131,6 +132,7 @@ def test_why_nothing_is_claimed(
     assert (found["samples"], found["is_enough"], found["missing"]["code"]) == (samples, False, code)
     assert all(line["self_share"] is line["total_points"] is None for line in found["lines"])
     assert [line["self_samples"] for line in found["lines"]] == ([7, 0] if samples else [])
+    assert found["self_lines_total"] == (1 if samples else 0)
 
 
 def test_frames_that_were_lost_are_unknown(fresh: Running) -> None:
@@ -140,6 +142,18 @@ def test_frames_that_were_lost_are_unknown(fresh: Running) -> None:
     found = get_lines(fresh)
     assert (found["samples"], found["lines"], found["lines_total"]) == (30, [], 0)
     assert [(frame["kind"], frame["own"]) for frame in found["frames"]] == [("unknown", 30)]
+
+
+def test_only_the_frames_of_the_stacks_are_read(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    story, stacks = Story(), Stacks()
+    others = [stacks.number(OUTER, f"other.py:{line} f") for line in range(100)]
+    add(story, story.task("other", 0, 10, 95), 10, *(("executing", False, 1, other) for other in others))
+    inner = stacks.number(OUTER, INNER)
+    add(story, story.task("fit", 0, 10, 95), 10, ("executing", False, 30, inner))
+    stacks.add_to(story)
+    fresh.record(story)
+    monkeypatch.setattr("rayscope.views.lines.sql.MAX_FRAMES", 2)
+    assert [frame["function"] for frame in get_lines(fresh, func_name="fit")["frames"]] == ["main", "step"]
 
 
 def test_the_views_of_sql(fresh: Running, story: Story) -> None:
