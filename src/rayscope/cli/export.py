@@ -132,7 +132,7 @@ def export(
         if source.replaced is not None:
             _confirm(source.replaced, target, yes=yes)
         progress = stack.enter_context(_progress())
-        with _explain_errors(target):
+        with explain_write_errors(target):
             size = _write(source, form, target, progress)
         for what, number in source.left_out.items():
             warn(f"not included: {number:,} {_NOT_IN_IT.get(what, what)}")
@@ -309,7 +309,7 @@ def _from_files(
 
 
 @contextlib.contextmanager
-def _explain_errors(target: Path) -> Iterator[None]:
+def explain_write_errors(target: Path) -> Iterator[None]:
     """End the command with a message and a remedy if writing fails."""
     try:
         yield

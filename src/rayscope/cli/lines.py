@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
 from rayscope.cli.clients import open_client
-from rayscope.cli.console import print_json, say, shown, stdout
+from rayscope.cli.console import fail, print_json, say, shown, stdout
+from rayscope.cli.export import EXPORT_ERROR, explain_write_errors
 from rayscope.cli.lists import without_none
 from rayscope.cli.options import DataDir, Job, ServerUrl, Session, Since, Token, Until, between
 from rayscope.cli.printing import Column, Format, Row, counted, print_rows, text
@@ -17,6 +20,19 @@ from rayscope.cli.printing import Column, Format, Row, counted, print_rows, text
 if TYPE_CHECKING:
     from rayscope.client.types import LinesAnswer
 
+
+class LinesFormat(str, Enum):
+    """The formats of :class:`~rayscope.cli.printing.Format`, and those of exports."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    collapsed = "collapsed"
+    speedscope = "speedscope"
+    pprof = "pprof"
+
+
+_EXPORTS = (LinesFormat.collapsed, LinesFormat.speedscope, LinesFormat.pprof)
 _TASK_ID = re.compile(r"(?=.*\d)[0-9a-f]{8,48}")
 
 
@@ -52,14 +68,23 @@ def lines(
         int | None, typer.Option("--attempt", min=0, help="Only this attempt (the first is 0).")
     ] = None,
     driver: Annotated[bool, typer.Option("--driver", help="Only drivers.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     job: Job = None,
     since: Since = None,
     until: Until = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Max lines.")] = 20,
     form: Annotated[
-        Format,
-        typer.Option("--format", help="Print a table, everything as JSON, or the lines as CSV."),
-    ] = Format.table,
+        LinesFormat,
+        typer.Option(
+            "--format",
+            help="Print a table, everything as JSON, or the lines as CSV, or write all stacks for another "
+            "program: collapsed, speedscope, or pprof.",
+        ),
+    ] = LinesFormat.table,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File for collapsed, speedscope, or pprof."),
+    ] = None,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
@@ -73,13 +98,24 @@ def lines(
         job_id=job,
         type="DRIVER_TASK" if driver else None,
     )
+    filters |= {"attempt": attempt, **between(since, until)}
+    if form in _EXPORTS and output is None:
+        fail(f"The format {form.value} is for a file.", "Add --output FILE.")
+    if form not in _EXPORTS and output is not None:
+        fail("--output is for exports.", "Add --format collapsed, speedscope, or pprof.")
+    if output is not None and output.exists() and not force:
+        fail(f"{output} exists.", "Choose another --output, or overwrite it with --force.", EXPORT_ERROR)
     with open_client(server, data_dir, token, session) as client:
-        answer = client.lines(**filters, attempt=attempt, **between(since, until))
-    if form is Format.json:
+        if output is not None:
+            with explain_write_errors(output):
+                client.export_lines(form.value, output, **filters)
+            return
+        answer = client.lines(**filters)
+    if form is LinesFormat.json:
         print_json(answer, indent=2)
         return
-    print_rows(form, answer["lines"][:limit], _LINES)
-    if form is Format.table:
+    print_rows(Format(form.value), answer["lines"][:limit], _LINES)
+    if form is LinesFormat.table:
         stdout().print(Text(_summary(answer), style="dim"))
     if (missing := answer["missing"]) is not None:
         say(f"{missing['message']} {missing['remedy']}")

@@ -736,6 +736,18 @@ class Api(LogsApi):
         query = params(f.TaskFilters, filters, session=self._of(session), format=form)
         return Call("GET", "/api/v1/export", query, timeout_s=EXPORT_S)
 
+    def _export_lines(
+        self,
+        form: str,
+        task_id: str | None,
+        attempt: int | None,
+        session: str | None,
+        filters: Mapping[str, Any],
+    ) -> Call[None]:
+        more: dict[str, Any] = {"task_id": task_id, "attempt": attempt, "session": self._of(session)}
+        query = params(f.TaskFilters, filters, **more, format=form)
+        return Call("GET", "/api/v1/lines/export", query, timeout_s=EXPORT_S)
+
     def _export_session(self, session: str | None, anonymise: bool) -> Call[None]:
         query = params(session=self._of(session), anonymise=anonymise or None)
         return Call("GET", "/api/v1/sessions/file", query, timeout_s=EXPORT_S)

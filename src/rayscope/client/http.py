@@ -215,6 +215,20 @@ class Client(_Http, SyncCaller):
         """Write a session to ``path`` as ``perfetto``, ``speedscope``, or ``parquet`` (a ZIP file)."""
         return self._download(self._export(form, session, filters), Path(path))
 
+    def export_lines(
+        self,
+        form: str,
+        path: str | Path,
+        *,
+        task_id: str | None = None,
+        attempt: int | None = None,
+        session: str | None = None,
+        **filters: Unpack[TaskFilters],
+    ) -> Path:
+        """Write the stacks behind :meth:`lines` to ``path``: ``collapsed``, ``speedscope``, or ``pprof``."""
+        call = self._export_lines(form, task_id, attempt, session, filters)
+        return self._download(call, Path(path))
+
     def report(
         self,
         path: str | Path,
@@ -313,6 +327,20 @@ class AsyncClient(_Http, AsyncCaller):
     ) -> Path:
         """Write a session to ``path`` as ``perfetto``, ``speedscope``, or ``parquet`` (a ZIP file)."""
         return await self._download(self._export(form, session, filters), Path(path))
+
+    async def export_lines(
+        self,
+        form: str,
+        path: str | Path,
+        *,
+        task_id: str | None = None,
+        attempt: int | None = None,
+        session: str | None = None,
+        **filters: Unpack[TaskFilters],
+    ) -> Path:
+        """Write the stacks behind :meth:`lines` to ``path``: ``collapsed``, ``speedscope``, or ``pprof``."""
+        call = self._export_lines(form, task_id, attempt, session, filters)
+        return await self._download(call, Path(path))
 
     async def report(
         self,

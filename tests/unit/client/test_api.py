@@ -177,16 +177,19 @@ def test_the_async_client_answers_the_same(client: rayscope.Client, running: Run
         async with rayscope.AsyncClient(running.server.url) as other:
             lists = [await getattr(other, kind)().to_list() for kind in ("actors", "jobs", "events")]
             await other.export("speedscope", tmp_path / "async.json")
+            await other.export_lines("collapsed", tmp_path / "async.txt", type="DRIVER_TASK")
             graph = await other.logical()
             return [*lists, graph["attempts"], (await other.tasks().to_arrow()).schema]
 
     results = aside(asyncio.run, ask())
     client.export("speedscope", tmp_path / "plain.json")
+    client.export_lines("collapsed", tmp_path / "plain.txt", type="DRIVER_TASK")
     lists = [getattr(client, kind)().to_list() for kind in ("actors", "jobs", "events")]
     assert results == [*lists, client.logical()["attempts"], client.tasks().to_arrow().schema]
     traces = [json.loads((tmp_path / name).read_text())["profiles"] for name in ("async.json", "plain.json")]
     assert len(traces[0]) == len(traces[1]) > 1
-    assert len(list(tmp_path.iterdir())) == 2
+    assert (tmp_path / "async.txt").read_text() == (tmp_path / "plain.txt").read_text()
+    assert len(list(tmp_path.iterdir())) == 4
     with pytest.raises(rayscope.RayscopeError, match="not a task ID"):
         aside(asyncio.run, _wrong(running.server.url))
 

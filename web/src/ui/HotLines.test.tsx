@@ -1,4 +1,5 @@
 import { screen } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
 import { expect, it } from 'vitest';
 import type { LinesAnswer, SampledLine } from '../api/schema';
 import { render } from '../testing/render';
@@ -57,6 +58,18 @@ it('shows shares with their uncertainty, native code and phases', async () => {
   const section = screen.getByTestId('function-lines');
   expect(section.textContent).toContain('100 samples at 1 Hz');
   expect(section.textContent).toContain('90% executing · 10% in ray.get');
+});
+
+it('exports the samples, and counts the lines that are not listed', async () => {
+  const lines = Array.from({ length: 12 }, (_, number) => line({ line: number, self_samples: 1 }));
+  await show({ lines, lines_total: 900, self_lines_total: 412 });
+  expect(await screen.findAllByTestId('hot-line')).toHaveLength(8);
+  expect(screen.getByTestId('function-lines').textContent).toContain('404 more');
+  await userEvent.click(screen.getByTestId('lines-export'));
+  const entry = await screen.findByTestId('lines-export-pprof');
+  expect(entry.getAttribute('href')).toBe(
+    '/api/v1/lines/export?format=pprof&session=session_1&func_name=train',
+  );
 });
 
 it('makes no claim from a few samples', async () => {

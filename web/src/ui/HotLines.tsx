@@ -3,7 +3,9 @@ import { useAnswer } from '../api/queries';
 import type { LinesAnswer, SampledLine } from '../api/schema';
 import { count, percent } from '../base/format';
 import type { Filters } from '../base/url';
+import { Section } from './Drawer';
 import css from './HotLines.module.css';
+import { LinesExport } from './LinesExport';
 import { Prose } from './Prose';
 import { ShareBar } from './ShareBar';
 import words from './theme/words.module.css';
@@ -23,7 +25,7 @@ export function useLines(of: Sampled, enabled = true): LinesAnswer | undefined {
 }
 
 /** Number of samples, and how often one was taken. */
-export function SamplesText({ answer }: { answer: LinesAnswer }) {
+function SamplesText({ answer }: { answer: LinesAnswer }) {
   const { t } = useTranslation();
   const n = count(answer.samples);
   return (
@@ -33,23 +35,38 @@ export function SamplesText({ answer }: { answer: LinesAnswer }) {
   );
 }
 
-/** The hottest lines of the attempts that match filters, with a heading, if there are any samples. */
-export function FunctionLines({ filters }: { filters: Filters }) {
+/**
+ * The hottest lines of the attempts that match filters, if they have other samples than the `own` ones, which
+ * are shown elsewhere.
+ */
+export function FunctionLines(props: { filters: Filters; own?: number; title?: string }) {
+  const answer = useLines(props.filters);
+  if (answer === undefined || answer.samples === (props.own ?? 0)) return null;
+  return <LinesSection of={props.filters} answer={answer} title={props.title} testId="function-lines" />;
+}
+
+/** A section with the hottest lines of attempts. */
+export function LinesSection(props: { of: Sampled; answer: LinesAnswer; title?: string; testId: string }) {
+  const { answer } = props;
   const { t } = useTranslation();
-  const answer = useLines(filters);
-  if (answer === undefined || answer.samples === 0) return null;
   return (
-    <section className={css.section} data-testid="function-lines">
-      <h3>
-        {t('lines.title')} <SamplesText answer={answer} />
-      </h3>
+    <Section
+      title={props.title ?? t('lines.title')}
+      testId={props.testId}
+      right={
+        <>
+          <SamplesText answer={answer} />
+          {answer.samples > 0 && <LinesExport of={props.of} />}
+        </>
+      }
+    >
       <HotLines answer={answer} />
-    </section>
+    </Section>
   );
 }
 
 /** The lines of code with the most samples, and the phases. If there are too few samples, it says why. */
-export function HotLines({ answer }: { answer: LinesAnswer }) {
+function HotLines({ answer }: { answer: LinesAnswer }) {
   const { t } = useTranslation();
   const translate = useServerMessage();
   const hot = answer.lines.filter((line) => line.self_samples > 0);

@@ -1,17 +1,17 @@
-"""Exports of a session as files for other programs."""
+"""Exports of a session, and of samples of stacks, as files for other programs."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import Query
 from fastapi.responses import Response
 
-from rayscope.api.parameters import CurrentCatalog, CurrentRecords, Filters, Session
+from rayscope.api.parameters import AttemptNumber, CurrentCatalog, CurrentRecords, Filters, Session, Text
 from rayscope.api.responses import Stream, attachment
 from rayscope.api.routes import Router
 from rayscope.records.reader import SessionReader
@@ -19,12 +19,16 @@ from rayscope.storage.catalog import Catalog
 from rayscope.storage.slots import Slots
 from rayscope.views.export.export import MAX_EXPORTS, Export
 from rayscope.views.export.format import FILES, Format
+from rayscope.views.export.formats.stacks import FORMATS
+from rayscope.views.export.lines import export_lines
+from rayscope.views.lines.sql import read_samples
 
 #: Maximum pause after each piece, in s. Making a piece blocks recording. So while a session is being
 #: recorded, each piece is followed by a pause that is as long as it took to make the piece.
 _MAX_PAUSE_S = 0.1
 _SLOTS = Slots(MAX_EXPORTS, f"{MAX_EXPORTS} exports are already running.")
 _CONTENT: dict[str, Any] = {media: {} for _, media in FILES.values()}
+_LINES_CONTENT: dict[str, Any] = {media: {} for _, _, media in FORMATS.values()}
 
 
 router = Router()
@@ -67,6 +71,32 @@ def export(
         pieces = _pace(made.chunks, catalog, records)
         return Stream(pieces, stack.pop_all(), media_type=media_type, headers=headers)
     raise AssertionError  # unreachable: no context above suppresses an exception
+
+
+@router.get(
+    "/api/v1/lines/export",
+    response_class=Response,
+    responses={200: {"content": _LINES_CONTENT, "description": "The file."}},
+)
+def lines_file(
+    catalog: CurrentCatalog,
+    records: CurrentRecords,
+    filters: Filters,
+    format: Annotated[
+        Literal["collapsed", "speedscope", "pprof"],
+        Query(description="collapsed stacks, speedscope, or pprof (compressed by gzip)"),
+    ],
+    session: Session = None,
+    task_id: Text = None,
+    attempt: AttemptNumber = None,
+) -> Response:
+    """Export the samples of stacks that `/api/v1/lines` adds up, for programs that show profiles."""
+    chosen = records.resolve(session)
+    sampled = records.read(chosen, lambda file: read_samples(file, filters, task_id, attempt))
+    _, ending, media_type = FORMATS[format]
+    name = catalog.about(chosen).file_name + ending
+    headers = attachment(name, chosen + ending)
+    return Response(export_lines(sampled, chosen, format), media_type=media_type, headers=headers)
 
 
 def _pace(pieces: Iterator[bytes], catalog: Catalog, records: SessionReader) -> Iterator[bytes]:

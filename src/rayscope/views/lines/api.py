@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from fastapi import Request
 
-from fastapi import Query, Request
-
-from rayscope.api.parameters import CurrentRecords, Filters, Session, Text
+from rayscope.api.parameters import AttemptNumber, CurrentRecords, Filters, Session, Text
 from rayscope.api.responses import Json, answer_from_record
 from rayscope.api.routes import Router
 from rayscope.api.schemas import ErrorDetail
@@ -25,7 +23,7 @@ def lines(
     filters: Filters,
     session: Session = None,
     task_id: Text = None,
-    attempt: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Number of an attempt")] = None,
+    attempt: AttemptNumber = None,
 ) -> Json[LinesAnswer]:
     """Return the lines of code with the most samples, the phases, and the tree of stacks.
 

@@ -63,6 +63,21 @@ def margin(count: int, of: int) -> float:
     return 100 * 1.96 * math.sqrt(share * (1 - share) / number)
 
 
+def path_to(number: int, frames: Mapping[int, Frame]) -> list[int]:
+    """Return the numbers of the frames of the stack whose innermost frame is ``number``, outermost first."""
+    path: list[int] = []
+    while number and number not in path and len(path) < _MAX_DEPTH:
+        path.append(number)
+        number = frames[number].caller if number in frames else 0
+    return path[::-1]
+
+
+def place_of(number: int, frames: Mapping[int, Frame]) -> Place:
+    """Return where a frame is. The place is empty if the frame's description is not recorded."""
+    match = _TEXT.fullmatch(frames[number].text) if number in frames else None
+    return Place(match[1], int(match[2]), match[3]) if match else Place("", 0, "")
+
+
 def add_up(sums: Iterable[Sum], frames: Mapping[int, Frame]) -> Sums:
     """Add up samples. ``frames``: all frames by number."""
     tree = _Tree(frames)
@@ -142,24 +157,14 @@ class _Tree:
         """Add a stack. Returns the numbers of its frames, the outermost first."""
         path = self._paths.get(summed.frame)
         if path is None:
-            path = self._paths[summed.frame] = self._path(summed.frame)
+            path = self._paths[summed.frame] = path_to(summed.frame, self._frames)
+            self.places.update((number, place_of(number, self._frames)) for number in path)
+            self._parents.update(zip(path, [0, *path[:-1]], strict=True))
         for number in path:
             self._value[number] += summed.samples
             self._native[number] += summed.samples * summed.is_native
         self._own[path[-1]] += summed.samples
         return path
-
-    def _path(self, number: int) -> list[int]:
-        path: list[int] = []
-        while number and number not in path and len(path) < _MAX_DEPTH:
-            path.append(number)
-            frame = self._frames.get(number)
-            match = _TEXT.fullmatch(frame.text) if frame else None
-            self.places[number] = Place(match[1], int(match[2]), match[3]) if match else Place("", 0, "")
-            self._parents[number] = number = frame.caller if frame else 0
-        if number:  # too deep, or a frame that calls itself
-            self._parents[path[-1]] = 0
-        return path[::-1]
 
     def largest(self, limit: int) -> list[StackFrame]:
         """The frames with the most samples, parents before children."""

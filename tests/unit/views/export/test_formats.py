@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.traces import Trace, read_perfetto
 
 from rayscope.views.export.formats import Attempt, Lane, PerfettoTrace, Span, Speedscope, draw
-from rayscope.views.export.formats.perfetto import varint
+from rayscope.views.export.formats.protobuf import varint
 from rayscope.views.export.timeline_sql import Packing
 from rayscope.views.flame.compute import Frame
 

@@ -21,6 +21,16 @@ export const enSession = {
     samplesAt: '{{n}} sample{{n, s}} at {{hz}} Hz',
     pointsHint: 'Half the width of the 95% confidence interval, in percentage points',
     native: '{{share}}% native',
+    export: 'Export the samples',
+    exportTitle: 'Export the stacks of all these samples',
+    formats: {
+      speedscope: 'speedscope profile',
+      speedscopeHint: 'Opens in speedscope.app',
+      pprof: 'pprof profile',
+      pprofHint: 'Opens with go tool pprof and in Grafana Pyroscope',
+      collapsed: 'Collapsed stacks',
+      collapsedHint: 'One line per stack, for flamegraph.pl',
+    },
     nativeHint: 'The share of these samples in which a C library such as NumPy was running',
     phase: {
       executing: 'executing',

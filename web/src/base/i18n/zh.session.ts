@@ -22,6 +22,16 @@ export const zhSession: Translated<typeof enSession> = {
     samplesAt: '{{n}} 个样本，采样频率 {{hz}} Hz',
     pointsHint: '95% 置信区间宽度的一半，单位为百分点',
     native: '{{share}}% 为原生代码',
+    export: '导出样本',
+    exportTitle: '导出这些样本的全部调用栈',
+    formats: {
+      speedscope: 'speedscope 性能剖析',
+      speedscopeHint: '可在 speedscope.app 打开',
+      pprof: 'pprof 性能剖析',
+      pprofHint: '可用 go tool pprof 或 Grafana Pyroscope 打开',
+      collapsed: '折叠栈',
+      collapsedHint: '每个调用栈一行，供 flamegraph.pl 使用',
+    },
     nativeHint: '这些样本中，有多少正在运行 NumPy 等 C 库',
     phase: {
       executing: '执行',

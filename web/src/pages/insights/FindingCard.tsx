@@ -63,7 +63,9 @@ export function FindingCard({ finding, job, isWanted, isFirst }: Props) {
           <Evidence finding={finding} />
           {finding.sketch !== '' && <Sketch code={finding.sketch} />}
           {finding.function !== null && (
-            <FunctionLines filters={{ func_name: finding.function, job_id: job }} />
+            <div className={css.lines}>
+              <FunctionLines filters={{ func_name: finding.function, job_id: job }} />
+            </div>
           )}
           <FindingLinks finding={finding} job={job} />
         </div>

@@ -3,7 +3,7 @@ import type { AttemptDetail, PendingItem, TaskDetail } from '../../api/schema';
 import { count } from '../../base/format';
 import { DeathCause } from '../../ui/DeathCause';
 import { Section } from '../../ui/Drawer';
-import { HotLines, SamplesText, useLines } from '../../ui/HotLines';
+import { FunctionLines, LinesSection, useLines } from '../../ui/HotLines';
 import { Link } from '../../ui/Link';
 import { LogPanel } from '../../ui/logs/LogPanel';
 import { TaskState } from '../../ui/TaskState';
@@ -160,39 +160,23 @@ function InferredEnd({ attempt }: { attempt: AttemptDetail }) {
 function Lines({ task, attempt }: { task: TaskDetail; attempt: AttemptDetail }) {
   const { t } = useTranslation();
   const has = isDriver(task.task_id) || attempt.start_ns !== null;
-  const lines = useLines({ task_id: task.task_id, attempt: attempt.attempt }, has);
+  const of = { task_id: task.task_id, attempt: attempt.attempt };
+  const lines = useLines(of, has);
   if (lines === undefined) return null;
   const { func_name, job_id } = attempt;
   // Most short attempts have no samples. That needs an explanation only for a long one.
   const isShown = lines.samples > 0 || (attempt.duration_ns ?? 0) >= 1e9;
   return (
     <>
-      {isShown && (
-        <Section title={t('lines.title')} testId="task-lines" right={<SamplesText answer={lines} />}>
-          <HotLines answer={lines} />
-        </Section>
-      )}
+      {isShown && <LinesSection of={of} answer={lines} testId="task-lines" />}
       {!lines.is_enough && func_name && job_id && (
-        <LinesOfFunction func_name={func_name} job_id={job_id} own={lines.samples} />
+        <FunctionLines
+          filters={{ func_name, job_id }}
+          own={lines.samples}
+          title={t('lines.titleOf', { name: func_name })}
+        />
       )}
     </>
-  );
-}
-
-/** The lines of all attempts of a function. `own`: how many of its samples are of this attempt. */
-function LinesOfFunction(props: { func_name: string; job_id: string; own: number }) {
-  const { func_name, job_id, own } = props;
-  const { t } = useTranslation();
-  const lines = useLines({ func_name, job_id });
-  if (lines === undefined || lines.samples === own) return null;
-  return (
-    <Section
-      title={t('lines.titleOf', { name: func_name })}
-      testId="function-lines"
-      right={<SamplesText answer={lines} />}
-    >
-      <HotLines answer={lines} />
-    </Section>
   );
 }
 

@@ -144,7 +144,9 @@ export function FlamePanel(props: {
           </Link>
         </p>
       )}
-      {name !== null && <FunctionLines filters={{ ...url.filters, func_name: name }} />}
+      <div className={css.lines}>
+        {name !== null && <FunctionLines filters={{ ...url.filters, func_name: name }} />}
+      </div>
       {called !== null && frame.baseline_value === null && (
         <FlameCallers
           answer={answer}

@@ -11,7 +11,7 @@ from rayscope.views.export.formats.buffer import Buffer
 from rayscope.views.export.formats.draw import Args
 from rayscope.views.flame.compute import Frame
 
-_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 DRIVERS = "driver"
 UNKNOWN = "(call path unknown)"
 
@@ -43,7 +43,7 @@ class Speedscope(Buffer):
         Beyond that, the stacks with the least time are left out. Returns the number of omitted stacks.
         """
         self._origin = begin_ns
-        self._out += b'{"$schema":"' + _SCHEMA.encode() + b'","profiles":['
+        self._out += b'{"$schema":"' + SCHEMA.encode() + b'","profiles":['
         places: dict[str, int] = {}
         above: list[int | None] = []
         depths: list[int] = []
