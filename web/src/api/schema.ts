@@ -2002,7 +2002,10 @@ export interface SampledLine {
   total_share: number | null;
   total_points: number | null;
 }
-/** A frame of the tree of stacks. ``own`` samples end at it, ``value`` also counts those below it. */
+/**
+ * A frame of the tree of stacks. ``own`` samples end at it, ``value`` also counts those below it.
+ * ``points`` are those of ``value``.
+ */
 export interface StackFrame {
   id: string;
   parent: string | null;
@@ -2013,6 +2016,7 @@ export interface StackFrame {
   function: string;
   own: number;
   value: number;
+  points: number | null;
   native: number;
 }
 /**

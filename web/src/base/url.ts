@@ -111,6 +111,7 @@ const SETTINGS = [
   'at',
   'path',
   'baseline',
+  'lines',
   'find',
   'pin',
   'minor',

@@ -128,7 +128,7 @@ def add_up(sums: Iterable[Sum], frames: Mapping[int, Frame]) -> Sums:
         ],
         len(known),
         sum(own[place] > 0 for place in known),
-        tree.largest(MAX_FRAMES),
+        tree.largest(MAX_FRAMES, samples),
         len(tree.places),
     )
 
@@ -166,8 +166,8 @@ class _Tree:
         self._own[path[-1]] += summed.samples
         return path
 
-    def largest(self, limit: int) -> list[StackFrame]:
-        """The frames with the most samples, parents before children."""
+    def largest(self, limit: int, samples: int) -> list[StackFrame]:
+        """The frames with the most of all ``samples``, parents before children."""
         depths = {number: at for path in self._paths.values() for at, number in enumerate(path)}
         # A frame has no more samples than its parent, and is deeper.
         numbers = sorted(self.places, key=lambda number: (-self._value[number], depths[number], number))
@@ -180,6 +180,7 @@ class _Tree:
                 **self.places[number]._asdict(),  # type: ignore[typeddict-item]
                 "own": self._own[number],
                 "value": self._value[number],
+                "points": _points(self._value[number], samples),
                 "native": self._native[number],
             }
             for number in numbers[:limit]

@@ -47,7 +47,9 @@ class SampledPhase(TypedDict):
 
 
 class StackFrame(TypedDict):
-    """A frame of the tree of stacks. ``own`` samples end at it, ``value`` also counts those below it."""
+    """A frame of the tree of stacks. ``own`` samples end at it, ``value`` also counts those below it.
+    ``points`` are those of ``value``.
+    """
 
     id: str
     parent: str | None
@@ -58,6 +60,7 @@ class StackFrame(TypedDict):
     function: str
     own: int
     value: int
+    points: float | None
     native: int
 
 

@@ -20,7 +20,7 @@ import {
   scaleOf,
 } from './flame';
 import { drawFlame, MAX_ROW, rowHeight } from './flameDraw';
-import { useFrameName, valueText } from './flameText';
+import { useFrameName, useNodeValue } from './flameText';
 
 /** Minimum width of a drawn box, px. */
 const MIN_WIDTH = 0.4;
@@ -56,6 +56,7 @@ export function FlameCanvas(props: {
   const { t } = useTranslation();
   const palette = usePalette();
   const nameOf = useFrameName();
+  const nodeValue = useNodeValue(answer.weight);
   const [top, setTop] = useState(0);
   /** Whether an arrow key caused the scrolling. If so, the selected frame stays selected. */
   const byKeys = useRef(false);
@@ -67,7 +68,7 @@ export function FlameCanvas(props: {
   const matches = useMemo(() => matcher(find), [find]);
   const pointedId = pointed?.id ?? null;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: nameOf changes with the language alone.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the texts change with the language alone.
   const draw = useCallback(
     (context: CanvasRenderingContext2D, size: { width: number; height: number }) =>
       drawFlame(context, size, {
@@ -82,7 +83,7 @@ export function FlameCanvas(props: {
         changeOf: runs?.changeOf ?? ((frame) => change(frame, scale)),
         isOneSided: runs?.isOneSided ?? (() => false),
         nameOf,
-        valueOf: (frame) => valueText(frame.value, answer.weight),
+        valueOf: nodeValue,
       }),
     [palette, boxes, rows, top, zoomedRow, matches, pointedId, selected, scale, runs, answer.weight, t],
   );
@@ -175,7 +176,7 @@ export function FlameCanvas(props: {
             role="img"
             aria-label={t('flame.summary', {
               name: nameOf(zoomed.frame),
-              value: valueText(zoomed.frame.value, answer.weight),
+              value: nodeValue(zoomed),
               n: count(answer.frames_total),
             })}
             onMouseMove={(event) => {
@@ -200,6 +201,7 @@ export function FlameCanvas(props: {
           frame={shown}
           answer={answer}
           relative={relative}
+          samples={now?.node.samples}
           lines={runs?.linesOf(shown)}
           pointed={pointed}
           width={size.width}

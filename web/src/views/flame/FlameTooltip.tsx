@@ -4,7 +4,7 @@ import { count, duration } from '../../base/format';
 import tips from '../../ui/theme/tip.module.css';
 import words from '../../ui/theme/words.module.css';
 import css from './FlameTooltip.module.css';
-import { shareText } from './flame';
+import { type Samples, shareText } from './flame';
 import { useFrameName, usePeaksText, valueText } from './flameText';
 
 export interface PointedFrame {
@@ -22,6 +22,8 @@ export function FlameTooltip(props: {
   frame: FlameFrame;
   answer: FlameAnswer;
   relative: boolean;
+  /** The samples of a line of code. */
+  samples?: Samples;
   /** Lines to show instead of the frame's numbers. */
   lines?: [name: string, value: string][];
   pointed: PointedFrame;
@@ -31,7 +33,8 @@ export function FlameTooltip(props: {
   const { t } = useTranslation();
   const nameOf = useFrameName();
   const peaks = usePeaksText();
-  const { frame, answer, pointed } = props;
+  const { frame, answer, pointed, samples } = props;
+  const line = samples?.line;
   const text = (value: number) => valueText(value, answer.weight);
   const lines: [string, string][] = [
     [t('flame.value'), `${text(frame.value)} · ${shareText(frame.value, answer.total)}`],
@@ -49,6 +52,15 @@ export function FlameTooltip(props: {
   if (frame.blocked_ns > 0) lines.push([t('time.blocked'), duration(frame.blocked_ns)]);
   if (frame.p50_ns !== null)
     lines.push([t('flame.quantiles'), [frame.p50_ns, frame.p95_ns, frame.max_ns].map(duration).join(' · ')]);
+  const sampleLines = ({ of, line }: Samples): [string, string][] => {
+    if (line === null) return [[t('flame.samples'), count(of)]];
+    const points = line.points === null ? '' : ` ± ${Math.ceil(line.points)}`;
+    return [
+      [t('flame.samples'), `${count(line.value)} · ${shareText(line.value, of)}${points}`],
+      [t('flame.own'), `${count(line.own)} · ${shareText(line.own, of)}`],
+      [t('flame.native'), `${count(line.native)} · ${shareText(line.native, of)}`],
+    ];
+  };
   const isMemory = answer.weight === 'memory_time';
   if (isMemory && frame.attempts > 0)
     lines.push([t('column.peakMemory'), peaks(frame) || t('flame.notMeasured')]);
@@ -68,15 +80,18 @@ export function FlameTooltip(props: {
       }}
     >
       <b className={words.breaks}>{nameOf(frame)}</b>
+      {line != null && line.file !== '' && (
+        <p className={`${words.dim} ${words.breaks}`}>{`${line.file}:${line.line}`}</p>
+      )}
       <dl className={css.tipLines}>
-        {(props.lines ?? lines).map(([name, value]) => (
+        {(props.lines ?? (samples === undefined ? lines : sampleLines(samples))).map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd className={words.num}>{value}</dd>
           </div>
         ))}
       </dl>
-      {isTime && (props.lines !== undefined || attempts > 1) && (
+      {isTime && samples === undefined && (props.lines !== undefined || attempts > 1) && (
         <p className={words.dim}>{t('flame.sumHint')}</p>
       )}
       {isMemory && <p className={words.dim}>{t('flame.weightHint.memory_time')}</p>}

@@ -7,6 +7,7 @@ import { onlyMineOf, taskFilters, withSettings } from '../../base/url';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import { FilterBar } from '../../ui/FilterBar';
+import { useLines } from '../../ui/HotLines';
 import { useKeys } from '../../ui/useKeys';
 import { useSessionUrl } from '../../ui/useUrl';
 import { SaveMenu } from '../shared/SaveMenu';
@@ -15,10 +16,12 @@ import { FlameCanvas } from './FlameCanvas';
 import { FlameControls } from './FlameControls';
 import { FlameCrumbs } from './FlameCrumbs';
 import { FlameFunctions } from './FlameFunctions';
+import { FlameLines } from './FlameLines';
 import { FlamePanel } from './FlamePanel';
 import { FlameStatus } from './FlameStatus';
 import css from './FlameView.module.css';
 import { type Node, ORDERS, toNodes, WEIGHTS } from './flame';
+import { lineNodes } from './lineNodes';
 import { type FlameParams, useFlame } from './useFlame';
 
 /** The time of all attempts by call path. */
@@ -64,13 +67,27 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
   const nodes = useMemo(() => (data === undefined ? null : toNodes(data)), [data]);
   const root = nodes?.values().next().value ?? null;
   const zoomed = (settings.frame !== undefined && nodes?.get(settings.frame)) || root;
+  const func_name = zoomed?.frame.kind === 'call' ? zoomed.frame.name : null;
+  const hasLines = func_name !== null && zoomed?.frame.baseline_value === null;
+  const sampled = useLines({ ...url.filters, func_name: func_name ?? '' }, hasLines);
+  const wantsLines = settings.lines !== undefined && hasLines;
+  const lines = useMemo(
+    () => (wantsLines && zoomed && sampled?.is_enough ? lineNodes(zoomed, sampled) : null),
+    [wantsLines, zoomed, sampled],
+  );
+  /** The zoomed line of code, or the function. */
+  const shown = lines?.get(settings.lines ?? '') ?? lines?.get(zoomed?.frame.id ?? '') ?? zoomed;
   const zoom = (frame: string | undefined) =>
-    change((before) => withSettings(before, { frame: frame === root?.frame.id ? undefined : frame }));
+    change((before) =>
+      frame !== undefined && lines?.has(frame)
+        ? withSettings(before, { lines: frame })
+        : withSettings(before, { frame: frame === root?.frame.id ? undefined : frame, lines: undefined }),
+    );
 
   const zoomTo = (node: Node | undefined) =>
     zoom(node?.frame.kind === 'other' ? node.parent?.frame.id : node?.frame.id);
 
-  const above = zoomed?.parent?.frame.id;
+  const above = shown?.parent?.frame.id;
   const zoomedIn = settings.frame !== undefined;
   const drawer = url.task !== undefined;
   useKeys(
@@ -80,7 +97,7 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
           {
             keys: ['Escape'],
             label: t('keys.zoomOut'),
-            run: () => change((before) => withSettings(before, { frame: above === '0' ? undefined : above })),
+            run: () => zoom(above),
           },
         ]
       : [],
@@ -103,7 +120,7 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
       <FlameControls weight={weight} order={order} />
       {flame.error !== null && data === undefined ? (
         <ErrorPanel error={flame.error} onRetry={() => void flame.refetch()} />
-      ) : data === undefined || zoomed === null || nodes === null ? (
+      ) : data === undefined || zoomed === null || shown === null || nodes === null ? (
         <div className={css.wait} role="status">
           {t('flame.loading')}
         </div>
@@ -119,12 +136,15 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
         <div className={css.flame} data-outdated={flame.outdated || undefined}>
           <div className={css.main}>
             <div className={css.line}>
-              <FlameCrumbs node={zoomed} onGo={zoom} />
-              <FlameStatus
-                answer={data}
-                zoomed={zoomed}
-                instead={wantsPath && !hasPath ? instead : undefined}
-              />
+              <FlameCrumbs node={shown} onGo={zoom} />
+              {hasLines && sampled !== undefined && <FlameLines answer={sampled} of={zoomed} />}
+              {lines === null && (
+                <FlameStatus
+                  answer={data}
+                  zoomed={zoomed}
+                  instead={wantsPath && !hasPath ? instead : undefined}
+                />
+              )}
             </div>
             {data.total === 0 && !data.baseline_total ? (
               <EmptyState icon={<IconFlame size={26} />} title={t(`flame.nothing.${data.weight}`)}>
@@ -134,20 +154,22 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
               <>
                 <FlameCanvas
                   answer={data}
-                  zoomed={zoomed}
-                  order={order}
+                  zoomed={shown}
+                  order={lines === null ? order : 'size'}
                   find={settings.find}
                   relative={relative}
                   picture={picture}
                   onZoom={zoomTo}
                   onHold={hold}
                 />
-                <FlameFunctions
-                  answer={data}
-                  zoomed={zoomed}
-                  relative={relative}
-                  onZoom={(id) => zoomTo(nodes.get(id))}
-                />
+                {lines === null && (
+                  <FlameFunctions
+                    answer={data}
+                    zoomed={zoomed}
+                    relative={relative}
+                    onZoom={(id) => zoomTo(nodes.get(id))}
+                  />
+                )}
               </>
             )}
           </div>

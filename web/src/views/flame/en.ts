@@ -64,6 +64,12 @@ export const en = {
     against: 'Compared with {{job}}',
     less: 'less than baseline',
     more: 'more than baseline',
+    lines: 'Lines',
+    linesHint:
+      'Show the sampled lines of code of all attempts of this function. The wider a line, the more samples it was in.',
+    linesOf: '{{n}} sample{{n, s}} of all attempts of {{name}}',
+    samples: 'Samples',
+    native: 'In C libraries',
     find: 'Find a function',
     details: 'Frame',
     value: 'Total (incl. children)',

@@ -2,7 +2,7 @@
  * The logic of a flame graph without drawing: the tree of an answer, the layout of its boxes, and the search.
  */
 
-import type { FlameAnswer, FlameFrame } from '../../api/schema';
+import type { FlameAnswer, FlameFrame, StackFrame } from '../../api/schema';
 
 export const WEIGHTS = [
   'critical_path',
@@ -18,10 +18,20 @@ export type Weight = (typeof WEIGHTS)[number];
 export const ORDERS = ['size', 'time'] as const;
 export type Order = (typeof ORDERS)[number];
 
+/** The samples of a node. */
+export interface Samples {
+  /** How many samples the function has. */
+  of: number;
+  /** The line of code; null for the function itself. */
+  line: StackFrame | null;
+}
+
 export interface Node {
   frame: FlameFrame;
   parent: Node | null;
   children: Node[];
+  /** Instead of the value, if the lines of a function are shown. */
+  samples?: Samples;
 }
 
 /** A box: `x` and `width` are shares of the total width; `row` counts from the top. */

@@ -1,6 +1,6 @@
 import type { FlameFrame } from '../../api/schema';
 import { fitText, ON_FILL, type Palette, type Size } from '../../ui/canvas';
-import { type Box, edges } from './flame';
+import { type Box, edges, type Node } from './flame';
 
 const MIN_ROW = 24;
 export const MAX_ROW = 40;
@@ -30,7 +30,7 @@ export interface Look {
   /** Whether only one of two compared runs has a frame. */
   isOneSided: (frame: FlameFrame) => boolean;
   nameOf: (frame: FlameFrame) => string;
-  valueOf: (frame: FlameFrame) => string;
+  valueOf: (node: Node) => string;
 }
 
 export function drawFlame(context: CanvasRenderingContext2D, size: Size, look: Look): void {
@@ -49,7 +49,7 @@ export function drawFlame(context: CanvasRenderingContext2D, size: Size, look: L
     const { frame } = box.node;
     const hit = look.matches?.(frame) ?? null;
     context.globalAlpha = hit === false ? 0.28 : box.row < look.zoomedRow ? 0.62 : 1;
-    paint(context, look, frame, x, y, width);
+    paint(context, look, box.node, x, y, width);
     if (look.selected !== null && frame.name === look.selected && width > 6) {
       context.globalAlpha = 1;
       context.fillStyle = palette.tone('busy');
@@ -68,12 +68,13 @@ export function drawFlame(context: CanvasRenderingContext2D, size: Size, look: L
 function paint(
   context: CanvasRenderingContext2D,
   look: Look,
-  frame: FlameFrame,
+  node: Node,
   x: number,
   y: number,
   width: number,
 ): void {
   const { palette, row } = look;
+  const { frame } = node;
   const changed = look.changeOf(frame);
   const plain = frame.kind !== 'call' || frame.name === null;
   context.fillStyle = plain || changed !== null ? palette.line : palette.named(frame.name ?? '');
@@ -100,7 +101,7 @@ function paint(
   if (shown === '') return;
   context.fillText(shown, x + PAD, y + row / 2);
   if (shown !== name) return;
-  const value = look.valueOf(frame);
+  const value = look.valueOf(node);
   const taken = context.measureText(name).width + context.measureText(value).width + 14;
   if (taken > room) return;
   context.globalAlpha *= 0.75;

@@ -1,13 +1,23 @@
 import { useTranslation } from 'react-i18next';
 import type { FlameFrame } from '../../api/schema';
 import { bytes, count, duration } from '../../base/format';
-import type { Weight } from './flame';
+import { type Node, shareText, type Weight } from './flame';
 
 /** Formats a value of a weight. */
 export function valueText(value: number, weight: Weight): string {
   if (weight === 'count') return count(value);
   if (weight === 'memory_time') return `${bytes(value)}·s`;
   return weight === 'bytes' ? bytes(value) : duration(value);
+}
+
+/** The value of a node: a number of samples, a share of them, or a value of the weight. */
+export function useNodeValue(weight: Weight): (node: Node) => string {
+  const { t } = useTranslation();
+  return ({ frame, samples }) => {
+    if (samples === undefined) return valueText(frame.value, weight);
+    if (samples.line === null) return t('lines.samples', { n: count(samples.of) });
+    return shareText(frame.value, samples.of);
+  };
 }
 
 /** The p95 and the maximum of the peak memory of a frame's own attempts; empty if none was measured. */
