@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from tests.cluster import run_in_turn
 from tests.lab import new_lab
 
