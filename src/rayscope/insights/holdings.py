@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from rayscope.insights.finding import Facts
 from rayscope.insights.replay.program import CALL, CREATION, NORMAL
@@ -127,20 +129,30 @@ def waiters(facts: Facts, min_ns: int) -> Iterable[Waiter]:
             )
 
 
-def most_at_once(facts: Facts, row: int) -> float:
-    """How many tasks with an attempt's demand fit beside the resources that were held when it was submitted.
+class HeldResources:
+    """The resources that were held at any time (see :func:`holdings`), as if all nodes were one."""
 
-    All nodes count as one. At most the number of CPUs.
-    """
-    at = int(facts.attempts.created[row])
-    demand, free = demand_of(facts, row), totals(facts)
-    if demand:
-        for holding in holdings(facts):
-            if holding.begin <= at < holding.end:
-                for name in demand:
-                    free[name] = free.get(name, 0.0) - holding.resources.get(name, 0.0)
-    fitting = (free.get(name, 0.0) // amount for name, amount in demand.items() if amount > 0)
-    return max(1.0, min([facts.cpus, *fitting]))
+    def __init__(self, facts: Facts) -> None:
+        self._held = list(holdings(facts))
+        self._begin = np.array([holding.begin for holding in self._held], dtype=np.int64)
+        self._end = np.array([holding.end for holding in self._held], dtype=np.int64)
+        self._totals = totals(facts)
+        self._amounts: dict[str, npt.NDArray[np.float64]] = {}
+
+    def fitting(self, demand: Mapping[str, float], at: int) -> float:
+        """How many tasks with a demand fitted beside what was held at a time. Infinite without a demand."""
+        is_held = (self._begin <= at) & (at < self._end)
+        fitting = [
+            int((self._totals.get(name, 0.0) - self._amounts_of(name)[is_held].sum()) / amount + 1e-9)
+            for name, amount in demand.items()
+            if amount > 0
+        ]
+        return min(fitting, default=math.inf)
+
+    def _amounts_of(self, resource: str) -> npt.NDArray[np.float64]:
+        if resource not in self._amounts:
+            self._amounts[resource] = np.array([held.resources.get(resource, 0.0) for held in self._held])
+        return self._amounts[resource]
 
 
 def group_name(group: Group) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rayscope.insights.finding import Facts, Finding, groups
 from rayscope.insights.handovers import find_passed_values
-from rayscope.insights.holdings import most_at_once
+from rayscope.insights.holdings import HeldResources, demand_of
 from rayscope.insights.replay.changes import Change
 from rayscope.insights.replay.program import CREATION
 from rayscope.insights.replay.recorded import ARGUMENT, GET, Ints, Wait, Waits
@@ -44,6 +44,7 @@ class GetInLoop:
 
     def find(self, facts: Facts) -> Iterable[Finding]:
         """Loops in which one caller submits a function and gets its value before the next submission."""
+        held: HeldResources | None = None
         handed_on = {(one.maker, one.taker) for one in find_passed_values(facts) if one.is_certain}
         for task, waits in facts.waits(_MIN_CALLS):
             for function, gets in _loops(facts, task, waits, handed_on):
@@ -53,7 +54,9 @@ class GetInLoop:
                 # Use the median, because some calls took longer only because workers had to start, which they
                 # must in any case.
                 usual = round(len(gets) * float(np.median(blocked)))
-                at_once = max(int(own.max()), round(int(own.sum()) / most_at_once(facts, int(rows[0]))))
+                held = held or HeldResources(facts)
+                fitting = held.fitting(demand_of(facts, rows[0]), int(facts.attempts.created[rows[0]]))
+                at_once = max(int(own.max()), round(int(own.sum()) / max(1.0, min(facts.cpus, fitting))))
                 yield Finding(
                     max(0, usual - at_once),
                     function=function,
