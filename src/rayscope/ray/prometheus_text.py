@@ -33,7 +33,7 @@ class Read(NamedTuple):
     """A parsed text.
 
     ``odd``: number of lines that neither parser understood; ``left_out``: number of series for which there
-    was no room; ``new``: the series that no earlier text of the endpoint had, if there was an earlier one.
+    was no room; ``new``: the series that no earlier text of the endpoint had, as far as they are cached.
     """
 
     samples: list[Sample]

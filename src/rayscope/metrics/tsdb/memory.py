@@ -67,8 +67,8 @@ class Memory:
             indices.append(at)
             values.append(value)
         columns, numbers = np.asarray(indices, np.intp), np.asarray(values, np.float64)
-        self._refused[source or ""] = refused
         if source is not None:
+            self._refused[source] = refused
             before = self._of_source.get(source)
             now = self._of_source[source] = np.unique(columns)
             if before is not None:
