@@ -136,7 +136,7 @@ function Table(props: {
       visibility={props.choice.visibility}
       actions={(run) => <RunActions run={run} />}
       maxRows={ROWS}
-      onTick={props.onTick}
+      onTick={(run) => run.has_record && props.onTick(run)}
       rows={page.items}
       keyOf={addressOf}
       sort={url.sort ?? '-begin_ns'}
