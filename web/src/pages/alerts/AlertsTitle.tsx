@@ -4,8 +4,8 @@ import { count } from '../../base/format';
 import css from './AlertsPage.module.css';
 
 /**
- * How many alerts fire and are pending or, once the session has ended, how many fired at its end. As everywhere
- * else, those for information count separately.
+ * How many alerts fire and are pending or, once the session has ended, how many fired at its end. As in badges,
+ * firing ones for information count separately.
  */
 export function AlertsTitle({ alerts }: { alerts: AlertsAnswer | undefined }) {
   const { t } = useTranslation();

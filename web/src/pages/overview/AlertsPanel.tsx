@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import { type AlertsTopic, useTopic } from '../../api/realtime';
 import type { AlertInfo } from '../../api/schema';
 import { count } from '../../base/format';
 import { REPORT } from '../../base/report';
@@ -10,21 +11,20 @@ import { Panel, PanelBody, PanelText } from '../../ui/panels/Panel';
 import { MAX_LINES, PanelLine } from '../../ui/panels/PanelLine';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
-import { useAlerts } from './useOverview';
 
 /** Firing and pending alerts. */
 export function AlertsPanel({ live }: { live: boolean }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
-  const alerts = useAlerts(url.session);
+  const topic = useTopic<AlertsTopic>('alerts', { session: url.session });
   const annotations = useAnnotations();
   return (
     <Panel
       title={t(live ? 'overview.alerts' : 'overview.alertsEnded')}
       note={
         <>
-          {alerts && count(alerts.length)}
-          {alerts && REPORT === null && ' · '}
+          {topic && count(topic.firing + topic.pending + topic.ended)}
+          {topic && REPORT === null && ' · '}
           {REPORT === null && (
             <Link to={toForm(url, 'alerts')} className={words.link} testId="overview-notify">
               {t('alerts.notify')}
@@ -35,7 +35,7 @@ export function AlertsPanel({ live }: { live: boolean }) {
       to={toView(url, 'alerts')}
       testId="panel-alerts"
     >
-      <PanelBody data={alerts} error={null}>
+      <PanelBody data={topic?.items} error={null}>
         {(items) =>
           items.length === 0 ? (
             <PanelText good>{t(live ? 'overview.noAlerts' : 'overview.noAlertsEnded')}</PanelText>
