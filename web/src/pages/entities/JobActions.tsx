@@ -9,6 +9,9 @@ import { useOperatorAction } from '../../ui/operator';
 import { useSessionUrl } from '../../ui/useUrl';
 import shared from './entities.module.css';
 
+/** The time after which a job that still runs can be stopped again. */
+const STOPS_MS = 30_000;
+
 /** The operator's actions on a submitted job. */
 export function JobActions({ job }: { job: JobDetail }) {
   const [url] = useSessionUrl();
@@ -42,7 +45,10 @@ export function JobActions({ job }: { job: JobDetail }) {
           confirm: t(`jobs.${action}`),
           danger: true,
         }).then((answer) => {
-          setStopping(runs && answer !== undefined);
+          if (runs && answer !== undefined) {
+            setStopping(true);
+            setTimeout(() => setStopping(false), STOPS_MS);
+          }
           return client.invalidateQueries();
         })
       }
