@@ -203,8 +203,8 @@ class Reconstruction:
     kind = "reconstruction"
     title = "Lost results were made again"
     advice = (
-        "{again} of {function} had finished and ran again for {again_ns} in all, because their "
-        "results were lost, mostly with the node that had them. Write what is expensive to make to shared "
+        "Finished tasks of {function} ran again ({again}), for {again_ns} in all, because their results were "
+        "lost, mostly with the node that had them. Write what is expensive to make to shared "
         "storage, or keep it on nodes that stay."
     )
     sketch = ""

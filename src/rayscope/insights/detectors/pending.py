@@ -89,8 +89,8 @@ class Unschedulable:
     kind = "unschedulable"
     title = "Can't be scheduled"
     advice = (
-        "{tasks} of {function} never started: each needs {needed} {resource}, and the largest node has "
-        "{largest}. Ask for less, or add a node that has it."
+        "Tasks of {function} never started ({tasks}): each needs {needed} {resource}, and the largest node "
+        "has {largest}. Ask for less, or add a node that has it."
     )
     sketch = "{function}.options(resources={{...}})  # what the nodes have: ray status"
     doc = "resources"
