@@ -138,6 +138,7 @@ NOT_ASKED = {
     "/api/v1/alerts/silences",
     "/api/v1/compare",
     "/api/v1/compare/findings",
+    "/api/v1/compare/lines",
     "/api/v1/report",
     "/api/v1/dashboards",
     "/api/v1/dashboards/{}",

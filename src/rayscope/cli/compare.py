@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
+from rayscope.cli.api import Api
 from rayscope.cli.console import print_json, shown, stdout
 from rayscope.cli.diagnose import Form
 from rayscope.cli.findings import CAUSE_NAMES
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         CompareAnswer,
         ComparedFinding,
         ComparedFindings,
+        ComparedLine,
         DurationChange,
         FunctionChange,
         Side,
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 _PARTS = 8
 _FUNCTIONS = 10
 _DIFFERENCES = 12
+#: Number of functions whose lines are compared, and of lines of each that are printed.
+_SAMPLED_FUNCTIONS = 3
+_SAMPLED_LINES = 3
 _SLOWER = 3
 _UNKNOWN = 4
 #: Longest value that is printed, in characters.
@@ -59,6 +64,8 @@ _WARNINGS = {
 _FINDINGS = {"came": "New", "went": "Gone", "stayed": "Stayed"}
 #: Returns a name or value as it is printed.
 Quote = Callable[[str], str]
+#: Lines of code by function.
+_SampledLines = Mapping[str, "Sequence[ComparedLine]"]
 #: A smaller change of most functions is not mentioned.
 _MIN_COMMON = 0.02
 
@@ -133,19 +140,48 @@ def compare(
             functions_by=None if functions_by is FunctionsBy.name else "path",
         )
         found = client.compare_findings(_address(answer["a"]), _address(answer["b"])) if findings else None
+        has_lines = form is not Form.json and functions_by is FunctionsBy.name
+        lines = _changed_lines(client, answer) if has_lines else {}
     if form is Form.json:
         print_json(answer if found is None else {**answer, "findings": found["items"]}, indent=2)
     elif form is Form.md:
-        typer.echo("\n".join(_markdown(answer, found)))
+        typer.echo("\n".join(_markdown(answer, found, lines)))
     else:
         console = stdout()
-        for line in _lines(answer, found):
+        for line in _lines(answer, found, lines):
             console.print(line)
     if margin is None:
         return
     status = exit_status(answer["duration"])
     if status and not (status == _UNKNOWN and allow_unknown):
         raise typer.Exit(status)
+
+
+def _changed_lines(client: Api, answer: CompareAnswer) -> _SampledLines:
+    """The lines whose share of the samples changed, of the functions that changed the most."""
+    changed = [one for one in answer["functions"] if one["verdict"] in ("slower", "faster")]
+    a, b = (
+        [f"{run['session']}/{run['job_id']}" for run in side["runs"]] for side in (answer["a"], answer["b"])
+    )
+    found = {}
+    for one in changed[:_SAMPLED_FUNCTIONS]:
+        compared = client.compare_lines(a, b, one["name"], one["renamed_from"])
+        found[one["name"]] = [line for line in compared["items"] if line["verdict"] != "cannot_tell"]
+    return found
+
+
+def _sampled(lines: _SampledLines, quote: Quote) -> list[str]:
+    """The lines whose share of the samples of their function changed, as sentences."""
+    found = []
+    for name, items in lines.items():
+        for line in items[:_SAMPLED_LINES]:
+            place = f"{line['file']}:{line['line']}"
+            change = f"{100 * (line['b_share'] - line['a_share']):+.1f}".replace("-", "−")
+            found.append(
+                f"{quote(name)}: {quote(place)} in {quote(line['function'])}, {line['a_share']:.0%} → "
+                f"{line['b_share']:.0%} of its samples ({change} ± {line['points']:.1f} points)"
+            )
+    return found
 
 
 def _address(side: Side) -> str:
@@ -304,7 +340,9 @@ def _difference_title(answer: CompareAnswer) -> str:
     return f"{title}, in the median runs: {_signed(change_ns)}"
 
 
-def _lines(answer: CompareAnswer, findings: ComparedFindings | None = None) -> Iterator[Text]:
+def _lines(
+    answer: CompareAnswer, findings: ComparedFindings | None, sampled: _SampledLines
+) -> Iterator[Text]:
     yield Text(head(answer), style="bold")
     for warned in answer["warnings"]:
         yield Text(f"  {_warning(warned, shown)}", style="yellow")
@@ -314,6 +352,7 @@ def _lines(answer: CompareAnswer, findings: ComparedFindings | None = None) -> I
     for title, lines in (
         ("Findings", _findings(findings, shown)),
         ("What changed", _functions(answer, shown)),
+        ("Where they spend a different share of their time", _sampled(sampled, shown)),
         ("What else differs", _differences(answer, shown)),
     ):
         if lines:
@@ -321,7 +360,9 @@ def _lines(answer: CompareAnswer, findings: ComparedFindings | None = None) -> I
             yield from (Text(f"  {line}") for line in lines)
 
 
-def _markdown(answer: CompareAnswer, findings: ComparedFindings | None = None) -> Iterator[str]:
+def _markdown(
+    answer: CompareAnswer, findings: ComparedFindings | None, sampled: _SampledLines
+) -> Iterator[str]:
     yield from (f"**{head(answer)}**", "")
     for warned in answer["warnings"]:
         yield f"> {_warning(warned, _code)}"
@@ -329,7 +370,12 @@ def _markdown(answer: CompareAnswer, findings: ComparedFindings | None = None) -
     yield from ("| Change | Where | Before | After |", "|---:|---|---:|---:|")
     for change, cause, before, after in _rows(answer, _code):
         yield f"| {change} | {cause} | {before} | {after} |"
-    for lines in (_findings(findings, _code), _functions(answer, _code), _differences(answer, _code)):
+    for lines in (
+        _findings(findings, _code),
+        _functions(answer, _code),
+        _sampled(sampled, _code),
+        _differences(answer, _code),
+    ):
         if lines:
             yield ""
             yield from (f"- {line}" for line in lines)

@@ -524,6 +524,20 @@ class Api(LogsApi):
         """
         return Call("GET", "/api/v1/compare/findings", params(a=a, b=b), timeout_s=_LONG_S)
 
+    @request
+    def compare_lines(
+        self,
+        a: str | Sequence[str],
+        b: str | Sequence[str],
+        function: str,
+        renamed_from: str | None = None,
+    ) -> Call[t.ComparedLines]:
+        """Return the lines of a function whose share of its samples changed the most between the runs ``a``
+        and ``b``. ``renamed_from``: the function's name in ``a``.
+        """
+        query = params(a=a, b=b, function=function, renamed_from=renamed_from)
+        return Call("GET", "/api/v1/compare/lines", query, timeout_s=_LONG_S)
+
     # Runs of all sessions.
 
     @paged

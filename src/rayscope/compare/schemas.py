@@ -167,6 +167,33 @@ class ComparedFindings(TypedDict):
     not_replayed: list[Literal["a", "b"]]
 
 
+class ComparedLine(TypedDict):
+    """A line of code. The shares are those of the samples in which it was innermost.
+
+    ``points`` is half the width of the 95 % confidence interval of their difference, in percentage points.
+    """
+
+    file: str
+    line: int
+    function: str
+    a_share: float
+    b_share: float
+    points: float
+    verdict: Literal["more", "less", "cannot_tell"]
+
+
+class ComparedLines(TypedDict):
+    """The lines of a function whose share of its samples changed the most.
+
+    There are none if a side has fewer than ``min_samples``.
+    """
+
+    a_samples: int
+    b_samples: int
+    min_samples: int
+    items: list[ComparedLine]
+
+
 class CompareAnswer(TypedDict):
     """Two sides compared. The parts of ``waterfall`` sum to the difference between the durations of the two
     runs that are shown. ``common`` is the factor by which most functions changed, per attempt. 1: there is

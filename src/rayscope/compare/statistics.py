@@ -135,7 +135,7 @@ def compare_functions(a: Floats, b: Floats, weights: Floats, margin: float) -> F
     errors = np.sqrt(variances * (1 / len(first) + 1 / len(second)))
     p = 2 * stdtr(all_freedom, -np.abs(effects) / errors)
     matters = (np.abs(effects) >= math.log1p(MIN_CHANGE)) & (np.abs(np.expm1(effects)) * weights >= 0.001)
-    is_found = _below_false_rate(p) & matters
+    is_found = below_false_rate(p) & matters
     halves = float(stdtrit(all_freedom, 1 - ALPHA)) * errors
     is_same = np.abs(effects) + halves <= math.log1p(margin)
     verdicts: list[Verdict] = [
@@ -208,7 +208,7 @@ def _inverse_trigamma(value: float) -> float:
     return x
 
 
-def _below_false_rate(p: Floats) -> npt.NDArray[np.bool_]:
+def below_false_rate(p: Floats) -> npt.NDArray[np.bool_]:
     """Which hypotheses to reject so that at most :data:`FALSE_ROWS` are false (Benjamini and Hochberg)."""
     order = np.argsort(p)
     passes = p[order] <= FALSE_ROWS * np.arange(1, len(p) + 1) / len(p)

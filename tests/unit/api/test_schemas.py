@@ -23,6 +23,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 NOT_HERE = {
     "/api/v1/compare",
     "/api/v1/compare/findings",
+    "/api/v1/compare/lines",
     "/api/v1/logs/file",
     "/api/v1/dashboards/{name}",
     "/api/v1/data/{dataset_id}",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.running import Running
+from tests.stacks import Stacks, add
 from tests.story import JOB, Story
 from tests.unit.compare.test_api import PREFIX, job
 from tests.unit.compare.test_findings import OTHER, loops
@@ -49,6 +50,26 @@ def test_the_verdict_comes_first_then_where_it_comes_from(here: Running) -> None
     assert lines[at + 1].split()[:3] == ["+400", "ms", "load"]
     assert any(line.startswith("  load is slower: +") for line in lines)
     assert "  entrypoint: python train.py --rows 3; python train.py --rows 4 → " in done.output
+
+
+def test_the_lines_of_a_function_that_changed(fresh: Running) -> None:
+    story, stacks = Story(), Stacks()
+    for number, load_ms in enumerate((*FAST, *SLOW)):
+        job(story, f"{number + 1:02}000000", load_ms)
+        parse, score = (
+            stacks.number(f"train.py:{line} {name}") for line, name in ((6, "parse"), (8, "score"))
+        )
+        for attempt in story.batch.attempts:
+            if attempt.job_id == f"{number + 1:02}000000" and attempt.func_name == "load":
+                of_parse = 20 if number < 4 else 60
+                sums = (("executing", False, of_parse, parse), ("executing", False, 100 - of_parse, score))
+                add(story, attempt.task_id, 10, *sums)
+    stacks.add_to(story)
+    fresh.record(story)
+    printed = compare(fresh, runs(0), runs(4)).output
+    assert "  load: train.py:6 in parse, 20% → 60% of its samples (+40.0 ± 4.4 points)" in printed
+    assert "  load: train.py:8 in score, 80% → 40% of its samples (−40.0 ± 4.4 points)" in printed
+    assert "`train.py:6` in `parse`" in compare(fresh, runs(0), runs(4), "--format", "md").output
 
 
 def test_long_values_show_where_they_differ(fresh: Running) -> None:

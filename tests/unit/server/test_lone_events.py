@@ -27,6 +27,7 @@ POSTS: dict[str, dict[str, Any]] = {
 NEEDED: dict[str, dict[str, str]] = {
     "/api/v1/compare": {"b": "/"},
     "/api/v1/compare/findings": {"a": "/", "b": "/"},
+    "/api/v1/compare/lines": {"a": "/", "b": "/", "function": "f"},
     "/api/v1/deaths": {"kind": "actor"},
     "/api/v1/find": {"q": "a"},
     "/api/v1/logs/of": {"task_id": "a" * 48},

@@ -721,6 +721,23 @@ export interface ComparedFindings {
   too_large: ('a' | 'b')[];
   not_replayed: ('a' | 'b')[];
 }
+/** A line of code. The shares are those of the samples in which it was innermost. */
+export interface ComparedLine {
+  file: string;
+  line: number;
+  function: string;
+  a_share: number;
+  b_share: number;
+  points: number;
+  verdict: 'more' | 'less' | 'cannot_tell';
+}
+/** The lines of a function whose share of its samples changed the most. */
+export interface ComparedLines {
+  a_samples: number;
+  b_samples: number;
+  min_samples: number;
+  items: ComparedLine[];
+}
 /** The largest node has ``count`` more CPUs. */
 export interface CpusChange {
   kind: 'cpus';
@@ -4430,6 +4447,7 @@ export interface Paths {
   '/cluster/status': { answer: StatusAnswer; params: 'session' };
   '/compare': { answer: CompareAnswer; params: 'a' | 'b' | 'functions_by' | 'margin' | 'skip_first' };
   '/compare/findings': { answer: ComparedFindings; params: 'a' | 'b' };
+  '/compare/lines': { answer: ComparedLines; params: 'a' | 'b' | 'function' | 'renamed_from' };
   '/crashes': { answer: CrashesAnswer; params: 'limit' | 'session' };
   '/dashboards': { answer: DashboardsAnswer; params: never };
   '/dashboards/{name}': { answer: Dashboard; params: 'name' };

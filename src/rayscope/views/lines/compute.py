@@ -78,6 +78,16 @@ def place_of(number: int, frames: Mapping[int, Frame]) -> Place:
     return Place(match[1], int(match[2]), match[3]) if match else Place("", 0, "")
 
 
+def self_samples(sums: Iterable[Sum], frames: Mapping[int, Frame]) -> Counter[Place]:
+    """Return how often each line was innermost."""
+    counts: Counter[Place] = Counter()
+    for summed in sums:
+        place = place_of(summed.frame, frames)
+        if place.function:
+            counts[place] += summed.samples
+    return counts
+
+
 def add_up(sums: Iterable[Sum], frames: Mapping[int, Frame]) -> Sums:
     """Add up samples. ``frames``: all frames by number."""
     tree = _Tree(frames)

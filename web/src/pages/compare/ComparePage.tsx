@@ -18,6 +18,7 @@ import css from './ComparePage.module.css';
 import { Differences } from './Differences';
 import { Findings } from './Findings';
 import { Functions } from './Functions';
+import { Lines } from './Lines';
 import { Pictures } from './Pictures';
 import { Sides } from './Sides';
 import { Verdict } from './Verdict';
@@ -88,6 +89,7 @@ function Answer({ answer, url }: { answer: CompareAnswer; url: CompareUrl }) {
       <Pictures answer={answer} />
       <Findings answer={answer} />
       <Functions answer={answer} url={url} />
+      {REPORT === null && <Lines answer={answer} />}
       <Differences items={answer.differences} />
     </div>
   );

@@ -144,6 +144,16 @@ export const en = {
       stayed: 'Stayed',
       in: 'in {{name}}',
     },
+    lines: {
+      title: 'Lines of a function',
+      hint: 'share of its samples in which a line was innermost; a line that moved in its file counts as another one',
+      choose: 'Choose a function',
+      loading: 'Reading the samples',
+      few: 'Too few samples: {{a}} in A and {{b}} in B (at least {{least}} each are needed).',
+      line: 'Line',
+      change: 'Change in points',
+      verdict: { more: 'Larger share', less: 'Smaller share', cannot_tell: 'Cannot tell' },
+    },
     differs: 'What else differs',
     what: 'What',
     whatNames: {

@@ -142,6 +142,16 @@ export const zh: Translated<typeof en> = {
       stayed: '仍存在',
       in: '位于 {{name}}',
     },
+    lines: {
+      title: '函数的代码行',
+      hint: '样本中该行为最内层代码行的占比；在文件中移动过位置的行视为另一行',
+      choose: '选择函数',
+      loading: '正在读取样本',
+      few: '样本太少：A 有 {{a}} 个，B 有 {{b}} 个（每侧至少需要 {{least}} 个）。',
+      line: '代码行',
+      change: '变化（百分点）',
+      verdict: { more: '占比增大', less: '占比减小', cannot_tell: '无法判断' },
+    },
     differs: '其他差异',
     what: '项目',
     whatNames: {
