@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from rayscope.model import PHASES, STATES, Kind
 from rayscope.model.attempt import CANCELED, SCALARS
 from rayscope.model.entity import CERTAINTY_OF_END, FINAL_STATES, KNOWS_EXIT_CODE
+from rayscope.ray.events.samples import FRAMES, MAX_SAMPLES, SAMPLES
 from rayscope.storage.inferred_ends import ENDED, NOT_RUNNING
 from rayscope.storage.schema import (
     ANNOTATION_COLUMNS,
@@ -28,7 +29,7 @@ from rayscope.storage.sql import execution
 from rayscope.storage.sql.execution import CREATED, DATA, DERIVED, END, FIRST_PUT, START
 from rayscope.storage.sql.internal import is_rays_namespace
 from rayscope.storage.sql.merge import KEY, SCALAR_COLUMNS, SUBMITTER, TOGETHER
-from rayscope.storage.sql.samples import ABOUT_SAMPLES
+from rayscope.storage.sql.samples import ABOUT_SAMPLES, PHASE_NAMES
 from rayscope.warehouse.claims import NUMBER_AT
 from rayscope.warehouse.schema import BY_NAME, TYPES, UNKNOWN_NS, Layout, group_name, on_cluster
 
@@ -205,6 +206,26 @@ UNION ALL {_STILL_BLOCKED}
     for phase in PHASES
 )
 
+_SAMPLES = f"""
+SELECT {_WHOSE}, {_hex_id("task")} AS task_id, attempt, begin_ns, end_ns, hz,
+    [{PHASE_NAMES}][entry[1] + 1] AS phase, CAST(entry[2] = 1, 'Bool') AS is_native, entry[3] AS samples,
+    entry[4] AS frame_id
+FROM (
+    SELECT *, JSONExtractFloat(assumeNotNull(extra), 'hz') AS hz,
+        arrayJoin(JSONExtract(assumeNotNull(extra), 'samples', 'Array(Array(Int64))')) AS entry
+    FROM span_rows WHERE name = '{SAMPLES}' AND startsWith(extra, '{{"hz":') AND isValidJSON(extra))
+WHERE length(entry) >= 4 AND entry[1] >= 0 AND phase != '' AND samples BETWEEN 0 AND {MAX_SAMPLES} AND frame_id >= 0"""
+_SAMPLE_FRAMES = f"""
+SELECT DISTINCT {_WHOSE}, entry.1 AS frame_id, nullIf(entry.2, 0) AS caller_frame_id,
+    extract(entry.3, '(?-s)^(.*):[0-9]+ ') AS file,
+    toInt64OrNull(extract(entry.3, '(?-s)^.*:([0-9]+) ')) AS line,
+    extract(entry.3, '(?-s)^.*:[0-9]+ (.*)$') AS function
+FROM (
+    SELECT {_WHOSE}, arrayJoin(
+            JSONExtract(assumeNotNull(extra), 'frames', 'Array(Tuple(Int64, Int64, String))')) AS entry
+    FROM span_rows WHERE name = '{FRAMES}' AND startsWith(extra, '{{"frames":') AND isValidJSON(extra))
+WHERE frame_id >= 0 AND entry.2 >= 0"""
+
 # Entities.
 
 
@@ -345,6 +366,8 @@ VIEWS: dict[str, str] = {
     "annotations": f"SELECT {_WHOSE}, {_hex_id('task')} AS task_id, attempt, kind, name, value, number, "
     "time_ns FROM annotation_rows",
     "spans": _SPANS,
+    "samples": _SAMPLES,
+    "sample_frames": _SAMPLE_FRAMES,
     **{view: _entity_view(kind) for kind, (view, _) in ENTITY_VIEWS.items()},
 }
 

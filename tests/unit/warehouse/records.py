@@ -117,6 +117,11 @@ def fill(db: duckdb.DuckDBPyConnection, rng: random.Random, tasks: int) -> None:
     # Whatever chance chose: a call that was blocked on an object.
     spans.append(Span(ids[0], 0, "ray.get", 7, 9))
     edges.append(Edge(ids[0], 0, "get", ids[1], 1, None, 7, 8))
+    sums = '{"hz":1.5,"samples":[[0,1,5,123],[2,0,1,0],[99,0,1,1],[-2,0,1,1],[0,0,-1,1]]}'
+    frames = (
+        '{"frames":[[122,0,"a.py:1 f"],[123,122,"it\'s.py:20 g.<locals>.h"],[124,0,": …"],[-1,0,"a.py:1 f"]]}'
+    )
+    spans += [Span(ids[0], 0, "rayscope.samples", 7, 9, sums), Span("", 0, "rayscope.frames", 7, 9, frames)]
     notes = [
         Annotation(text(ids), 0, "counter", text(HOSTILE), text(HOSTILE), text([None, 1.5, -0.0, 1e300]), 3)
         for _ in range(30)

@@ -28,7 +28,7 @@ LEFT_OUT = {"meta", "rollups", "phases", "data_edges", "function_names", "placed
 OF_RECORDS = {"attempts": "distinct_name", "paths": "full_name"}
 VIEWS_OF_RECORDS = [
     *(name for name in TABLE_NAMES if name not in LEFT_OUT),
-    *("tasks", "task_states", "annotations", "spans"),
+    *("tasks", "task_states", "annotations", "spans", "samples", "sample_frames"),
     *(view for view, _ in ENTITY_VIEWS.values()),
 ]
 

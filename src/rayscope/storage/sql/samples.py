@@ -11,10 +11,11 @@ IS_SAMPLES = f"""(name = '{samples.SAMPLES}' AND starts_with(extra, '{{"hz":') A
 ABOUT_SAMPLES = f"name IN ('{samples.SAMPLES}', '{samples.FRAMES}')"
 #: Whether the tracer of a row of ``worker_rows`` lacks nothing, apart from samples that are off.
 TRACES_ALL = f"tracer IN ('on', 'on, without {OFF}', 'on, without {NEED_GIL}')"
-_PHASE_NAMES = ", ".join(f"'{phase}'" for phase in PHASES)
+#: The phases as SQL strings, by their numbers in reports.
+PHASE_NAMES = ", ".join(f"'{phase}'" for phase in PHASES)
 #: Query for the sums of samples in ``{rows}``, which are rows of ``span_rows``.
 SAMPLE_SUMS = f"""
-SELECT task_hi, task_lo, attempt, begin_ns, end_ns, hz, [{_PHASE_NAMES}][one[1] + 1] AS phase,
+SELECT task_hi, task_lo, attempt, begin_ns, end_ns, hz, [{PHASE_NAMES}][one[1] + 1] AS phase,
     one[2] = 1 AS is_native, one[3] AS samples, one[4] AS frame_id
 FROM (
     SELECT task_hi, task_lo, attempt, begin_ns, end_ns, report.hz AS hz, unnest(report.samples) AS one
