@@ -214,7 +214,8 @@ FROM (
     SELECT *, JSONExtractFloat(assumeNotNull(extra), 'hz') AS hz,
         arrayJoin(JSONExtract(assumeNotNull(extra), 'samples', 'Array(Array(Int64))')) AS entry
     FROM span_rows WHERE name = '{SAMPLES}' AND startsWith(extra, '{{"hz":') AND isValidJSON(extra))
-WHERE length(entry) >= 4 AND entry[1] >= 0 AND phase != '' AND samples BETWEEN 0 AND {MAX_SAMPLES} AND frame_id >= 0"""
+WHERE length(entry) >= 4 AND entry[1] >= 0 AND phase != '' AND samples BETWEEN 0 AND {MAX_SAMPLES}
+    AND frame_id >= 0"""
 _SAMPLE_FRAMES = f"""
 SELECT DISTINCT {_WHOSE}, entry.1 AS frame_id, nullIf(entry.2, 0) AS caller_frame_id,
     extract(entry.3, '(?-s)^(.*):[0-9]+ ') AS file,

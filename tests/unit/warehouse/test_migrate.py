@@ -25,7 +25,7 @@ FINGERPRINTS = {
     6: "b0dd3236d5672d8c",
     7: "fb965dde421cae8a",
     8: "ab02848c9dd775a9",
-    9: "ea773dccc0107eb1",
+    9: "c6104d889a603058",
 }
 
 
