@@ -97,6 +97,23 @@ def test_saved_files_open_in_other_tools(
     expect(page.get_by_text("executing", exact=True).first).to_be_visible()
 
 
+@pytest.mark.parametrize("form", ["speedscope", "pprof", "collapsed"])
+def test_samples_open_in_speedscope(
+    recorded: Recorded, page: Page, speedscope: tuple[str, Path], form: str
+) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    params = {"session": recorded.session, "type": "DRIVER_TASK"}
+    lines = httpx.get(f"{recorded.url}/api/v1/lines", params=params).json()
+    answer = httpx.get(f"{recorded.url}/api/v1/lines/export", params={**params, "format": form})
+    address, folder = speedscope
+    (folder / "profile").write_bytes(answer.content)
+    page.goto(f"{address}/index.html#profileURL=/profile")
+    page.get_by_text("Sandwich").click()  # a table of frames
+    expect(page.get_by_text("[executing]", exact=True).first).to_be_visible()
+    hottest = next(line for line in lines["lines"] if line["self_samples"])
+    expect(page.get_by_text(hottest["function"]).first).to_be_visible()
+
+
 def test_the_filters_go_along(recorded: Recorded, page: Page, tmp_path: Path) -> None:
     recorded.finish() if recorded.job.poll() is None else None
     page.set_viewport_size({"width": 800, "height": 700})
