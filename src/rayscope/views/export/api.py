@@ -92,11 +92,12 @@ def lines_file(
 ) -> Response:
     """Export the samples of stacks that `/api/v1/lines` adds up, for programs that show profiles."""
     chosen = records.resolve(session)
-    sampled = records.read(chosen, lambda file: read_samples(file, filters, task_id, attempt))
     _, ending, media_type = FORMATS[format]
-    name = catalog.about(chosen).file_name + ending
-    headers = attachment(name, chosen + ending)
-    return Response(export_lines(sampled, chosen, format), media_type=media_type, headers=headers)
+    headers = attachment(catalog.about(chosen).file_name + ending, chosen + ending)
+    with _SLOTS.take():
+        sampled = records.read(chosen, lambda file: read_samples(file, filters, task_id, attempt))
+        content = export_lines(sampled, chosen, format)
+    return Response(content, media_type=media_type, headers=headers)
 
 
 def _pace(pieces: Iterator[bytes], catalog: Catalog, records: SessionReader) -> Iterator[bytes]:

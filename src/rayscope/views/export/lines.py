@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
-from collections.abc import Iterator
 
 from rayscope.version import __version__
-from rayscope.views.export.formats.stacks import FORMATS, About, Stack, keep_largest
+from rayscope.views.export.formats.stacks import FORMATS, LEFT_OUT, About, Stack, text_bytes
 from rayscope.views.lines.compute import Place, path_to, place_of
 from rayscope.views.lines.sql import Sampled
 
@@ -23,17 +23,36 @@ def export_lines(sampled: Sampled, session: str, form: str) -> bytes:
         sampled.last_ns or 0,
         sampled.hz[0] if len(sampled.hz) == 1 else None,
     )
-    return FORMATS[form][0](keep_largest(list(_stacks(sampled)), MAX_BYTES), about)
+    return FORMATS[form][0](_largest(sampled, MAX_BYTES), about)
 
 
-def _stacks(sampled: Sampled) -> Iterator[Stack]:
-    """Yield a stack for each phase and innermost frame. The outermost place is the phase."""
+def _largest(sampled: Sampled, max_bytes: int) -> list[Stack]:
+    """Return the stacks with the most samples, whose names have at most ``max_bytes`` as text.
+
+    There is a stack for each phase and innermost frame. Its outermost place is the phase. The samples of the
+    others become one stack, :data:`LEFT_OUT`.
+    """
     counts: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
     for summed in sampled.sums:
         count = counts[summed.phase, summed.frame]
         count[0] += summed.samples
         count[1] += summed.samples * summed.is_native
-    for (phase, frame), (samples, native) in counts.items():
-        places = (place_of(number, sampled.frames) for number in path_to(frame, sampled.frames))
-        named = (place if place.function else Place("", 0, "[unknown]") for place in places)
-        yield Stack((Place("", 0, f"[{phase}]"), *named), samples, native)
+
+    @functools.cache
+    def place(number: int) -> Place:
+        known = place_of(number, sampled.frames)
+        return known if known.function else Place("", 0, "[unknown]")
+
+    size = functools.cache(text_bytes)
+    stacks: list[Stack] = []
+    left = max_bytes
+    by_samples = sorted(counts.items(), key=lambda item: -item[1][0])
+    for at, ((phase, frame), (samples, native)) in enumerate(by_samples):
+        places = (Place("", 0, f"[{phase}]"), *map(place, path_to(frame, sampled.frames)))
+        left -= sum(map(size, places))
+        if left < 0:
+            rest = [count for _, count in by_samples[at:]]
+            stacks.append(Stack((LEFT_OUT,), *map(sum, zip(*rest, strict=True))))
+            break
+        stacks.append(Stack(places, samples, native))
+    return stacks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import re
@@ -15,6 +16,9 @@ from tests.pprof import read_pprof
 from tests.running import Running
 from tests.stacks import INNER, NUMPY, OUTER, Stacks, add
 from tests.story import SESSION, Story
+
+from rayscope.views.export import api
+from rayscope.views.export.export import MAX_EXPORTS
 
 ROOT = Path(__file__).parents[4]
 ODD = "a;b.py:7 odd; name\n\x1b[0m"
@@ -124,6 +128,15 @@ def test_the_smallest_stacks_of_a_large_file_become_one(
         ("[executing]", "main (train.py:10)", "step (train.py:20)"): 50,
         ("[left out]",): 50,
     }
+
+
+def test_exports_share_a_limit_of_how_many_run_at_once(recorded: Running) -> None:
+    with contextlib.ExitStack() as running:
+        for _ in range(MAX_EXPORTS):
+            running.enter_context(api._SLOTS.take())
+        answer = recorded.client.get("/api/v1/lines/export", params={"format": "pprof"})
+        assert recorded.error(answer, 503)["code"] == "busy"
+    assert fetch(recorded, "pprof")
 
 
 def test_an_unknown_format_is_refused(recorded: Running) -> None:

@@ -6,6 +6,7 @@ which no code of the user's ran.
 
 from __future__ import annotations
 
+import functools
 import gzip
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -44,31 +45,15 @@ def _text(place: Place) -> str:
     return f"{place.function} ({place.file}:{place.line})" if place.file else place.function
 
 
-def keep_largest(stacks: Sequence[Stack], max_bytes: int) -> list[Stack]:
-    """Return the stacks with the most samples, whose names have at most ``max_bytes`` as text.
-
-    The samples of the others become one stack, :data:`LEFT_OUT`.
-    """
-    sizes: dict[Place, int] = {}
-    kept, left, samples, native = [], max_bytes, 0, 0
-    for stack in sorted(stacks, key=lambda stack: -stack.samples):
-        for place in stack.places:
-            if place not in sizes:
-                sizes[place] = len(_text(place).encode(errors="replace")) + 1
-        left -= sum(sizes[place] for place in stack.places)
-        if left >= 0:
-            kept.append(stack)
-        else:
-            samples, native = samples + stack.samples, native + stack.native
-    return [*kept, Stack((LEFT_OUT,), samples, native)] if samples else kept
+def text_bytes(place: Place) -> int:
+    """Return the size of a frame in the format of collapsed stacks."""
+    return len(_text(place).encode(errors="replace")) + 1
 
 
 def collapsed(stacks: Sequence[Stack], about: About) -> bytes:
     """Return one line per stack, as Brendan Gregg's ``flamegraph.pl`` reads them."""
-    lines = []
-    for stack in stacks:
-        frames = ";".join(_text(place).translate(_IN_COLLAPSED) for place in stack.places)
-        lines.append(f"{frames} {stack.samples}\n")
+    text = functools.cache(lambda place: _text(place).translate(_IN_COLLAPSED))
+    lines = (f"{';'.join(map(text, stack.places))} {stack.samples}\n" for stack in stacks)
     return "".join(lines).encode(errors="replace")
 
 
