@@ -16,7 +16,7 @@ MIN_SAMPLES = 20
 MAX_LINES = 200
 MAX_FRAMES = 2000
 #: Maximum depth of a stack. A process reports at most 65 frames.
-_MAX_DEPTH = 100
+MAX_DEPTH = 100
 _TEXT = re.compile(r"(.*):(\d{1,9}) (.+)", re.DOTALL)
 
 
@@ -66,7 +66,7 @@ def margin(count: int, of: int) -> float:
 def path_to(number: int, frames: Mapping[int, Frame]) -> list[int]:
     """Return the numbers of the frames of the stack whose innermost frame is ``number``, outermost first."""
     path: list[int] = []
-    while number and number not in path and len(path) < _MAX_DEPTH:
+    while number and number not in path and len(path) < MAX_DEPTH:
         path.append(number)
         number = frames[number].caller if number in frames else 0
     return path[::-1]
@@ -168,7 +168,8 @@ class _Tree:
         path = self._paths.get(summed.frame)
         if path is None:
             path = self._paths[summed.frame] = path_to(summed.frame, self._frames)
-            self.places.update((number, place_of(number, self._frames)) for number in path)
+            new = (number for number in path if number not in self.places)
+            self.places.update((number, place_of(number, self._frames)) for number in new)
             self._parents.update(zip(path, [0, *path[:-1]], strict=True))
         for number in path:
             self._value[number] += summed.samples

@@ -11,7 +11,7 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters, is_task
 from rayscope.storage.sql.pages import Where
 from rayscope.storage.sql.samples import FRAMES, IS_SAMPLES, SAMPLE_SUMS
-from rayscope.views.lines.compute import Frame, Sum
+from rayscope.views.lines.compute import MAX_DEPTH, Frame, Sum
 
 #: With more reports than this, every n-th is read.
 MAX_REPORTS = 200_000
@@ -108,9 +108,12 @@ def _attempts(filters: TaskFilters, task_id: str | None, attempt: int | None) ->
 
 def _frames(reader: duckdb.DuckDBPyConnection, innermost: set[int]) -> dict[int, Frame]:
     """Return the frames of the stacks with these innermost frames, by number."""
+    if not any(innermost):
+        return {}
     rows = reader.execute(
-        f"WITH RECURSIVE known AS MATERIALIZED ({FRAMES}), used AS (SELECT unnest(?::BIGINT[]) AS frame_id "
-        "UNION SELECT caller_id FROM used JOIN known USING (frame_id)) "
+        f"WITH RECURSIVE known AS MATERIALIZED ({FRAMES}), used AS ("
+        "SELECT unnest(?::BIGINT[]) AS frame_id, 1 AS depth UNION "
+        f"SELECT caller_id, depth + 1 FROM used JOIN known USING (frame_id) WHERE depth < {MAX_DEPTH}) "
         f"SELECT frame_id, caller_id, text FROM known SEMI JOIN used USING (frame_id) LIMIT {MAX_FRAMES}",
         [list(innermost)],
     ).fetchall()
