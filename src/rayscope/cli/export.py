@@ -136,7 +136,7 @@ def export(
             size = _write(source, form, target, progress)
         for what, number in source.left_out.items():
             warn(f"not included: {number:,} {_NOT_IN_IT.get(what, what)}")
-    say(f"{target} ({_size(size)}): {_OPEN_WITH[form]}")
+    say(f"{target} ({size_text(size)}): {_OPEN_WITH[form]}")
 
 
 def _confirm(replaced: Mapping[str, int], target: Path, *, yes: bool) -> None:
@@ -174,12 +174,17 @@ def _refuse_existing(output: Path, form: FileFormat, force: bool) -> None:
     if form in (FileFormat.parquet, FileFormat.session) and output.suffix == ".gz":
         other = "a directory or FILE.zip" if form is FileFormat.parquet else "FILE.rayscope"
         fail("Parquet tables are already compressed.", f"Use {other} as --output.", EXPORT_ERROR)
-    for parent in (output.parent, _real(output).parent):
+    refuse_existing(output, force, is_folder=_is_folder(output, form))
+
+
+def refuse_existing(output: Path, force: bool, *, is_folder: bool = False) -> None:
+    """End the command if the output cannot be written there, or would replace something else."""
+    for parent in (output.parent, real_path(output).parent):
         if not parent.is_dir():
             fail(f"Directory not found: {parent}.", "Create it, or choose another --output.", EXPORT_ERROR)
     if not output.exists():
         return
-    if _is_folder(output, form):
+    if is_folder:
         if not output.is_dir():
             fail(f"{output} is not a directory.", "Choose another --output, or use FILE.zip.", EXPORT_ERROR)
         others = [path for path in output.iterdir() if not _is_ours(path)]
@@ -207,7 +212,7 @@ def _is_ours(path: Path) -> bool:
     return path.is_file() and (path.suffix == ".parquet" or path.name in _OURS)
 
 
-def _real(output: Path) -> Path:
+def real_path(output: Path) -> Path:
     """Return the target of symbolic links. The target is written, and the links are kept."""
     return Path(os.path.realpath(output))
 
@@ -329,7 +334,7 @@ def _progress() -> Iterator[Callable[[int], None]]:
         yield lambda size: None
         return
     with stderr().status("Rayscope: reading the record") as status:
-        yield lambda size: status.update(f"Rayscope: exporting, {_size(size)}")
+        yield lambda size: status.update(f"Rayscope: exporting, {size_text(size)}")
 
 
 def _write(source: _Source, form: FileFormat, target: Path, progress: Callable[[int], None]) -> int:
@@ -337,7 +342,7 @@ def _write(source: _Source, form: FileFormat, target: Path, progress: Callable[[
 
     Returns the size in bytes.
     """
-    chunks, real = iter(source.chunks), _real(target)
+    chunks, real = iter(source.chunks), real_path(target)
     if target.suffix == ".gz":
         chunks = gzip_chunks(chunks)
     if _is_folder(target, form):
@@ -373,5 +378,6 @@ def _unpack(archive: IO[bytes], folder: Path) -> None:
             shutil.move(path, folder / path.name)
 
 
-def _size(size: int) -> str:
+def size_text(size: int) -> str:
+    """Format the size of a file."""
     return f"{size / 1e6:,.1f} MB" if size >= 100_000 else f"{size / 1e3:,.1f} kB"

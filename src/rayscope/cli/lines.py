@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,8 +12,8 @@ import typer
 from rich.text import Text
 
 from rayscope.cli.clients import open_client
-from rayscope.cli.console import fail, print_json, say, shown, stdout
-from rayscope.cli.export import EXPORT_ERROR, explain_write_errors
+from rayscope.cli.console import fail, print_json, say, shown, stdout, warn
+from rayscope.cli.export import explain_write_errors, real_path, refuse_existing, size_text
 from rayscope.cli.lists import without_none
 from rayscope.cli.options import DataDir, Job, ServerUrl, Session, Since, Token, Until, between
 from rayscope.cli.printing import Column, Format, Row, counted, print_rows, text
@@ -32,7 +33,12 @@ class LinesFormat(str, Enum):
     pprof = "pprof"
 
 
-_EXPORTS = (LinesFormat.collapsed, LinesFormat.speedscope, LinesFormat.pprof)
+#: The formats of exports, each with a program that reads it.
+_OPEN_WITH: Mapping[LinesFormat, str] = {
+    LinesFormat.collapsed: "draw it with `flamegraph.pl FILE`",
+    LinesFormat.speedscope: "open it at https://www.speedscope.app, or with `npx speedscope FILE`",
+    LinesFormat.pprof: "open it with `go tool pprof FILE`",
+}
 _TASK_ID = re.compile(r"(?=.*\d)[0-9a-f]{8,48}")
 
 
@@ -99,18 +105,21 @@ def lines(
         type="DRIVER_TASK" if driver else None,
     )
     filters |= {"attempt": attempt, **between(since, until)}
-    if form in _EXPORTS and output is None:
+    if form in _OPEN_WITH and output is None:
         fail(f"The format {form.value} is for a file.", "Add --output FILE.")
-    if form not in _EXPORTS and output is not None:
+    if form not in _OPEN_WITH and output is not None:
         fail("--output is for exports.", "Add --format collapsed, speedscope, or pprof.")
-    if output is not None and output.exists() and not force:
-        fail(f"{output} exists.", "Choose another --output, or overwrite it with --force.", EXPORT_ERROR)
+    if output is not None:
+        refuse_existing(output, force)
     with open_client(server, data_dir, token, session) as client:
+        answer = client.lines(**filters)
         if output is not None:
             with explain_write_errors(output):
-                client.export_lines(form.value, output, **filters)
+                written = client.export_lines(form.value, real_path(output), **filters)
+            if answer["samples"] == 0 and (missing := answer["missing"]) is not None:
+                warn(f"{missing['message']} {missing['remedy']}")
+            say(f"{output} ({size_text(written.stat().st_size)}): {_OPEN_WITH[form]}")
             return
-        answer = client.lines(**filters)
     if form is LinesFormat.json:
         print_json(answer, indent=2)
         return

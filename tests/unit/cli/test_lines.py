@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +53,28 @@ def test_stacks_are_written_to_a_file(folder: Path) -> None:
     assert values == [30, 0]
 
 
+def test_the_written_file_is_named_and_the_lack_of_samples_explained(folder: Path) -> None:
+    printed = run("fit", "--format", "collapsed", "-o", "fit.txt")
+    assert printed == "Rayscope: fit.txt (0.1 kB): draw it with `flamegraph.pl FILE`"
+    printed = run("nothing", "--format", "collapsed", "-o", "none.txt")
+    assert printed.startswith("Rayscope: There are no samples of these attempts.")
+    assert "Rayscope: none.txt (0.0 kB)" in printed
+
+
 def test_nothing_is_overwritten_by_mistake(folder: Path) -> None:
     (folder / "mine").write_text("mine")
     assert "mine exists." in run("--format", "collapsed", "-o", "mine", code=1)
     assert (folder / "mine").read_text() == "mine"
-    run("--format", "collapsed", "-o", "mine", "--force")
+    (folder / "link").symlink_to("mine")
+    run("--format", "collapsed", "-o", "link", "--force")
+    assert (folder / "link").is_symlink()
     assert (folder / "mine").read_text() != "mine"
+    os.mkfifo(folder / "pipe")
+    for output, message in (
+        ("pipe", "pipe is not a regular file."),
+        (".", ". is a directory."),
+        ("missing/fit.pb.gz", "Directory not found: missing."),
+    ):
+        assert message in run("--format", "pprof", "-o", output, "--force", code=1)
     assert "Add --output FILE." in run("--format", "pprof", code=2)
     assert "--output is for exports." in run("-o", "other", code=2)
-    assert "Could not write" in run("--format", "pprof", "-o", "missing/fit.pb.gz", code=1)
