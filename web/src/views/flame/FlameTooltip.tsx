@@ -94,7 +94,7 @@ export function FlameTooltip(props: {
       {isTime && samples === undefined && (props.lines !== undefined || attempts > 1) && (
         <p className={words.dim}>{t('flame.sumHint')}</p>
       )}
-      {isMemory && <p className={words.dim}>{t('flame.weightHint.memory_time')}</p>}
+      {isMemory && samples === undefined && <p className={words.dim}>{t('flame.weightHint.memory_time')}</p>}
     </div>
   );
 }

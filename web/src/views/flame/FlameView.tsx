@@ -72,8 +72,8 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
   const sampled = useLines({ ...url.filters, func_name: func_name ?? '' }, hasLines);
   const wantsLines = settings.lines !== undefined && hasLines;
   const lines = useMemo(
-    () => (wantsLines && zoomed && sampled?.is_enough ? lineNodes(zoomed, sampled) : null),
-    [wantsLines, zoomed, sampled],
+    () => (wantsLines && zoomed && sampled?.is_enough ? lineNodes(zoomed, sampled, (kind) => t(`flame.lost.${kind}`)) : null),
+    [wantsLines, zoomed, sampled, t],
   );
   /** The zoomed line of code, or the function. */
   const shown = lines?.get(settings.lines ?? '') ?? lines?.get(zoomed?.frame.id ?? '') ?? zoomed;

@@ -25,6 +25,7 @@ export const en = {
     crumbs: 'Path from the driver to this frame',
     driver: 'Driver',
     unknown: '(call path unknown)',
+    lost: { left_out: '(deep stack: frames left out)', unknown: '(frame not recorded)' },
     other: '({{n}} smaller)',
     driverText: 'What the drivers called, with everything below. Click a box to zoom in.',
     unknownText:

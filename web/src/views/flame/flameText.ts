@@ -35,7 +35,7 @@ export function useFrameName(): (frame: FlameFrame) => string {
   const { t } = useTranslation();
   return (frame) => {
     if (frame.kind === 'other') return t('flame.other', { n: count(frame.folded) });
-    if (frame.kind === 'unknown') return t('flame.unknown');
+    if (frame.kind === 'unknown') return frame.name ?? t('flame.unknown');
     return frame.name ?? t('flame.driver');
   };
 }

@@ -5,9 +5,13 @@ import type { Node } from './flame';
 
 /**
  * The nodes by id: first that of the function, then those of its sampled frames. Their values are numbers of
- * samples. Samples without a line leave a gap.
+ * samples. Samples without a line leave a gap. `lostName`: a name for frames without a line.
  */
-export function lineNodes(node: Node, answer: LinesAnswer): Map<string, Node> {
+export function lineNodes(
+  node: Node,
+  answer: LinesAnswer,
+  lostName: (kind: 'left_out' | 'unknown') => string,
+): Map<string, Node> {
   const { samples } = answer;
   const top: Node = {
     frame: { ...node.frame, value: samples },
@@ -25,7 +29,7 @@ export function lineNodes(node: Node, answer: LinesAnswer): Map<string, Node> {
         id: idOf(line.id),
         parent: parent.frame.id,
         kind: line.kind === 'code' ? 'call' : 'unknown',
-        name: nameOf(line),
+        name: line.kind === 'code' ? nameOf(line) : lostName(line.kind),
         own: line.own,
         value: line.value,
       },
@@ -41,7 +45,6 @@ export function lineNodes(node: Node, answer: LinesAnswer): Map<string, Node> {
 
 const idOf = (id: string) => `line:${id}`;
 
-function nameOf({ kind, file, line, function: name }: StackFrame): string | null {
-  if (kind !== 'code') return name || null;
+function nameOf({ file, line, function: name }: StackFrame): string {
   return `${name} · ${file.slice(file.lastIndexOf('/') + 1)}:${line}`;
 }

@@ -24,6 +24,7 @@ export const zh: Translated<typeof en> = {
     crumbs: '从 Driver 到此帧的路径',
     driver: 'Driver',
     unknown: '（调用路径未知）',
+    lost: { left_out: '（栈过深：省略了部分帧）', unknown: '（未记录的帧）' },
     other: '（{{n}} 个较小的帧）',
     driverText: 'Driver 发起的调用及其下的全部内容。点击方块可放大。',
     unknownText: '这些尝试的调用方未知：它们或某个调用方的定义始终没有到达。',
