@@ -131,6 +131,7 @@ function Graph({ merged, width, find }: { merged: MergedFlames; width: SideName;
         zoomed={zoomed}
         order="size"
         find={find}
+        frames={answer.frames_total}
         relative={false}
         runs={runs}
         picture={picture}

@@ -41,6 +41,8 @@ export function FlameCanvas(props: {
   zoomed: Node;
   order: Order;
   find: string | undefined;
+  /** How many frames there are. */
+  frames: number;
   /** Whether shares of the total are compared instead of values. */
   relative: boolean;
   /** Replaces the comparison with the baseline of the answer. */
@@ -177,7 +179,7 @@ export function FlameCanvas(props: {
             aria-label={t('flame.summary', {
               name: nameOf(zoomed.frame),
               value: nodeValue(zoomed),
-              n: count(answer.frames_total),
+              n: count(props.frames),
             })}
             onMouseMove={(event) => {
               onHold(true);

@@ -4,10 +4,9 @@ import { count } from '../../base/format';
 import { useLibraryTexts } from '../../ui/insights/OnlyMine';
 import { useJobName } from '../../ui/JobName';
 import words from '../../ui/theme/words.module.css';
-import { useSessionUrl } from '../../ui/useUrl';
 import css from './FlameStatus.module.css';
-import { found, matcher, measuredMemory, type Node, shareText } from './flame';
-import { valueText } from './flameText';
+import { measuredMemory, type Node } from './flame';
+import { useFoundText, valueText } from './flameText';
 
 /** The unit of the widths, the totals, and the result of the search. */
 export function FlameStatus(props: {
@@ -18,11 +17,9 @@ export function FlameStatus(props: {
 }) {
   const { answer, zoomed, instead } = props;
   const jobName = useJobName();
-  const [url] = useSessionUrl();
   const { t } = useTranslation();
   const libraryTexts = useLibraryTexts();
-  const matches = matcher(url.settings?.find);
-  const hits = matches && found(zoomed, matches);
+  const foundText = useFoundText(zoomed);
   const memory = measuredMemory(answer);
   return (
     <span className={`${css.found} ${words.num}`} role="status" data-testid="flame-status">
@@ -31,13 +28,8 @@ export function FlameStatus(props: {
       ) : (
         instead && <span className={words.dim}>{t(`functions.byExecuting.${instead}`)}</span>
       )}
-      {hits ? (
-        <b>
-          {t('flame.found', {
-            n: count(hits.frames),
-            share: shareText(hits.value, zoomed.frame.value),
-          })}
-        </b>
+      {foundText !== null ? (
+        <b>{foundText}</b>
       ) : (
         t(answer.weight === 'count' ? 'flame.wholeCount' : 'flame.whole', {
           value: valueText(answer.total, answer.weight),

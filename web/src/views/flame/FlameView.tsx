@@ -1,8 +1,9 @@
 import { IconFlame } from '@tabler/icons-react';
 import { useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { FlameAnswer, Summary } from '../../api/schema';
+import type { FlameAnswer, LinesAnswer, Summary } from '../../api/schema';
 import { count } from '../../base/format';
+import { REPORT } from '../../base/report';
 import { onlyMineOf, taskFilters, withSettings } from '../../base/url';
 import { EmptyState, NoMatches } from '../../ui/EmptyState';
 import { ErrorPanel } from '../../ui/ErrorPanel';
@@ -23,6 +24,13 @@ import css from './FlameView.module.css';
 import { type Node, ORDERS, toNodes, WEIGHTS } from './flame';
 import { lineNodes } from './lineNodes';
 import { type FlameParams, useFlame } from './useFlame';
+
+/** The answers to a request that stay while the pointer is in the graph. */
+interface Held {
+  requestKey: string;
+  data: FlameAnswer;
+  sampled: LinesAnswer | undefined;
+}
 
 /** The time of all attempts by call path. */
 export default function FlameView({ summary }: { summary: Summary | undefined }) {
@@ -57,22 +65,28 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
   // Show the same answer until the pointer leaves the graph or the request changes, so that nothing moves
   // under the pointer.
   const requestKey = JSON.stringify([params, settings.frame]);
-  const [held, setHeld] = useState<{ requestKey: string; data: FlameAnswer } | null>(null);
-  const data = held !== null && held.requestKey === requestKey ? held.data : flame.data;
-  const hold = (on: boolean) => {
-    if (on && held?.requestKey === requestKey) return;
-    setHeld(on && data && !flame.outdated ? { requestKey, data } : null);
-  };
+  const [kept, setKept] = useState<Held | null>(null);
+  const held = kept?.requestKey === requestKey ? kept : null;
+  const data = held?.data ?? flame.data;
 
   const nodes = useMemo(() => (data === undefined ? null : toNodes(data)), [data]);
   const root = nodes?.values().next().value ?? null;
   const zoomed = (settings.frame !== undefined && nodes?.get(settings.frame)) || root;
   const func_name = zoomed?.frame.kind === 'call' ? zoomed.frame.name : null;
-  const hasLines = func_name !== null && zoomed?.frame.baseline_value === null;
-  const sampled = useLines({ ...url.filters, func_name: func_name ?? '' }, hasLines);
+  // A report has the lines without their stacks.
+  const hasLines = REPORT === null && func_name !== null && zoomed?.frame.baseline_value === null;
+  const newest = useLines({ ...url.filters, func_name: func_name ?? '' }, hasLines);
+  const sampled = held?.sampled ?? newest;
+  const hold = (on: boolean) => {
+    if (!on) setKept(null);
+    else if (held === null && data && !flame.outdated) setKept({ requestKey, data, sampled });
+  };
   const wantsLines = settings.lines !== undefined && hasLines;
   const lines = useMemo(
-    () => (wantsLines && zoomed && sampled?.is_enough ? lineNodes(zoomed, sampled, (kind) => t(`flame.lost.${kind}`)) : null),
+    () =>
+      wantsLines && zoomed && sampled?.is_enough
+        ? lineNodes(zoomed, sampled, (kind) => t(`flame.lost.${kind}`))
+        : null,
     [wantsLines, zoomed, sampled, t],
   );
   /** The zoomed line of code, or the function. */
@@ -137,7 +151,7 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
           <div className={css.main}>
             <div className={css.line}>
               <FlameCrumbs node={shown} onGo={zoom} />
-              {hasLines && sampled !== undefined && <FlameLines answer={sampled} of={zoomed} />}
+              {hasLines && sampled !== undefined && <FlameLines answer={sampled} of={zoomed} node={shown} />}
               {lines === null && (
                 <FlameStatus
                   answer={data}
@@ -157,6 +171,7 @@ export default function FlameView({ summary }: { summary: Summary | undefined })
                   zoomed={shown}
                   order={lines === null ? order : 'size'}
                   find={settings.find}
+                  frames={lines?.size ?? data.frames_total}
                   relative={relative}
                   picture={picture}
                   onZoom={zoomTo}

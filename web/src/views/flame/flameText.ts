@@ -1,7 +1,8 @@
 import { useTranslation } from 'react-i18next';
 import type { FlameFrame } from '../../api/schema';
 import { bytes, count, duration } from '../../base/format';
-import { type Node, shareText, type Weight } from './flame';
+import { useSessionUrl } from '../../ui/useUrl';
+import { found, matcher, type Node, shareText, type Weight } from './flame';
 
 /** Formats a value of a weight. */
 export function valueText(value: number, weight: Weight): string {
@@ -28,6 +29,16 @@ export function usePeaksText(): (frame: FlameFrame) => string {
     const max = t('flame.peakMax', { size: bytes(max_memory) });
     return p95_memory === null ? max : `p95 ${bytes(p95_memory)} · ${max}`;
   };
+}
+
+/** How many frames at or below a node match the search, and their share of its value; null without a search. */
+export function useFoundText(node: Node): string | null {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const matches = matcher(url.settings?.find);
+  if (matches === null) return null;
+  const { frames, value } = found(node, matches);
+  return t('flame.found', { n: count(frames), share: shareText(value, node.frame.value) });
 }
 
 /** The label of a frame. */
