@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 from tests.conftest import aside
 from tests.running import Running
+from tests.stacks import INNER, OUTER, Stacks, add
 from tests.story import Story
 
 import rayscope
@@ -177,21 +178,37 @@ def test_the_async_client_answers_the_same(client: rayscope.Client, running: Run
         async with rayscope.AsyncClient(running.server.url) as other:
             lists = [await getattr(other, kind)().to_list() for kind in ("actors", "jobs", "events")]
             await other.export("speedscope", tmp_path / "async.json")
-            await other.export_lines("collapsed", tmp_path / "async.txt", type="DRIVER_TASK")
             graph = await other.logical()
             return [*lists, graph["attempts"], (await other.tasks().to_arrow()).schema]
 
     results = aside(asyncio.run, ask())
     client.export("speedscope", tmp_path / "plain.json")
-    client.export_lines("collapsed", tmp_path / "plain.txt", type="DRIVER_TASK")
     lists = [getattr(client, kind)().to_list() for kind in ("actors", "jobs", "events")]
     assert results == [*lists, client.logical()["attempts"], client.tasks().to_arrow().schema]
     traces = [json.loads((tmp_path / name).read_text())["profiles"] for name in ("async.json", "plain.json")]
     assert len(traces[0]) == len(traces[1]) > 1
-    assert (tmp_path / "async.txt").read_text() == (tmp_path / "plain.txt").read_text()
-    assert len(list(tmp_path.iterdir())) == 4
+    assert len(list(tmp_path.iterdir())) == 2
     with pytest.raises(rayscope.RayscopeError, match="not a task ID"):
         aside(asyncio.run, _wrong(running.server.url))
+
+
+def test_both_clients_export_samples(fresh: Running, tmp_path: Path) -> None:
+    story, stacks = Story(), Stacks()
+    for name, samples in (("fit", 30), ("other", 7)):
+        task = story.task(name, 0, 10, 95)
+        add(story, task, 10, ("executing", False, samples, stacks.number(OUTER, INNER)))
+    stacks.add_to(story)
+    fresh.record(story)
+
+    async def export() -> Path:
+        async with rayscope.AsyncClient(fresh.server.url) as other:
+            return await other.export_lines("collapsed", tmp_path / "async.txt", func_name="fit")
+
+    with rayscope.Client(fresh.server.url) as client:
+        paths = [aside(asyncio.run, export())]
+        paths.append(client.export_lines("collapsed", tmp_path / "plain.txt", func_name="fit"))
+    for path in paths:
+        assert path.read_text() == "[executing];main (train.py:10);step (train.py:20) 30\n"
 
 
 async def _wrong(url: str) -> None:
