@@ -152,7 +152,7 @@ async def _add_flow(recorder: Recorder, of: dict[str, Any], functions: Any) -> N
 
 
 async def _add_lines(recorder: Recorder, of: dict[str, Any], **attempts: Any) -> None:
-    """Add the hottest lines of attempts, without the stacks, which no page shows."""
+    """Add the hottest lines of attempts, without their stacks: the flame graph of a report has no lines."""
     await recorder.add("/lines", shorten=_hottest, **attempts, **of)
 
 
