@@ -43,6 +43,15 @@ def sleeper():
 def victim():
     time.sleep(600)
 
+def spin():
+    return sum(number * number for number in range(100_000))
+
+@ray.remote(max_retries=0)
+def busy():
+    while True:
+        spin()
+        time.sleep(0.05)
+
 @ray.remote
 def waiter(reference):
     return ray.get(reference[0])
@@ -61,11 +70,12 @@ sleepers = [sleeper.remote() for _ in range(2)]
 threaded, asynchronous = Threaded.remote(), Asynchronous.remote()
 others = [waiter.remote([sleepers[0]]), victim.remote(), asynchronous.work.remote()]
 others += [threaded.work.remote() for _ in range(2)]
+others += [busy.remote() for _ in range(2)]
 print("ready", flush=True)
 ray.get(sleepers)
 """
 #: Function -> how many attempts of it run.
-RUNNING = {"sleeper": 2, "victim": 1, "waiter": 1, "Threaded.work": 2, "Asynchronous.work": 1}
+RUNNING = {"sleeper": 2, "victim": 1, "waiter": 1, "Threaded.work": 2, "Asynchronous.work": 1, "busy": 2}
 
 
 @dataclass

@@ -65,6 +65,7 @@ REQUESTS = (
     "/api/v1/flow/flame",
     "/api/v1/flow/activity",
     "/api/v1/lines",
+    "/api/v1/profiles",
     f"/api/v1/flow/stack?at_ns={BUSY_NS}",
     f"/api/v1/insights?session={TRACED}",
     "/api/v1/dashboards",

@@ -174,6 +174,7 @@ REPLACED_COLUMNS: Mapping[str, Mapping[str, Rule]] = {
     | {"message": Rule.text, "object_name": Rule.name, "namespace": Rule.name, "component": Rule.name},
     "process_end_rows": _ENTITY | {"name": Rule.name, "kernel_record": Rule.text},
     "gpu_sample_rows": _ENTITY,
+    "profile_rows": _ENTITY | {"filters": Rule.json, "workers": Rule.json},
     "metric_series": {"name": Rule.metric, "labels": Rule.labels},
     "metric_families": {"name": Rule.metric, "help": Rule.text},
 }
@@ -211,6 +212,7 @@ KEPT_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "platform_event_rows": ("id", "severity", "reason", "object_kind"),
     "process_end_rows": ("id", "node_id", "signal", "source"),
     "gpu_sample_rows": ("id", "node_id", "gpu_uuid", "problem", "samples", "looks"),
+    "profile_rows": ("id",),
     "metric_families": ("type", "unit", "collector"),
 }
 

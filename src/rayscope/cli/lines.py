@@ -73,6 +73,9 @@ def lines(
     attempt: Annotated[
         int | None, typer.Option("--attempt", min=0, help="Only this attempt (the first is 0).")
     ] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", metavar="ID", help="Only samples of this profile.")
+    ] = None,
     driver: Annotated[bool, typer.Option("--driver", help="Only drivers.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     job: Job = None,
@@ -104,7 +107,7 @@ def lines(
         job_id=job,
         type="DRIVER_TASK" if driver else None,
     )
-    filters |= {"attempt": attempt, **between(since, until)}
+    filters |= {"attempt": attempt, "profile": profile, **between(since, until)}
     if form in _OPEN_WITH and output is None:
         fail(f"The format {form.value} is for a file.", "Add --output FILE.")
     if form not in _OPEN_WITH and output is not None:
@@ -123,8 +126,13 @@ def lines(
     if form is LinesFormat.json:
         print_json(answer, indent=2)
         return
-    print_rows(Format(form.value), answer["lines"][:limit], _LINES)
-    if form is LinesFormat.table:
+    print_lines(answer, limit, Format(form.value))
+
+
+def print_lines(answer: LinesAnswer, limit: int, form: Format = Format.table) -> None:
+    """Print the lines with the most samples, and in a table the number of samples and the phases."""
+    print_rows(form, answer["lines"][:limit], _LINES)
+    if form is Format.table:
         stdout().print(Text(_summary(answer), style="dim"))
     if (missing := answer["missing"]) is not None:
         say(f"{missing['message']} {missing['remedy']}")

@@ -72,6 +72,11 @@ class Api(LogsApi):
         return Listing("/api/v1/sessions", params(name=name, q=q), "SessionItem", limit, of_session=False)
 
     @request
+    def find(self, text: str, session: str | None = None) -> Call[t.FindAnswer]:
+        """Return functions, tasks, actors, nodes, jobs and others with this name or beginning of an ID."""
+        return Call("GET", "/api/v1/find", params(session=self._of(session), q=text))
+
+    @request
     def summary(self, session: str | None = None) -> Call[t.Summary]:
         """Return a session at a glance: states, functions by time, latest failures, and missing data."""
         return Call("GET", "/api/v1/summary", params(session=self._of(session)))
@@ -467,12 +472,39 @@ class Api(LogsApi):
         *,
         task_id: str | None = None,
         attempt: int | None = None,
+        profile: str | None = None,
         session: str | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Call[t.LinesAnswer]:
-        """Return the lines of code with the most samples, the phases, and the tree of stacks."""
-        more: dict[str, Any] = {"task_id": task_id, "attempt": attempt, "session": self._of(session)}
+        """Return the lines of code with the most samples, the phases, and the tree of stacks.
+
+        ``profile``: only the samples of the profile with this ID.
+        """
+        more = {"task_id": task_id, "attempt": attempt, "profile": profile, "session": self._of(session)}
         return Call("GET", "/api/v1/lines", params(f.TaskFilters, filters, **more))
+
+    @request
+    def profiles(self, session: str | None = None) -> Call[t.ProfilesAnswer]:
+        """Return the profiles of a session, the newest first."""
+        return Call("GET", "/api/v1/profiles", params(session=self._of(session)))
+
+    @request
+    def start_profile(
+        self, *, seconds: int = 10, session: str | None = None, **filters: Unpack[TaskFilters]
+    ) -> Call[t.ProfileItem]:
+        """Start to profile the workers that run matching attempts now. Requires the operator token.
+
+        :meth:`profiles` shows when it has finished, and :meth:`lines` returns its lines.
+        """
+        query = params(f.TaskFilters, filters, session=self._of(session))
+        return Call(
+            "POST",
+            "/api/v1/profiles",
+            query,
+            {"seconds": seconds},
+            needs_operator=True,
+            pick=lambda answer: answer["profile"],
+        )
 
     @request
     def stack(
@@ -755,10 +787,11 @@ class Api(LogsApi):
         form: str,
         task_id: str | None,
         attempt: int | None,
+        profile: str | None,
         session: str | None,
         filters: Mapping[str, Any],
     ) -> Call[None]:
-        more: dict[str, Any] = {"task_id": task_id, "attempt": attempt, "session": self._of(session)}
+        more = {"task_id": task_id, "attempt": attempt, "profile": profile, "session": self._of(session)}
         query = params(f.TaskFilters, filters, **more, format=form)
         return Call("GET", "/api/v1/lines/export", query, timeout_s=EXPORT_S)
 

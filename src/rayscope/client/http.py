@@ -222,11 +222,12 @@ class Client(_Http, SyncCaller):
         *,
         task_id: str | None = None,
         attempt: int | None = None,
+        profile: str | None = None,
         session: str | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Path:
         """Write the stacks behind :meth:`lines` to ``path``: ``collapsed``, ``speedscope``, or ``pprof``."""
-        call = self._export_lines(form, task_id, attempt, session, filters)
+        call = self._export_lines(form, task_id, attempt, profile, session, filters)
         return self._download(call, Path(path))
 
     def report(
@@ -335,11 +336,12 @@ class AsyncClient(_Http, AsyncCaller):
         *,
         task_id: str | None = None,
         attempt: int | None = None,
+        profile: str | None = None,
         session: str | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Path:
         """Write the stacks behind :meth:`lines` to ``path``: ``collapsed``, ``speedscope``, or ``pprof``."""
-        call = self._export_lines(form, task_id, attempt, session, filters)
+        call = self._export_lines(form, task_id, attempt, profile, session, filters)
         return await self._download(call, Path(path))
 
     async def report(

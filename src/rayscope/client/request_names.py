@@ -22,6 +22,7 @@ _LISTS = (
 METHODS = {
     **{f"/api/v1/{name}": f"`Client.{name}()`" for name in (*_LISTS, "alerts", "summary")},
     "/api/v1/logs": "`Client.log_files()`",
+    "/api/v1/profiles": "`Client.profiles()`",
     "/api/v1/paused-tasks": "`Client.paused_tasks()`",
     "/api/v1/flow/physical": "`Client.physical()`",
     "/api/v1/flow/flame": "`Client.flame()`",

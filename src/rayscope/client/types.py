@@ -42,6 +42,7 @@ from rayscope.views.gantt.schemas import *
 from rayscope.views.lines.schemas import *
 from rayscope.views.logical.schemas import *
 from rayscope.views.physical.schemas import *
+from rayscope.views.profiles.schemas import *
 from rayscope.views.range.schemas import *
 from rayscope.views.stack.frames_schemas import *
 from rayscope.views.stack.schemas import *

@@ -34,6 +34,7 @@ Kind = Literal[
     "platform_event",
     "process_end",
     "gpu_sample",
+    "profile",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -61,6 +62,7 @@ FINAL_STATES: Mapping[Kind, frozenset[str]] = {
     "platform_event": frozenset(),
     "process_end": frozenset(),
     "gpu_sample": frozenset(),
+    "profile": frozenset(),
 }
 
 #: The states of these kinds, in the order of a lifetime. All but ``CUT_OFF`` are Ray's.

@@ -60,6 +60,7 @@ from rayscope.views.gantt import api as gantt_api
 from rayscope.views.lines import api as lines_api
 from rayscope.views.logical import api as logical_api
 from rayscope.views.physical import api as physical_api
+from rayscope.views.profiles import api as profiles_api
 from rayscope.views.range import api as range_api
 from rayscope.views.stack import api as stack_api
 from rayscope.views.stack import frames_api
@@ -86,6 +87,7 @@ _APIS = (
     range_api,
     flame_api,
     lines_api,
+    profiles_api,
     stack_api,
     frames_api,
     jobs_api,

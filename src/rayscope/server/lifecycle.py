@@ -52,6 +52,7 @@ from rayscope.storage.errors import StoreError
 from rayscope.storage.spool import Spool
 from rayscope.user_sql.run import SqlRunner
 from rayscope.views.critical_path.read import read_ns_by_task
+from rayscope.views.profiles.profiler import Profiler
 from rayscope.views.stack.sampling import Dumps
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         alerts=_create_alerts(settings, catalog, records, clusters, metrics, is_keeper, lambda: services.url),
         bodies=Bodies(settings.max_batch_bytes),
         dumps=Dumps(),
+        profiler=Profiler(records, writer, clusters),
         debuggees=Debuggees(settings.debugger_limit_s if settings.debugger else None),
         replays=Replays(),
         searches=Searches(logs),

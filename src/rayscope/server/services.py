@@ -36,6 +36,7 @@ from rayscope.settings import Settings
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.spool import Spool
 from rayscope.user_sql.run import SqlRunner
+from rayscope.views.profiles.profiler import Profiler
 from rayscope.views.stack.sampling import Dumps
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Services:
     bodies: Bodies
     #: Python stacks of live workers.
     dumps: Dumps
+    profiler: Profiler
     #: Processes that wait for a debugger.
     debuggees: Debuggees
     replays: Replays

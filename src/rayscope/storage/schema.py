@@ -23,7 +23,7 @@ from rayscope.storage.sql.execution import (
 )
 from rayscope.storage.sql.internal import IS_INTERNAL
 from rayscope.storage.sql.merge import INTEGERS, SUBMITTER
-from rayscope.storage.sql.samples import ABOUT_SAMPLES, FRAMES, IS_SAMPLES, SAMPLE_SUMS
+from rayscope.storage.sql.samples import ABOUT_SAMPLES, FRAMES, HAS_SAMPLES, SAMPLE_SUMS
 
 #: Version of the tables below. Records in other formats are rejected. No older format was ever released.
 FORMAT = 1
@@ -446,6 +446,14 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("samples", "VARCHAR"),
         ("looks", "VARCHAR"),
     ),
+    # A profile of workers on demand (see views/profiles), with JSON. It has no state.
+    "profile": (
+        ("filters", "VARCHAR"),
+        ("begin_ns", "BIGINT"),
+        ("end_ns", "BIGINT"),
+        ("workers", "VARCHAR"),
+        ("workers_left_out", "BIGINT"),
+    ),
 }
 
 #: Entity kind -> (name of the documented view, its ID column).
@@ -469,6 +477,7 @@ ENTITY_VIEWS: dict[Kind, tuple[str, str]] = {
     "tune_trial": ("tune_trials", "tune_trial_id"),
     "platform_event": ("platform_events", "event_uid"),
     "process_end": ("process_ends", "process_end_id"),
+    "profile": ("profiles", "profile_id"),
     "gpu_sample": ("gpu_samples", "gpu_sample_id"),
 }
 
@@ -583,7 +592,7 @@ VIEWS: tuple[str, ...] = (
         for phase in PHASES
     ),
     f"CREATE OR REPLACE VIEW samples AS SELECT {TASK_ID} AS task_id, * EXCLUDE (task_hi, task_lo) "
-    f"FROM ({SAMPLE_SUMS.format(rows=f'SELECT * FROM span_rows WHERE {IS_SAMPLES}')})",
+    f"FROM ({SAMPLE_SUMS.format(rows=f'SELECT * FROM span_rows WHERE {HAS_SAMPLES}')})",
     "CREATE OR REPLACE VIEW sample_frames AS SELECT frame_id, nullif(caller_id, 0) AS caller_frame_id, "
     "regexp_extract(text, '^(.*):\\d+ ', 1) AS file, "
     "TRY_CAST(regexp_extract(text, '^.*:(\\d+) ', 1) AS BIGINT) AS line, "

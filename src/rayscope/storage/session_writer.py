@@ -46,9 +46,14 @@ _MAX_PARTS = 1_000_000
 _MIN_PARTS = 1000
 #: Maximum number of entities of some kinds per session. Later ones are only counted. A pod that starts has
 #: about ten platform events. A GPU has a row of samples each 30 s, so 8 GPUs reach the limit after 31 hours.
-MAX_ENTITIES: dict[str, int] = {"platform_event": 20_000, "process_end": 100_000, "gpu_sample": 30_000}
+MAX_ENTITIES: dict[str, int] = {
+    "platform_event": 20_000,
+    "process_end": 100_000,
+    "gpu_sample": 30_000,
+    "profile": 1000,
+}
 #: Kinds whose every account is complete. The writer forgets them once they are written.
-_WHOLE_KINDS = ("process_end", "gpu_sample")
+_WHOLE_KINDS = ("process_end", "gpu_sample", "profile")
 #: Maximum number of ignored samples of GPUs whose repetitions are recognized.
 _MAX_IGNORED = 10_000
 

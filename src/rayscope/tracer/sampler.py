@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, GeneratorType
-from typing import Any
+from typing import Any, TypeVar
 
 from rayscope.tracer import coroutines, emit
 from rayscope.tracer.emit import Task, state
@@ -97,6 +97,7 @@ _OUTER_FILES = re.compile(
 )
 #: Code, its kind, and the texts before and after a line's number in the description of a frame.
 _Place = tuple[CodeType, int, str, str]
+_T = TypeVar("_T")
 #: The frames of a stack, the innermost first, each with its line.
 _Stack = list[tuple[_Place, int]]
 _CUT: _Place = ((lambda: None).__code__, _CODE, ":", " …")
@@ -334,27 +335,15 @@ class Sampler:
 
     def _walk(self, frame: FrameType | None) -> tuple[int, _Stack]:
         """The phase and the stack of a thread."""
-        phase = _EXECUTING
-        stack: _Stack = []
-        is_rays = True  # whether Ray called what is on the stack so far for its own work
+        return user_stack(self._frames(frame))
+
+    def _frames(self, frame: FrameType | None) -> Iterable[tuple[int, tuple[_Place, int]]]:
         for _ in range(_MAX_WALK):
             if frame is None:
-                break
+                return
             place = self._place(frame.f_code)
-            kind = place[1]
-            if kind in (_CODE, _OUTER):
-                stack.append((place, frame.f_lineno or 0))
-                is_rays = is_rays and kind == _OUTER
-            elif kind == _RAYS:
-                is_rays = True
-            elif kind > 0 and phase == _EXECUTING:
-                phase = kind
-                if kind != _UNPACKING and kind != _PUT:  # these two call the user's code
-                    stack.clear()
+            yield place[1], (place, frame.f_lineno or 0)
             frame = frame.f_back
-        while stack and stack[-1][0][1] == _OUTER:
-            stack.pop()
-        return _RAY if is_rays and phase == _EXECUTING else phase, stack
 
     def _walk_awaits(self, coroutine: Any) -> _Stack:
         """The stack of a suspended coroutine, without the frames of ``asyncio`` that it awaits."""
@@ -383,7 +372,12 @@ class Sampler:
         place = self._places.get(id(code))
         if place is None:  # the place keeps the code, so that no other code gets its ID
             name = getattr(code, "co_qualname", code.co_name)[-_MAX_FUNCTION:]
-            place = (code, _kind(code), f"{_relative(code.co_filename)}:", f" {name}")
+            place = (
+                code,
+                kind_of(code.co_filename, code.co_name),
+                f"{_relative(code.co_filename)}:",
+                f" {name}",
+            )
             self._places[id(code)] = place
         return place
 
@@ -464,14 +458,36 @@ def _attribute(of: Any, names: Iterable[str]) -> Any:
     return None
 
 
-def _kind(code: CodeType) -> int:
-    file = code.co_filename.replace("\\", "/")
-    if file.endswith(_RAYS_WORKER) and code.co_name in _RAYS_PHASES:
-        return _RAYS_PHASES[code.co_name]
+def user_stack(frames: Iterable[tuple[int, _T]]) -> tuple[int, list[_T]]:
+    """The phase of a thread, and its frames of user code. ``frames``: all with kinds, innermost first."""
+    phase = _EXECUTING
+    stack: list[_T] = []
+    length = 0  # without the code around the user's
+    is_rays = True  # whether Ray called what is on the stack so far for its own work
+    for kind, frame in frames:
+        if kind in (_CODE, _OUTER):
+            stack.append(frame)
+            if kind == _CODE:
+                length, is_rays = len(stack), False
+        elif kind == _RAYS:
+            is_rays = True
+        elif kind > 0 and phase == _EXECUTING:
+            phase = kind
+            if kind != _UNPACKING and kind != _PUT:  # these two call the user's code
+                stack.clear()
+                length = 0
+    return _RAY if is_rays and phase == _EXECUTING else phase, stack[:length]
+
+
+def kind_of(file: str, function: str) -> int:
+    """The kind of a function's code."""
+    file = file.replace("\\", "/")
+    if f"/{file}".endswith(_RAYS_WORKER) and function in _RAYS_PHASES:
+        return _RAYS_PHASES[function]
     if _HIDDEN_FILES.search(file):
         return _HIDDEN
     if _RAYS_FILES.search(file):
-        return _HIDDEN if code.co_name in _CALLS_USER else _RAYS
+        return _HIDDEN if function in _CALLS_USER else _RAYS
     return _OUTER if _OUTER_FILES.search(file) else _CODE
 
 

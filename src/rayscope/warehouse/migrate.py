@@ -25,6 +25,7 @@ MIGRATIONS: Mapping[int, Callable[[Layout], list[str]]] = MappingProxyType(
         7: lambda layout: [],  # adds a column: the memory of workers that Ray killed for memory
         8: schema.create_tables,  # adds raw_runs
         9: lambda layout: [],  # adds views: samples and sample_frames
+        10: schema.create_tables,  # adds raw_profile_rows
     }
 )
 

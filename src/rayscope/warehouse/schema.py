@@ -15,7 +15,7 @@ from rayscope.storage.schema import ANNOTATION_COLUMNS, EDGE_COLUMNS, SPAN_COLUM
 from rayscope.storage.sql.merge import KEY, LARGEST, PART_COLUMNS, SCALAR_COLUMNS, TOGETHER
 
 #: Version of the tables and views. :mod:`rayscope.warehouse.migrate` migrates older warehouses to it.
-VERSION = 9
+VERSION = 10
 #: DuckDB's type -> ClickHouse's.
 TYPES = {
     "UBIGINT": "UInt64",

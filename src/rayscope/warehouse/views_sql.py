@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from rayscope.model import PHASES, STATES, Kind
 from rayscope.model.attempt import CANCELED, SCALARS
 from rayscope.model.entity import CERTAINTY_OF_END, FINAL_STATES, KNOWS_EXIT_CODE
-from rayscope.ray.events.samples import FRAMES, MAX_SAMPLES, SAMPLES
+from rayscope.ray.events.samples import FRAMES, MAX_SAMPLES, PROFILE, SAMPLES
 from rayscope.storage.inferred_ends import ENDED, NOT_RUNNING
 from rayscope.storage.schema import (
     ANNOTATION_COLUMNS,
@@ -207,13 +207,15 @@ UNION ALL {_STILL_BLOCKED}
 )
 
 _SAMPLES = f"""
-SELECT {_WHOSE}, {_hex_id("task")} AS task_id, attempt, begin_ns, end_ns, hz,
+SELECT {_WHOSE}, {_hex_id("task")} AS task_id, attempt, begin_ns, end_ns, profile_id, hz,
     [{PHASE_NAMES}][entry[1] + 1] AS phase, CAST(entry[2] = 1, 'Bool') AS is_native, entry[3] AS samples,
     entry[4] AS frame_id
 FROM (
-    SELECT *, JSONExtractFloat(assumeNotNull(extra), 'hz') AS hz,
+    SELECT *, nullIf(JSONExtractString(assumeNotNull(extra), 'profile'), '') AS profile_id,
+        JSONExtractFloat(assumeNotNull(extra), 'hz') AS hz,
         arrayJoin(JSONExtract(assumeNotNull(extra), 'samples', 'Array(Array(Int64))')) AS entry
-    FROM span_rows WHERE name = '{SAMPLES}' AND startsWith(extra, '{{"hz":') AND isValidJSON(extra))
+    FROM span_rows WHERE isValidJSON(extra) AND (name = '{SAMPLES}' AND startsWith(extra, '{{"hz":')
+        OR name = '{PROFILE}' AND startsWith(extra, '{{"profile":')))
 WHERE length(entry) >= 4 AND entry[1] >= 0 AND phase != '' AND samples BETWEEN 0 AND {MAX_SAMPLES}
     AND frame_id >= 0"""
 _SAMPLE_FRAMES = f"""

@@ -122,6 +122,8 @@ def fill(db: duckdb.DuckDBPyConnection, rng: random.Random, tasks: int) -> None:
         '{"frames":[[122,0,"a.py:1 f"],[123,122,"it\'s.py:20 g.<locals>.h"],[124,0,": …"],[-1,0,"a.py:1 f"]]}'
     )
     spans += [Span(ids[0], 0, "rayscope.samples", 7, 9, sums), Span("", 0, "rayscope.frames", 7, 9, frames)]
+    profile = '{"profile":"abc1","hz":100.0,"samples":[[0,0,5,123]]}'
+    spans += [Span(task_id, 0, "rayscope.profile", 7, 9, profile) for task_id in (ids[0], "")]
     notes = [
         Annotation(text(ids), 0, "counter", text(HOSTILE), text(HOSTILE), text([None, 1.5, -0.0, 1e300]), 3)
         for _ in range(30)

@@ -3005,6 +3005,45 @@ export interface PlainAlert {
 export interface PlainChange {
   kind: 'no_stragglers' | 'no_startup' | 'no_transfer' | 'no_retries';
 }
+/** The profile that was started. It has samples once it is no longer running in the list. */
+export interface ProfileAnswer {
+  session: string;
+  profile: ProfileItem;
+}
+/** A profile of the workers that ran attempts matching ``filters``. */
+export interface ProfileItem {
+  profile_id: string;
+  is_running: boolean;
+  filters: {
+    [k: string]: string | number;
+  };
+  begin_ns: number;
+  end_ns: number;
+  workers: ProfiledWorker[];
+  workers_left_out: number;
+}
+/** How a worker was profiled. */
+export interface ProfiledWorker {
+  worker_id: string;
+  node_id: string;
+  pid: number;
+  tool: ('py-spy' | 'tracer') | null;
+  hz: number | null;
+  samples: number;
+  taken: number | null;
+  expected: number | null;
+  seconds: number | null;
+  problem: ErrorDetail | null;
+}
+/** How long to profile. */
+export interface ProfileRequest {
+  seconds?: number;
+}
+/** The profiles of a session, the newest first. */
+export interface ProfilesAnswer {
+  session: string;
+  items: ProfileItem[];
+}
 /** All attempts of a job or actor by state, and by function. */
 export interface Progress {
   id: string;
@@ -4521,7 +4560,7 @@ export interface Paths {
   };
   '/jobs/{job_id}': { answer: JobDetail; params: 'job_id' | 'session' };
   '/jobs/{job_id}/progress': { answer: Progress; params: 'job_id' | 'session' };
-  '/lines': { answer: LinesAnswer; params: FilterName | 'attempt' | 'task_id' };
+  '/lines': { answer: LinesAnswer; params: FilterName | 'attempt' | 'profile' | 'task_id' };
   '/logs': { answer: LogFilesAnswer; params: 'hide_empty' | 'kind' | 'limit' | 'node_id' | 'q' | 'session' };
   '/logs/file': {
     answer: LogPage;
@@ -4620,6 +4659,7 @@ export interface Paths {
     answer: PlacementGroupDetail;
     params: 'placement_group_id' | 'session';
   };
+  '/profiles': { answer: ProfilesAnswer; params: 'session' };
   '/prometheus/sd': { answer: DiscoveredTarget; params: never };
   '/realtime': { answer: TopicState; params: 'job_id' | 'session' | 'topic' };
   '/recording': { answer: RecordingAnswer; params: 'session' };

@@ -1,11 +1,14 @@
-"""Fetches the Python stacks of a process from the agent of its node.
+"""Fetches the Python stacks of a process from the agent of its node, at one moment or over some seconds.
 
-Ray's agent runs ``py-spy dump`` for anyone who calls its ``ReporterService``, as the dashboard does. We pass
-only a process ID, so the stacks have no values of variables and no native frames.
+Ray's agent runs ``py-spy`` for anyone who calls its ``ReporterService``, as the dashboard does. Unlike the
+dashboard's, these requests need no ``RAY_DASHBOARD_ENABLE_PROFILING``. The stacks have no values of variables
+and no native frames.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 from rayscope.ray.agents.client import AgentError, agent_address, explain_rpc, open_channel
@@ -13,6 +16,8 @@ from rayscope.ray.gcs.client import GcsClient
 
 #: Maximum size of a dump, in bytes. One of a thousand threads has about 1 MB.
 _MAX_BYTES = 8 << 20
+#: Time that a profile may take beyond its length, in seconds.
+_PROFILE_OVERHEAD_S = 20.0
 _GONE_REMEDY = "Take the stacks again."
 _PY_SPY_REMEDY = (
     "py-spy is part of ray[default]. Install it there, and start Ray with py-spy's folder on PATH "
@@ -41,26 +46,61 @@ class Agent:
 
         self.address = agent_address(gcs, node_id).grpc
         self._grpc: Any = grpc
-        self._request: Any = reporter_pb2.GetTracebackRequest
+        self._messages: Any = reporter_pb2
         self._gcs = gcs
         self._channel: Any = open_channel(self.address, _MAX_BYTES)
-        self._traceback: Any = reporter_pb2_grpc.ReporterServiceStub(self._channel).GetTraceback
+        self._stub: Any = reporter_pb2_grpc.ReporterServiceStub(self._channel)
 
     def close(self) -> None:
         """Close the connection. Calls in flight fail."""
         self._channel.close()
 
     def traceback(self, pid: int, timeout_s: float) -> str:
-        """The output of py-spy for a process. Raises TracebackError."""
+        """The output of ``py-spy dump`` for a process. Raises TracebackError."""
         try:
-            reply = self._traceback(self._request(pid=pid), timeout=timeout_s, metadata=self._gcs.metadata)
-        except self._grpc.RpcError as error:
-            raise explain_rpc(error, timeout_s) from None
+            request = self._messages.GetTracebackRequest(pid=pid)
         except ValueError:
             raise TracebackError(f"{pid} is not a process.", _GONE_REMEDY, "gone", what="process") from None
+        return self._output(lambda: self._stub.GetTraceback(request, **self._options(timeout_s)), timeout_s)
+
+    def start_profile(self, pid: int, seconds: int) -> RunningProfile:
+        """Start to profile a process, at 100 samples per second.
+
+        Samples of threads that wait are included, unless Ray is too old for that.
+        """
+        fields = {"pid": pid, "duration": seconds, "format": "raw"}
+        if "idle" in self._messages.CpuProfilingRequest.DESCRIPTOR.fields_by_name:
+            fields["idle"] = True
+        timeout_s = seconds + _PROFILE_OVERHEAD_S
+        request = self._messages.CpuProfilingRequest(**fields)
+        future = self._stub.CpuProfiling.future(request, **self._options(timeout_s))
+        return RunningProfile(future, lambda: self._output(future.result, timeout_s))
+
+    def _options(self, timeout_s: float) -> dict[str, Any]:
+        return {"timeout": timeout_s, "metadata": self._gcs.metadata}
+
+    def _output(self, wait: Callable[[], Any], timeout_s: float) -> str:
+        try:
+            reply = wait()
+        except self._grpc.RpcError as error:
+            raise explain_rpc(error, timeout_s) from None
         if not reply.success:
             raise explain(reply.output)
         return str(reply.output)
+
+
+class RunningProfile:
+    """A profile that is being taken.
+
+    ``wait`` returns the output of ``py-spy record --format raw`` at its end, or raises TracebackError.
+    ``seconds``: how long py-spy ran, with its start, once it has ended.
+    """
+
+    def __init__(self, future: Any, wait: Callable[[], str]) -> None:
+        began = time.monotonic()
+        self.wait = wait
+        self.seconds: float | None = None
+        future.add_done_callback(lambda _: setattr(self, "seconds", time.monotonic() - began))
 
 
 def explain(output: str) -> TracebackError:

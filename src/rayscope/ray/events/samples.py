@@ -1,11 +1,13 @@
-"""Converts the tracer's samples of stacks (:mod:`rayscope.tracer.sampler`) to spans.
+"""Converts samples of stacks to spans: those of the tracer (:mod:`rayscope.tracer.sampler`), and profiles.
 
 A span per attempt and report has the sums of its samples, and a span without a task has the frames that its
-process had not reported before. Frames refer to the frames that called them by number.
+process had not reported before. Frames refer to the frames that called them by number. A profile has the same
+spans under a name of their own. If the attempt of its samples is unknown, their span has no task either.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
@@ -16,8 +18,13 @@ from rayscope.tracer.sampler import PHASES
 
 #: Name of the span for the samples of an attempt in an interval.
 SAMPLES = "rayscope.samples"
+#: Name of the span for the samples of an attempt in a profile.
+PROFILE = "rayscope.profile"
 #: Name of the span for descriptions of frames.
 FRAMES = "rayscope.frames"
+#: Maximum number of sums, and of frames, in a span of a profile. Longer texts would be truncated.
+_SUMS = 1000
+_FRAMES = 200
 #: Maximum number of samples in a sum.
 MAX_SAMPLES = 1_000_000
 #: Maximum length of a report's interval, in ns.
@@ -32,7 +39,7 @@ _Attempt = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 _Rate = Annotated[float, msgspec.Meta(gt=0, le=1000)]
 
 
-class _Sum(msgspec.Struct, array_like=True, gc=False):
+class Sum(msgspec.Struct, array_like=True, gc=False):
     """How many samples had one stack, whose innermost frame is ``frame`` (0: no frame of the user's)."""
 
     phase: Annotated[int, msgspec.Meta(ge=0, lt=len(PHASES))]
@@ -41,7 +48,7 @@ class _Sum(msgspec.Struct, array_like=True, gc=False):
     frame: _Number
 
 
-class _Frame(msgspec.Struct, array_like=True, gc=False):
+class Frame(msgspec.Struct, array_like=True, gc=False):
     """A frame, with the number of the frame around it, and its text: ``FILE:LINE FUNCTION``."""
 
     number: _Number
@@ -54,9 +61,9 @@ class _Payload(msgspec.Struct, gc=False):
 
     k: Annotated[int, msgspec.Meta(ge=0, le=2**62)]
     hz: _Rate
-    frames: Annotated[list[_Frame], msgspec.Meta(max_length=1000)] = []
+    frames: Annotated[list[Frame], msgspec.Meta(max_length=1000)] = []
     tasks: Annotated[
-        list[tuple[_TaskId, _Attempt, Annotated[list[_Sum], msgspec.Meta(max_length=1000)]]],
+        list[tuple[_TaskId, _Attempt, Annotated[list[Sum], msgspec.Meta(max_length=1000)]]],
         msgspec.Meta(max_length=1000),
     ] = []
 
@@ -65,13 +72,21 @@ class _Samples(msgspec.Struct, gc=False):
     """The extra data of a span of samples."""
 
     hz: float
-    samples: list[_Sum]
+    samples: list[Sum]
+
+
+class _Profile(msgspec.Struct, gc=False):
+    """The extra data of a span of samples in a profile."""
+
+    profile: str
+    hz: float
+    samples: list[Sum]
 
 
 class _Frames(msgspec.Struct, gc=False):
     """The extra data of a span of frames."""
 
-    frames: list[_Frame]
+    frames: list[Frame]
 
 
 _decode = msgspec.json.Decoder(_Payload).decode
@@ -93,5 +108,27 @@ def spans(entry: ProfileEntry) -> list[Span]:
     return made
 
 
-def _text(extra: _Samples | _Frames) -> str:
+def profile_spans(
+    profile: str, hz: float, times: tuple[int, int], sums: Mapping[tuple[str, int], list[Sum]]
+) -> list[Span]:
+    """The spans of a profile's samples at ``hz`` per second. ``times``: its begin and end, ns.
+
+    ``sums``: by task ID and attempt, which are '' and 0 if they are unknown.
+    """
+    return [
+        Span(task_id, attempt, PROFILE, *times, _text(_Profile(profile, hz, counts[at : at + _SUMS])))
+        for (task_id, attempt), counts in sums.items()
+        for at in range(0, len(counts), _SUMS)
+    ]
+
+
+def frame_spans(times: tuple[int, int], frames: list[Frame]) -> list[Span]:
+    """The spans of a profile's frames."""
+    return [
+        Span("", 0, FRAMES, *times, _text(_Frames(frames[at : at + _FRAMES])))
+        for at in range(0, len(frames), _FRAMES)
+    ]
+
+
+def _text(extra: _Samples | _Profile | _Frames) -> str:
     return msgspec.json.encode(extra).decode()

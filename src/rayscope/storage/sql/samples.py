@@ -1,25 +1,30 @@
-"""SQL for the samples of stacks that the tracer takes (:mod:`rayscope.ray.events.samples`)."""
+"""SQL for the samples of stacks, of the tracer and of profiles (:mod:`rayscope.ray.events.samples`)."""
 
 from __future__ import annotations
 
 from rayscope.ray.events import samples
 from rayscope.tracer.sampler import NEED_GIL, OFF, PHASES
 
-#: Whether a row of ``span_rows`` has the samples of an attempt.
+#: Whether a row of ``span_rows`` has samples of an attempt that the tracer took.
 IS_SAMPLES = f"""(name = '{samples.SAMPLES}' AND starts_with(extra, '{{"hz":') AND json_valid(extra))"""
+#: Whether a row of ``span_rows`` has samples of a profile. Its task ID is '' if the attempt is unknown.
+IS_PROFILE = f"""(name = '{samples.PROFILE}' AND starts_with(extra, '{{"profile":') AND json_valid(extra))"""
+HAS_SAMPLES = f"({IS_SAMPLES} OR {IS_PROFILE})"
 #: Whether a row of ``span_rows`` is about samples, and not a span of the task.
-ABOUT_SAMPLES = f"name IN ('{samples.SAMPLES}', '{samples.FRAMES}')"
+ABOUT_SAMPLES = f"name IN ('{samples.SAMPLES}', '{samples.PROFILE}', '{samples.FRAMES}')"
 #: Whether the tracer of a row of ``worker_rows`` lacks nothing, apart from samples that are off.
 TRACES_ALL = f"tracer IN ('on', 'on, without {OFF}', 'on, without {NEED_GIL}')"
 #: The phases as SQL strings, by their numbers in reports.
 PHASE_NAMES = ", ".join(f"'{phase}'" for phase in PHASES)
 #: Query for the sums of samples in ``{rows}``, which are rows of ``span_rows``.
 SAMPLE_SUMS = f"""
-SELECT task_hi, task_lo, attempt, begin_ns, end_ns, hz, [{PHASE_NAMES}][one[1] + 1] AS phase,
+SELECT task_hi, task_lo, attempt, begin_ns, end_ns, profile_id, hz, [{PHASE_NAMES}][one[1] + 1] AS phase,
     one[2] = 1 AS is_native, one[3] AS samples, one[4] AS frame_id
 FROM (
-    SELECT task_hi, task_lo, attempt, begin_ns, end_ns, report.hz AS hz, unnest(report.samples) AS one
-    FROM (SELECT *, from_json(extra, '{{{{"hz":"DOUBLE","samples":[["BIGINT"]]}}}}') AS report
+    SELECT task_hi, task_lo, attempt, begin_ns, end_ns, report.profile AS profile_id, report.hz AS hz,
+        unnest(report.samples) AS one
+    FROM (SELECT *,
+        from_json(extra, '{{{{"profile":"VARCHAR","hz":"DOUBLE","samples":[["BIGINT"]]}}}}') AS report
         FROM ({{rows}})))
 WHERE one[1] BETWEEN 0 AND {len(PHASES) - 1} AND one[3] BETWEEN 0 AND {samples.MAX_SAMPLES} AND one[4] >= 0"""
 #: Query for the frames of stacks: number, number of the frame around it (0: none), and text.

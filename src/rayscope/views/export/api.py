@@ -11,7 +11,15 @@ import msgspec
 from fastapi import Query
 from fastapi.responses import Response
 
-from rayscope.api.parameters import AttemptNumber, CurrentCatalog, CurrentRecords, Filters, Session, Text
+from rayscope.api.parameters import (
+    AttemptNumber,
+    CurrentCatalog,
+    CurrentRecords,
+    Filters,
+    ProfileId,
+    Session,
+    Text,
+)
 from rayscope.api.responses import Stream, attachment
 from rayscope.api.routes import Router
 from rayscope.records.reader import SessionReader
@@ -89,13 +97,14 @@ def lines_file(
     session: Session = None,
     task_id: Text = None,
     attempt: AttemptNumber = None,
+    profile: ProfileId = None,
 ) -> Response:
     """Export the samples of stacks that `/api/v1/lines` adds up, for programs that show profiles."""
     chosen = records.resolve(session)
     _, ending, media_type = FORMATS[format]
     headers = attachment(catalog.about(chosen).file_name + ending, chosen + ending)
     with _SLOTS.take():
-        sampled = records.read(chosen, lambda file: read_samples(file, filters, task_id, attempt))
+        sampled = records.read(chosen, lambda file: read_samples(file, filters, task_id, attempt, profile))
         content = export_lines(sampled, chosen, format)
     return Response(content, media_type=media_type, headers=headers)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import Request
 
-from rayscope.api.parameters import AttemptNumber, CurrentRecords, Filters, Session, Text
+from rayscope.api.parameters import AttemptNumber, CurrentRecords, Filters, ProfileId, Session, Text
 from rayscope.api.responses import Json, answer_from_record
 from rayscope.api.routes import Router
 from rayscope.api.schemas import ErrorDetail
@@ -24,16 +24,17 @@ def lines(
     session: Session = None,
     task_id: Text = None,
     attempt: AttemptNumber = None,
+    profile: ProfileId = None,
 ) -> Json[LinesAnswer]:
     """Return the lines of code with the most samples, the phases, and the tree of stacks.
 
     With ``task_id``, the other filters but the time range do not apply. Drivers are tasks of the type
-    ``DRIVER_TASK``.
+    ``DRIVER_TASK``. Samples of profiles are included only with ``profile``, and then they are the only ones.
     """
     chosen = records.resolve(session)
 
     def read(file: SessionFile) -> LinesAnswer:
-        sampled = read_samples(file, filters, task_id, attempt)
+        sampled = read_samples(file, filters, task_id, attempt, profile)
         sums = add_up(sampled.sums, sampled.frames)
         return {
             "session": chosen,
@@ -43,7 +44,7 @@ def lines(
             "first_ns": sampled.first_ns,
             "last_ns": sampled.last_ns,
             "is_enough": sums.samples >= MIN_SAMPLES,
-            "missing": _missing(sampled, sums.samples),
+            "missing": _missing(sampled, sums.samples, profile),
             "phases": sums.phases,
             "lines": sums.lines,
             "lines_total": sums.lines_total,
@@ -57,11 +58,18 @@ def lines(
     return answer_from_record(records, chosen, request, read)
 
 
-def _missing(sampled: Sampled, samples: int) -> ErrorDetail | None:
+def _missing(sampled: Sampled, samples: int, profile: str | None) -> ErrorDetail | None:
     """Return why there are too few samples, or None."""
     workers = sampled.workers
     if samples >= MIN_SAMPLES:
         return None
+    if profile is not None:
+        return {
+            "code": "profile_samples",
+            "message": f"The profile has only {samples} samples of user code ({MIN_SAMPLES} are needed).",
+            "remedy": "Profile for longer while the code runs.",
+            "params": {"samples": samples, "least": MIN_SAMPLES},
+        }
     if samples:
         return {
             "code": "few_samples",

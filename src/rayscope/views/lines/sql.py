@@ -10,7 +10,7 @@ from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters, is_task
 from rayscope.storage.sql.pages import Where
-from rayscope.storage.sql.samples import FRAMES, IS_SAMPLES, SAMPLE_SUMS
+from rayscope.storage.sql.samples import FRAMES, IS_PROFILE, IS_SAMPLES, SAMPLE_SUMS
 from rayscope.views.lines.compute import MAX_DEPTH, Frame, Sum
 
 #: With more reports than this, every n-th is read.
@@ -39,14 +39,24 @@ class Sampled(NamedTuple):
 
 
 def read_samples(
-    file: SessionFile, filters: TaskFilters, task_id: str | None, attempt: int | None
+    file: SessionFile,
+    filters: TaskFilters,
+    task_id: str | None,
+    attempt: int | None,
+    profile: str | None = None,
 ) -> Sampled:
     """Return the samples of the attempts that match the filters, in the filters' time range.
 
+    They are the tracer's, or those of a profile. Without any filter, a profile includes unknown attempts.
     Raises BadQuery.
     """
     where = _attempts(filters, task_id, attempt)
     within = Where([IS_SAMPLES], [])
+    source = "span_rows SEMI JOIN sampled USING (task_hi, task_lo, attempt)"
+    if profile is not None:
+        within = Where([IS_PROFILE, "json_extract_string(extra, '$.profile') = ?"], [profile])
+        if task_id is None and attempt is None and not filters.active():
+            source = "span_rows"
     if filters.since_ns is not None:
         within.add("end_ns >= ?", filters.since_ns)
     if filters.until_ns is not None:
@@ -58,13 +68,13 @@ def read_samples(
             where.values,
         )
         reports, attempts, first_ns, last_ns = reader.execute(
-            "SELECT count(*), count(DISTINCT (task_hi, task_lo, attempt)), min(begin_ns), max(end_ns) "
-            f"FROM span_rows SEMI JOIN sampled USING (task_hi, task_lo, attempt){within.sql}",
+            "SELECT count(*), count(DISTINCT (task_hi, task_lo, attempt)) FILTER (task_hi IS NOT NULL), "
+            f"min(begin_ns), max(end_ns) FROM {source}{within.sql}",
             within.values,
         ).fetchone() or (0, 0, None, None)
         step = -(-reports // MAX_REPORTS) or 1
         within.add(f"hash(rowid) % {step} = 0")
-        chosen = f"FROM span_rows SEMI JOIN sampled USING (task_hi, task_lo, attempt){within.sql}"
+        chosen = f"FROM {source}{within.sql}"
         rows = reader.execute(
             "SELECT phase, is_native, frame_id, sum(samples)::BIGINT AS samples, list(DISTINCT hz) "
             f"FROM ({SAMPLE_SUMS.format(rows=f'SELECT * {chosen}')}) "

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -88,17 +89,23 @@ def cluster(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     made = Cluster()
     monkeypatch.setattr(sampling, "_TIMEOUT_S", TIMEOUT_S)
     monkeypatch.setattr(sampling, "_DEADLINE_S", TIMEOUT_S)
+    with serve(made, fresh, monkeypatch):
+        yield made
+
+
+@contextmanager
+def serve(cluster: Cluster, fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     server = grpc.server(ThreadPoolExecutor(20))
-    gcs_service_pb2_grpc.add_InternalKVGcsServiceServicer_to_server(made, server)
-    gcs_service_pb2_grpc.add_NodeInfoGcsServiceServicer_to_server(made, server)
-    gcs_service_pb2_grpc.add_WorkerInfoGcsServiceServicer_to_server(made, server)
-    reporter_pb2_grpc.add_ReporterServiceServicer_to_server(made, server)
+    gcs_service_pb2_grpc.add_InternalKVGcsServiceServicer_to_server(cluster, server)
+    gcs_service_pb2_grpc.add_NodeInfoGcsServiceServicer_to_server(cluster, server)
+    gcs_service_pb2_grpc.add_WorkerInfoGcsServiceServicer_to_server(cluster, server)
+    reporter_pb2_grpc.add_ReporterServiceServicer_to_server(cluster, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    made.addresses[NODE] = ["127.0.0.1", 1, port]
+    cluster.addresses[NODE] = ["127.0.0.1", 1, port]
     with GcsClient(f"127.0.0.1:{port}", "rays-token") as client:
         monkeypatch.setattr(fresh.server.services.clusters, "gcs_of", lambda session: client)
-        yield made
+        yield
     server.stop(None).wait()
 
 

@@ -45,6 +45,15 @@ export const zhServerMessages = {
       message: '只有 {{samples}} 个样本，不足以计算占比（至少需要 {{least}} 个）。',
       remedy: '请查看该函数的所有尝试，或使用 --samples 20 重新记录。',
     },
+    profile_samples: {
+      message: '该性能剖析只有 {{samples}} 个用户代码的样本（至少需要 {{least}} 个）。',
+      remedy: '请在代码运行期间剖析更长时间。',
+    },
+    profile_gone: { message: '进程已结束。', remedy: '请剖析当前正在运行的 Worker。' },
+    bad_query_profile_idle: {
+      message: '那里没有正在运行、可供剖析的任务。',
+      remedy: '请在任务运行期间开始剖析。记录有几秒延迟。',
+    },
     samples_off: {
       message: '这些尝试的进程没有采样：采样已关闭。',
       remedy: '请在不使用 --samples 0 和 RAYSCOPE_TRACE_SAMPLES=0 的情况下重新记录。',
@@ -894,6 +903,8 @@ export const zhServerMessages = {
       message: '另一个服务器正在把该会话写入同一个归档。',
       remedy: '每个会话请只由一个服务器归档。Rayscope 会自动重试。',
     },
+    busy_profile: { message: '该会话已有一次性能剖析正在进行。', remedy: '请等待其结束。' },
+    busy_profiles: { message: '其他会话的性能剖析正在进行。', remedy: '请等待其结束。' },
     busy_stopping: { message: '服务器正在停止。', remedy: '请在它重新启动后重试。' },
     busy_unwritten: { message: '该会话的记录尚未写入。', remedy: 'Rayscope 会自动重试。' },
     full_fetch: {

@@ -62,6 +62,7 @@ export const en = {
       process_ends: 'How processes of Ray ended',
       gpu_samples: 'Samples of GPUs',
       samples: 'Samples of Python stacks',
+      profiles: 'Profiles of workers on demand',
       sample_frames: 'Frames of those stacks',
       task_gpu_use: 'What attempts used of GPUs',
       actor_gpu_use: 'What actors used of GPUs',

@@ -65,6 +65,7 @@ export const zh: Translated<typeof en> = {
       process_ends: 'Ray 的进程如何结束',
       gpu_samples: 'GPU 的采样数据',
       samples: 'Python 调用栈的样本',
+      profiles: '按需对 Worker 进行的性能剖析',
       sample_frames: '这些调用栈的帧',
       task_gpu_use: '任务尝试对 GPU 的使用',
       actor_gpu_use: 'Actor 对 GPU 的使用',

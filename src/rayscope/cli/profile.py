@@ -1,0 +1,121 @@
+"""``rayscope profile``: profile workers now."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rayscope.cli.clients import open_client
+from rayscope.cli.console import fail, print_json, say
+from rayscope.cli.lines import print_lines
+from rayscope.cli.options import DataDir, ServerUrl, Session, Token
+from rayscope.cli.printing import counted
+from rayscope.client import Client
+
+if TYPE_CHECKING:
+    from rayscope.client.types import ProfileItem
+
+_FILTERS = {
+    "function": "func_name",
+    "job": "job_id",
+    "actor": "actor_id",
+    "worker": "worker_id",
+    "node": "node_id",
+}
+#: Interval at which the server is asked whether the profile has finished, in seconds.
+_POLL_S = 0.5
+
+
+def profile(
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TARGET]",
+            help="A function, or the ID of a job, actor, worker or node (default: the whole session).",
+            show_default=False,
+        ),
+    ] = None,
+    seconds: Annotated[int, typer.Option("--seconds", min=1, max=60, help="How long to profile.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Max lines.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the profile and its lines as JSON.")] = False,
+    session: Session = None,
+    data_dir: DataDir = None,
+    server: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Profile the workers of a function, job, actor, worker or node now.
+
+    Requires the operator token.
+    """
+    with open_client(server, data_dir, token, session, needs_server=True) as client:
+        started = client.start_profile(seconds=seconds, **_filters(client, target))
+        if not as_json:
+            say(f"Profiling for {seconds} s …")
+        taken = _wait(client, started["profile_id"])
+        answer = client.lines(profile=taken["profile_id"])
+    if as_json:
+        print_json({"profile": taken, "lines": answer}, indent=2)
+        return
+    print_lines(answer, limit)
+    for line in _describe(taken):
+        say(line)
+    say(f"To see it again: rayscope lines --profile {taken['profile_id']}")
+
+
+def _filters(client: Client, target: str | None) -> dict[str, Any]:
+    """Return the filters that select what the target names. Names that are not found count as functions."""
+    if target is None:
+        return {}
+    for group in client.find(target)["groups"]:
+        field = _FILTERS.get(group["kind"])
+        for item in group["items"]:
+            is_meant = target in (item["id"], item["name"]) or (
+                group["kind"] != "function" and len(target) >= 8 and item["id"].startswith(target)
+            )
+            if field is not None and is_meant:
+                return {field: item["id"]}
+    return {"func_name": target}
+
+
+def _wait(client: Client, profile_id: str) -> ProfileItem:
+    while True:
+        time.sleep(_POLL_S)
+        items = client.profiles()["items"]
+        taken = next((item for item in items if item["profile_id"] == profile_id), None)
+        if taken is None:
+            fail("The profile was not recorded.", "Try again, or see the server's log.")
+        if not taken["is_running"]:
+            return taken
+
+
+def _describe(taken: ProfileItem) -> list[str]:
+    """Return how the workers were profiled, what was lost, and each problem once."""
+    workers = taken["workers"]
+    said = []
+    for tool in ("py-spy", "tracer"):
+        of_tool = [worker for worker in workers if worker["tool"] == tool]
+        rates = ", ".join(f"{hz:g}" for hz in sorted({worker["hz"] or 0 for worker in of_tool}))
+        if of_tool:
+            said.append(
+                f"{counted(len(of_tool), 'worker')} by {tool}, {rates} samples per second and thread."
+            )
+    measured = [worker for worker in workers if worker["expected"] is not None]
+    if measured:
+        spent = sum(worker["seconds"] or 0 for worker in measured)
+        lost = sum(max(0, (worker["expected"] or 0) - (worker["taken"] or 0)) for worker in measured)
+        said.append(f"py-spy ran for {spent:.0f} s in total and missed {counted(lost, 'sample')}.")
+        said.append("Frames of C and C++ are missing.")
+    problems = Counter(
+        f"{worker['problem']['message']} {worker['problem']['remedy']}"
+        for worker in workers
+        if worker["problem"] is not None
+    )
+    said += [f"{counted(number, 'worker')} without py-spy: {text}" for text, number in problems.items()]
+    if taken["workers_left_out"]:
+        said.append(
+            f"{counted(taken['workers_left_out'], 'more worker')} ran, too: the limit is {len(workers)}."
+        )
+    return said

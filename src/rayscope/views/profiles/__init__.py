@@ -1,0 +1,1 @@
+"""Profiles of workers on demand."""

@@ -1,0 +1,302 @@
+"""Profiles workers of live sessions on demand, all at the same moment, and keeps the results in the record.
+
+Ray's agents run py-spy on their nodes. Where that fails, the profile has what the tracer sampled on the
+worker in the same seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from rayscope.api.schemas import ErrorDetail
+from rayscope.errors import RayscopeError
+from rayscope.ingest.clusters import Clusters
+from rayscope.ingest.writer import Writer
+from rayscope.model import Entity, RecordBatch, Span
+from rayscope.ray.agents.cpu_profiles import HZ, read_profile
+from rayscope.ray.agents.stack_dumps import Agent, RunningProfile, TracebackError
+from rayscope.ray.events.samples import Frame, Sum, frame_spans, profile_spans
+from rayscope.ray.gcs.client import GcsClient, GcsError
+from rayscope.records.reader import SessionReader
+from rayscope.storage.errors import BadQuery, Busy
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.filters import TaskFilters
+from rayscope.storage.sql.pages import Row
+from rayscope.tracer.sampler import PHASES, WINDOW_S
+from rayscope.views.profiles import sql
+from rayscope.views.profiles.compute import Running, Sums, add_up
+from rayscope.views.profiles.schemas import ProfiledWorker, ProfileItem
+from rayscope.views.profiles.sql import Worker
+
+log = logging.getLogger("rayscope.server")
+
+#: Maximum number of workers of a profile, and of profiles at the same time: one per session.
+MAX_WORKERS = 16
+_MAX_PROFILES = 2
+#: How far the record may be behind, in seconds.
+_RECORD_LAG_S = 4.0
+
+
+#: A worker that ended before or while it was profiled.
+_ENDED: ErrorDetail = {
+    "code": "profile_gone",
+    "message": "The process has ended.",
+    "remedy": "Profile the workers that run now.",
+}
+
+
+class _Job(NamedTuple):
+    """A profile to take."""
+
+    session: str
+    gcs: GcsClient
+    filters: TaskFilters
+    workers: Sequence[Worker]
+    seconds: int
+    item: ProfileItem
+
+
+class _Output(NamedTuple):
+    """The output of py-spy for a worker, or None and the problem. ``seconds``: how long it ran."""
+
+    text: str | None
+    seconds: float | None = None
+    problem: ErrorDetail | None = None
+
+
+class Profiler:
+    """Takes the profiles of all sessions. Thread-safe."""
+
+    def __init__(self, records: SessionReader, writer: Writer, clusters: Clusters) -> None:
+        self._records = records
+        self._writer = writer
+        self._clusters = clusters
+        self._lock = threading.Lock()
+        #: Session -> the profile that is being taken.
+        self._running: dict[str, ProfileItem] = {}
+
+    def start(self, session: str, filters: TaskFilters, seconds: int) -> ProfileItem:
+        """Start a profile of the workers that run attempts matching the filters. Raises BadQuery or Busy."""
+        if not self._records.is_live(session):
+            raise BadQuery(
+                f"{session} has ended, so its processes are gone.",
+                "Choose a live session.",
+                what="stack_ended",
+            )
+        gcs = self._clusters.gcs_of(session)
+        if gcs is None:
+            raise BadQuery(
+                f"The cluster of {session} is not connected, so its workers cannot be sampled.",
+                "Wait a few seconds, or attach: rayscope attach HOST:PORT.",
+                what="stack_not_connected",
+            )
+        workers, left_out = self._records.read(
+            session, lambda file: sql.busy_workers(file, filters, MAX_WORKERS)
+        )
+        if not workers:
+            raise BadQuery(
+                "Nothing that could be profiled is running there.",
+                "Start the profile while its tasks run. The record is a few seconds behind.",
+                what="profile_idle",
+            )
+        begin_ns = time.time_ns()
+        item: ProfileItem = {
+            "profile_id": secrets.token_hex(8),
+            "is_running": True,
+            "filters": filters.active(),
+            "begin_ns": begin_ns,
+            "end_ns": begin_ns + seconds * 10**9,
+            "workers": [],
+            "workers_left_out": left_out,
+        }
+        with self._lock:
+            if session in self._running:
+                raise Busy("A profile of this session is being taken.", "Wait for its end.", what="profile")
+            if len(self._running) >= _MAX_PROFILES:
+                raise Busy(
+                    "Profiles of other sessions are being taken.", "Wait for their end.", what="profiles"
+                )
+            self._running[session] = item
+        job = _Job(session, gcs, filters, workers, seconds, item)
+        threading.Thread(target=self._run, args=(job,), name="rayscope-profile", daemon=True).start()
+        return item
+
+    def profiles(self, session: str) -> list[ProfileItem]:
+        """Return the profiles of a session, the newest first."""
+        running = self._running.get(session)
+        items: list[ProfileItem] = [] if running is None else [running]
+        for row in self._records.read(session, sql.recorded_profiles):
+            known = {name: msgspec.json.decode(row[name]) for name in ("filters", "workers")}
+            if running is None or row["profile_id"] != running["profile_id"]:
+                items.append({**row, **known, "is_running": False})  # type: ignore[typeddict-item]
+        return items
+
+    def _run(self, job: _Job) -> None:
+        try:
+            self._writer.submit_records(self._profile(job), "events")
+            self._writer.flush()
+        except Exception as error:  # such as a session that was deleted meanwhile
+            log.warning("session %s: the profile failed: %r", job.session, error)
+        finally:
+            with self._lock:
+                self._running.pop(job.session, None)
+
+    def _profile(self, job: _Job) -> RecordBatch:
+        begin_ns = time.time_ns()
+        outputs = dict(zip(job.workers, _run_py_spy(job), strict=True))
+        end_ns = time.time_ns()
+        failed = [worker.worker_id for worker, output in outputs.items() if output.text is None]
+        time.sleep(_RECORD_LAG_S + (WINDOW_S if failed else 0.0))
+
+        def read(file: SessionFile) -> tuple[dict[str, list[Running]], list[Row]]:
+            workers = [worker.worker_id for worker in job.workers]
+            functions = sql.functions_of(file, job.filters, workers, begin_ns, end_ns)
+            traced = sql.traced_samples(file, job.filters, failed, begin_ns, end_ns) if failed else []
+            return functions, traced
+
+        functions, traced = self._records.read(job.session, read)
+        samples = _Samples()
+        workers = []
+        for worker, output in outputs.items():
+            made = _describe(worker, output)
+            if output.text is not None:
+                profile = read_profile(output.text)
+                sums = add_up(profile.stacks, functions.get(worker.worker_id, ()))
+                samples.add(sums)
+                made |= {
+                    "tool": "py-spy",
+                    "hz": HZ,
+                    "samples": sums.samples,
+                    "taken": profile.taken,
+                    "expected": HZ * job.seconds,
+                }
+            else:
+                rows = [row for row in traced if row["worker_id"] == worker.worker_id]
+                samples.add_traced(rows)
+                if rows:
+                    made |= {
+                        "tool": "tracer",
+                        "hz": rows[0]["hz"],
+                        "samples": sum(row["samples"] for row in rows),
+                    }
+            workers.append(made)
+        profile_id = job.item["profile_id"]
+        entity = Entity(
+            "profile",
+            profile_id,
+            {
+                "filters": _json(job.item["filters"]),
+                "begin_ns": begin_ns,
+                "end_ns": end_ns,
+                "workers": _json(workers),
+                "workers_left_out": job.item["workers_left_out"],
+            },
+        )
+        return RecordBatch(
+            job.session, spans=samples.spans(profile_id, (begin_ns, end_ns)), entities=[entity]
+        )
+
+
+class _Samples:
+    """The sums of a profile's samples by their rate, task ID, and attempt, and the frames."""
+
+    def __init__(self) -> None:
+        self._sums: dict[float, dict[tuple[str, int], list[Sum]]] = defaultdict(lambda: defaultdict(list))
+        self._frames: dict[int, Frame] = {}
+
+    def add(self, sums: Sums) -> None:
+        """Add the samples that py-spy took of a worker."""
+        for key, counts in sums.by_attempt.items():
+            self._sums[HZ][key] += [Sum(phase, 0, count, frame) for (phase, frame), count in counts.items()]
+        self._frames |= {number: Frame(number, *frame) for number, frame in sums.frames.items()}
+
+    def add_traced(self, rows: Sequence[Row]) -> None:
+        """Add samples that the tracer took. The record has their frames."""
+        for row in rows:
+            phase = PHASES.index(row["phase"])
+            self._sums[row["hz"]][row["task_id"], row["attempt"]].append(
+                Sum(phase, int(row["is_native"]), row["samples"], row["frame_id"])
+            )
+
+    def spans(self, profile_id: str, times: tuple[int, int]) -> list[Span]:
+        """Return all samples as spans."""
+        made = [
+            span
+            for hz, by_attempt in self._sums.items()
+            for span in profile_spans(profile_id, hz, times, by_attempt)
+        ]
+        return made + frame_spans(times, list(self._frames.values()))
+
+
+def _run_py_spy(job: _Job) -> list[_Output]:
+    """Let the agents profile all workers at the same moment."""
+    agents: dict[str, Agent] = {}
+    try:
+        problems = [_connect(job.gcs, agents, worker) for worker in job.workers]
+        started = [
+            agents[worker.node_id].start_profile(worker.pid, job.seconds) if problem is None else problem
+            for worker, problem in zip(job.workers, problems, strict=True)
+        ]
+        return [
+            _wait(run) if isinstance(run, RunningProfile) else _Output(None, problem=run) for run in started
+        ]
+    finally:
+        for agent in agents.values():
+            agent.close()
+
+
+def _connect(gcs: GcsClient, agents: dict[str, Agent], worker: Worker) -> ErrorDetail | None:
+    """Connect to the agent of a worker's node. Returns why the worker cannot be profiled, or None."""
+    try:
+        known = gcs.worker(worker.worker_id)
+        if known is None or not known.is_alive or known.pid != worker.pid:
+            return _ENDED
+        if worker.node_id not in agents:
+            agents[worker.node_id] = Agent(gcs, worker.node_id)
+    except (TracebackError, GcsError) as error:
+        return _detail(error)
+    return None
+
+
+def _wait(run: RunningProfile) -> _Output:
+    try:
+        text = run.wait()
+    except TracebackError as error:
+        return _Output(None, run.seconds, _detail(error))
+    return _Output(text, run.seconds)
+
+
+def _detail(error: RayscopeError) -> ErrorDetail:
+    if error.code == "gone":
+        return _ENDED
+    return {
+        "code": error.code,
+        "message": error.message,
+        "remedy": error.remedy,
+        "params": dict(error.params),
+    }
+
+
+def _describe(worker: Worker, output: _Output) -> ProfiledWorker:
+    return {
+        **worker._asdict(),  # type: ignore[typeddict-item]
+        "tool": None,
+        "hz": None,
+        "samples": 0,
+        "taken": None,
+        "expected": None,
+        "seconds": output.seconds,
+        "problem": output.problem,
+    }
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

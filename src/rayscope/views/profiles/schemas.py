@@ -1,0 +1,62 @@
+"""The shapes of profiles, for the OpenAPI description."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from rayscope.api.schemas import ErrorDetail
+
+#: ``py-spy``: exact, at 100 samples per second. ``tracer``: the samples that the worker took by itself.
+ProfileTool = Literal["py-spy", "tracer"]
+
+
+class ProfiledWorker(TypedDict):
+    """How a worker was profiled.
+
+    ``tool``: null if there are no samples. ``hz``: samples per second and thread. ``samples``: how many are
+    of the chosen functions. ``taken`` and ``expected``: samples of its main thread, for py-spy. ``seconds``:
+    how long py-spy ran, with its start. ``problem``: why py-spy did not profile it, or null.
+    """
+
+    worker_id: str
+    node_id: str
+    pid: int
+    tool: ProfileTool | None
+    hz: float | None
+    samples: int
+    taken: int | None
+    expected: int | None
+    seconds: float | None
+    problem: ErrorDetail | None
+
+
+class ProfileItem(TypedDict):
+    """A profile of the workers that ran attempts matching ``filters``.
+
+    While it ``is_running``, there are no ``workers`` yet, and ``end_ns`` is when it is to be over, apart from
+    the time to collect the samples. ``workers_left_out``: how many there were beyond the limit.
+    """
+
+    profile_id: str
+    is_running: bool
+    filters: dict[str, str | int]
+    begin_ns: int
+    end_ns: int
+    workers: list[ProfiledWorker]
+    workers_left_out: int
+
+
+class ProfilesAnswer(TypedDict):
+    """The profiles of a session, the newest first."""
+
+    session: str
+    items: list[ProfileItem]
+
+
+class ProfileAnswer(TypedDict):
+    """The profile that was started. It has samples once it is no longer running in the list."""
+
+    session: str
+    profile: ProfileItem

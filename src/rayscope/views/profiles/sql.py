@@ -1,0 +1,124 @@
+"""Reads from a record which workers to profile and what ran on them, and the profiles that were taken."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.sql.execution import END, FOREVER, START, TASK_ID, function_name
+from rayscope.storage.sql.filters import TaskFilters, attempt_filters
+from rayscope.storage.sql.pages import Row, Where, equals, rows_of
+from rayscope.storage.sql.samples import IS_SAMPLES, SAMPLE_SUMS
+from rayscope.views.profiles.compute import UNKNOWN, Running
+
+#: Maximum number of functions of a profile's workers that are told apart.
+_MAX_FUNCTIONS = 10_000
+#: Maximum number of different stacks that are copied from the tracer's samples.
+_MAX_STACKS = 20_000
+#: Maximum number of profiles in a list, the newest first.
+MAX_LISTED = 1000
+
+
+class Worker(NamedTuple):
+    """A worker process."""
+
+    worker_id: str
+    node_id: str
+    pid: int
+
+
+def busy_workers(file: SessionFile, filters: TaskFilters, limit: int) -> tuple[list[Worker], int]:
+    """The workers that run attempts matching the filters, and how many there are beyond ``limit``.
+
+    Workers of Ray Train run the user's function outside of any task, so they are busy while they live. Those
+    of all nodes come in turn. Raises BadQuery.
+    """
+    where = attempt_filters(filters)
+    where.add(f"{START} IS NOT NULL AND {END} IS NULL")
+    trainers = _trainers(filters)
+    with file.reader() as reader:
+        rows = reader.execute(
+            "SELECT worker_id, node_id, pid FROM (SELECT DISTINCT ON (worker_id) * FROM ("
+            f"SELECT worker_id, node_id, worker_pid AS pid FROM attempts{where.sql} "
+            f"UNION ALL SELECT worker_id, node_id, pid FROM ({_TRAINERS}){trainers.sql})) "
+            "WHERE worker_id IS NOT NULL AND node_id IS NOT NULL AND pid > 0 "
+            "AND worker_id NOT IN (SELECT id FROM worker_rows WHERE state = 'DEAD') "
+            "ORDER BY row_number() OVER (PARTITION BY node_id ORDER BY worker_id), node_id",
+            [*where.values, *trainers.values],
+        ).fetchall()
+    return [Worker(*row) for row in rows[:limit]], max(0, len(rows) - limit)
+
+
+#: The workers of Ray Train that are alive.
+_TRAINERS = (
+    "SELECT a.worker_id, w.node_id, w.pid, a.actor_id, a.job_id "
+    "FROM train_workers w JOIN actors a USING (actor_id) WHERE w.state = 'ALIVE'"
+)
+
+
+def _trainers(filters: TaskFilters) -> Where:
+    where = Where([], [])
+    for name, value in filters.active().items():
+        if name in ("worker_id", "node_id", "actor_id", "job_id"):
+            where.add(equals(name, str(value)), value)
+        else:
+            where.add("false")
+    return where
+
+
+def functions_of(
+    file: SessionFile, filters: TaskFilters, workers: Sequence[str], begin_ns: int, end_ns: int
+) -> dict[str, list[Running]]:
+    """Worker ID -> the functions whose attempts ran on it between two times."""
+    chosen = attempt_filters(filters)
+    with file.reader() as reader:
+        rows = reader.execute(
+            f"SELECT worker_id, coalesce({function_name('attempts')}, '') AS name, count(*), "
+            f"any_value({TASK_ID}), any_value(attempt), "
+            f"bool_or(rowid IN (SELECT rowid FROM attempts{chosen.sql})) "
+            f"FROM attempts WHERE list_contains(?, worker_id) AND {START} <= ? "
+            f"AND coalesce({END}, {FOREVER}) >= ? GROUP BY 1, 2 ORDER BY 1, 2 LIMIT {_MAX_FUNCTIONS}",
+            [*chosen.values, list(workers), end_ns, begin_ns],
+        ).fetchall()
+    functions: dict[str, list[Running]] = defaultdict(list)
+    for worker_id, name, attempts, task_id, attempt, is_chosen in rows:
+        key = (task_id, attempt) if attempts == 1 else UNKNOWN
+        functions[worker_id].append(Running(name, attempts, key, is_chosen))
+    return functions
+
+
+def traced_samples(
+    file: SessionFile, filters: TaskFilters, workers: Sequence[str], begin_ns: int, end_ns: int
+) -> list[Row]:
+    """The samples of the tracer on these workers between two times, from reports of which half lies there.
+
+    Rows have ``worker_id``, ``task_id``, ``attempt``, ``hz``, ``phase``, ``is_native``, ``samples`` and
+    ``frame_id``.
+    """
+    where = attempt_filters(filters)
+    where.add("list_contains(?, worker_id)", list(workers))
+    reports = (
+        f"SELECT * FROM span_rows WHERE {IS_SAMPLES} "
+        "AND 2 * (least(end_ns, ?) - greatest(begin_ns, ?)) >= end_ns - begin_ns"
+    )
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute(
+                f"SELECT worker_id, {TASK_ID} AS task_id, attempt, hz, phase, is_native, "
+                f"sum(samples)::BIGINT AS samples, frame_id FROM ({SAMPLE_SUMS.format(rows=reports)}) "
+                f"JOIN (SELECT task_hi, task_lo, attempt, worker_id FROM attempts{where.sql}) "
+                "USING (task_hi, task_lo, attempt) GROUP BY ALL ORDER BY samples DESC "
+                f"LIMIT {_MAX_STACKS}",
+                [end_ns, begin_ns, *where.values],
+            )
+        )
+
+
+def recorded_profiles(file: SessionFile) -> list[Row]:
+    """The profiles in the record, the newest first. ``filters`` and ``workers`` are JSON."""
+    with file.reader() as reader:
+        return rows_of(
+            reader.execute(f"SELECT * FROM profiles ORDER BY begin_ns DESC, profile_id LIMIT {MAX_LISTED}")
+        )

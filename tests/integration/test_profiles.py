@@ -1,0 +1,60 @@
+"""Profiles of the workers of a live cluster, by py-spy through Ray's agent."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import pytest
+from tests.live import JOB, Live
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.ray]
+
+
+def _start(live: Live, **filters: str) -> Any:
+    assert live.server.services is not None
+    answer = live.client.post(
+        "/api/v1/profiles",
+        params={"session": live.session, **filters},
+        json={"seconds": 3},
+        headers={"X-Rayscope-Operator": live.server.services.secrets.operator_token},
+    )
+    assert answer.status_code == 200, answer.text
+    return answer.json()["profile"]
+
+
+def _finished(live: Live, profile_id: str) -> Any:
+    def look() -> Any:
+        items = live.client.get("/api/v1/profiles", params={"session": live.session}).json()["items"]
+        (item,) = [item for item in items if item["profile_id"] == profile_id]
+        return None if item["is_running"] else item
+
+    return wait_until(look, "the profile")
+
+
+def test_the_hot_line_of_a_function_and_a_worker_that_is_gone(live: Live) -> None:
+    rows = live.client.get("/api/v1/tasks", params={"session": live.session, "func_name": "busy"}).json()
+    gone, kept = rows["items"]
+    os.kill(gone["worker_pid"], signal.SIGKILL)
+    taken = _finished(live, _start(live, func_name="busy")["profile_id"])
+    workers = {worker["worker_id"]: worker for worker in taken["workers"]}
+    assert workers.keys() == {gone["worker_id"], kept["worker_id"]}
+    ended, profiled = workers[gone["worker_id"]], workers[kept["worker_id"]]
+    assert ended["problem"]["code"] == "profile_gone"
+    assert (profiled["tool"], profiled["problem"]) == ("py-spy", None)
+    assert 0 < profiled["taken"] <= profiled["expected"] == 300
+    answer = live.client.get(
+        "/api/v1/lines",
+        params={"session": live.session, "profile": taken["profile_id"], "worker_id": kept["worker_id"]},
+    ).json()
+    assert (answer["samples"], answer["attempts"], answer["hz"]) == (profiled["samples"], 1, [100.0])
+    assert answer["samples"] == profiled["taken"]  # the main thread was in user code all the time
+    own = {
+        JOB.splitlines()[line["line"] - 1].strip(): line["self_samples"]
+        for line in answer["lines"]
+        if line["file"].endswith("job.py") and line["self_samples"]
+    }
+    hot = sorted(own, key=lambda text: -own[text])[:2]
+    assert set(hot) == {"time.sleep(0.05)", "return sum(number * number for number in range(100_000))"}

@@ -1,0 +1,181 @@
+"""Profiles over the API, of a cluster whose agent answers with what py-spy printed of real workers."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ray.core.generated import gcs_service_pb2, reporter_pb2
+from tests.story import SESSION, Story, at
+from tests.unit.views.lines.test_api import Stacks
+from tests.unit.views.stack.test_frames_api import NODE, Cluster, serve
+from tests.waiting import TIMEOUT_S, wait_until
+
+from rayscope.model import Span
+from rayscope.tracer.sampler import PHASES
+from rayscope.views.profiles import profiler
+
+_BUSY = Path(__file__).parents[2] / "ray" / "agents" / "samples" / "py-spy-raw-busy.txt"
+PATH = "/api/v1/profiles"
+FIRST, SECOND = "1" * 56, "2" * 56
+
+
+class Profiled(Cluster):
+    """A cluster whose workers can be profiled. ``outputs``: by process ID, whether py-spy succeeds, and its output."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outputs: dict[int, tuple[bool, str]] = {}
+        self.pids = {FIRST: 1001, SECOND: 1002}
+        self.may_end = threading.Event()
+        self.may_end.set()
+
+    def GetWorkerInfo(self, request: Any, context: Any) -> Any:
+        pid = self.pids.get(request.worker_id.hex())
+        found = None if pid is None else {"is_alive": True, "pid": pid}
+        return gcs_service_pb2.GetWorkerInfoReply(worker_table_data=found)
+
+    def CpuProfiling(self, request: Any, context: Any) -> Any:
+        self.asked.append(request)
+        assert self.may_end.wait(TIMEOUT_S)
+        success, output = self.outputs[request.pid]
+        return reporter_pb2.CpuProfilingReply(success=success, output=output)
+
+
+@pytest.fixture
+def cluster(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Profiled]:
+    made = Profiled()
+    monkeypatch.setattr(profiler, "_RECORD_LAG_S", 0.0)
+    monkeypatch.setattr(profiler, "WINDOW_S", 0.0)
+    with serve(made, fresh, monkeypatch):
+        yield made
+
+
+def _story() -> Story:
+    """Two workers that still run ``busy``."""
+    story = Story()
+    for worker, pid in ((FIRST, 1001), (SECOND, 1002)):
+        story.task("busy", 0, 10, worker=worker, node=NODE)
+        story.batch.attempts[-1].worker_pid = pid
+    return story
+
+
+def _start(fresh: Any, status: int = 200, seconds: Any = 2, **filters: Any) -> Any:
+    headers = {"X-Rayscope-Operator": fresh.server.services.secrets.operator_token}
+    answer = fresh.client.post(PATH, params=filters, json={"seconds": seconds}, headers=headers)
+    return answer.json()["profile"] if status == 200 else fresh.error(answer, status)
+
+
+def _take(fresh: Any, **filters: Any) -> Any:
+    started = _start(fresh, **filters)
+    assert started["is_running"]
+
+    def finished() -> Any:
+        (item,) = [item for item in fresh.get(PATH)["items"] if item["profile_id"] == started["profile_id"]]
+        return None if item["is_running"] else item
+
+    return wait_until(finished, "the profile")
+
+
+def test_all_workers_are_profiled_and_their_lines_belong_to_their_attempts(
+    fresh: Any, cluster: Profiled
+) -> None:
+    fresh.record(_story())
+    cluster.outputs = dict.fromkeys((1001, 1002), (True, _BUSY.read_text()))
+    taken = _take(fresh, func_name="busy")
+    assert sorted(
+        (request.pid, request.duration, request.format, request.idle) for request in cluster.asked
+    ) == [
+        (1001, 2, "raw", True),
+        (1002, 2, "raw", True),
+    ]
+    assert (taken["filters"], taken["workers_left_out"]) == ({"func_name": "busy"}, 0)
+    for worker in taken["workers"]:
+        assert (worker["tool"], worker["hz"], worker["samples"]) == ("py-spy", 100, 199)
+        assert (worker["taken"], worker["expected"], worker["problem"]) == (199, 200, None)
+        assert worker["seconds"] > 0
+    lines = fresh.get("/api/v1/lines", profile=taken["profile_id"])
+    assert (lines["samples"], lines["attempts"], lines["hz"], lines["missing"]) == (398, 2, [100.0], None)
+    assert [(line["line"], line["function"], line["self_samples"]) for line in lines["lines"]] == [
+        (6, "hot", 266),
+        (5, "hot", 130),
+        (11, "busy", 2),
+        (12, "busy", 0),
+    ]
+    # The profile of one worker, and the tracer's samples, of which there are none.
+    one = fresh.get("/api/v1/lines", profile=taken["profile_id"], worker_id=FIRST)
+    assert (one["samples"], one["attempts"]) == (199, 1)
+    assert fresh.get("/api/v1/lines")["samples"] == 0
+    assert fresh.get("/api/v1/lines", profile="0" * 16)["missing"]["code"] == "profile_samples"
+
+
+def test_without_permission_it_has_what_the_tracer_sampled(fresh: Any, cluster: Profiled) -> None:
+    story = _story()
+    stacks = Stacks()
+    number = stacks.number("exp.py:12 busy", "exp.py:6 hot")
+    stacks.add_to(story)
+    fresh.record(story)
+    cluster.outputs = {1001: (True, _BUSY.read_text()), 1002: (False, "Error: Permission Denied: try again")}
+    (task,) = [row["task_id"] for row in fresh.get("/api/v1/tasks")["items"] if row["worker_id"] == SECOND]
+
+    def report(begin: int, end: int, samples: int) -> None:
+        extra = json.dumps({"hz": 1.0, "samples": [[0, 1, samples, number]]}, separators=(",", ":"))
+        reported = Story()
+        reported.batch.spans.append(Span(task, 0, "rayscope.samples", begin, end, extra))
+        fresh.record(reported)
+
+    report(at(10), at(20), 1000)  # long before
+    cluster.may_end.clear()
+    _start(fresh)
+    wait_until(lambda: len(cluster.asked) == 2, "py-spy")
+    now = time.time_ns()
+    report(now, now + 1000, 9)
+    cluster.may_end.set()
+    taken = wait_until(lambda: fresh.get(PATH)["items"][0]["workers"] and fresh.get(PATH)["items"][0], "it")
+    exact, traced = sorted(taken["workers"], key=lambda worker: worker["pid"])
+    assert (exact["tool"], exact["samples"]) == ("py-spy", 199)
+    assert (traced["tool"], traced["hz"], traced["samples"]) == ("tracer", 1.0, 9)
+    assert traced["problem"]["code"] == "no_permission"
+    assert "SYS_PTRACE" in traced["problem"]["remedy"]
+    lines = fresh.get("/api/v1/lines", profile=taken["profile_id"], worker_id=SECOND)
+    assert (lines["samples"], lines["hz"], lines["lines"][0]["native_samples"]) == (9, [1.0], 9)
+    assert lines["phases"][0]["phase"] == PHASES[0]
+
+
+def test_a_worker_that_has_ended_is_listed(fresh: Any, cluster: Profiled) -> None:
+    fresh.record(_story())
+    cluster.outputs = {1001: (True, _BUSY.read_text())}
+    del cluster.pids[SECOND]
+    workers = {worker["worker_id"]: worker for worker in _take(fresh)["workers"]}
+    assert workers[FIRST]["problem"] is None
+    assert (workers[SECOND]["tool"], workers[SECOND]["samples"]) == (None, 0)
+    assert workers[SECOND]["problem"]["code"] == "profile_gone"
+    assert [request.pid for request in cluster.asked] == [1001]
+
+
+def test_what_is_refused(fresh: Any, cluster: Profiled) -> None:
+    fresh.record(_story())
+    assert _start(fresh, 400, func_name="other")["code"] == "bad_query"
+    assert _start(fresh, 422, seconds=61)["code"] == "invalid_parameter"
+    assert _start(fresh, 422, seconds=0)["code"] == "invalid_parameter"
+    assert fresh.client.post(PATH, json={}).json()["error"]["code"] == "needs_operator"
+    services = fresh.server.services
+    services.profiler._running[SESSION] = {}
+    assert _start(fresh, 503)["code"] == "busy"
+    services.profiler._running.clear()
+    assert cluster.asked == []
+
+
+def test_no_more_than_the_limit_are_profiled(
+    fresh: Any, cluster: Profiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profiler, "MAX_WORKERS", 1)
+    fresh.record(_story())
+    cluster.outputs = dict.fromkeys((1001, 1002), (True, _BUSY.read_text()))
+    taken = _take(fresh)
+    assert (len(taken["workers"]), taken["workers_left_out"]) == (1, 1)
