@@ -15,8 +15,8 @@ import { useSessionUrl } from './useUrl';
 /** Maximum number of lines that are listed. */
 const MAX_LISTED = 8;
 
-/** Samples of an attempt, or of all attempts that match filters. */
-type Sampled = { task_id: string; attempt: number } | Filters;
+/** Samples of an attempt, of a profile, or of all attempts that match filters. */
+type Sampled = { task_id: string; attempt: number } | { profile: string } | Filters;
 
 /** The samples of stacks. With `enabled: false`, they are not requested. */
 export function useLines(of: Sampled, enabled = true): LinesAnswer | undefined {
@@ -25,7 +25,7 @@ export function useLines(of: Sampled, enabled = true): LinesAnswer | undefined {
 }
 
 /** Number of samples, and how often one was taken. */
-function SamplesText({ answer }: { answer: LinesAnswer }) {
+export function SamplesText({ answer }: { answer: LinesAnswer }) {
   const { t } = useTranslation();
   const n = count(answer.samples);
   return (
@@ -66,7 +66,7 @@ export function LinesSection(props: { of: Sampled; answer: LinesAnswer; title?: 
 }
 
 /** The lines of code with the most samples, and the phases. If there are too few samples, it says why. */
-function HotLines({ answer }: { answer: LinesAnswer }) {
+export function HotLines({ answer }: { answer: LinesAnswer }) {
   const { t } = useTranslation();
   const translate = useServerMessage();
   const hot = answer.lines.filter((line) => line.self_samples > 0);

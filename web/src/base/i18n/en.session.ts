@@ -42,6 +42,21 @@ export const enSession = {
       ray: 'in Ray itself',
     },
   },
+  /** Profiles that are taken on demand. */
+  profile: {
+    title: 'Profile',
+    start: 'Profile {{seconds}} s',
+    confirmTitle: 'Profile the workers now?',
+    text: 'For {{seconds}} s, py-spy takes 100 samples per second of each worker that runs these tasks now. This slows them down a little. The result stays in the record.',
+    confirm: 'Profile',
+    running: 'Taking samples: {{seconds}} s left',
+    reading: 'Reading the samples…',
+    other: 'Another profile of this session is being taken.',
+    byPySpy: '{{n}} worker{{n, s}} by py-spy, without C frames, {{missed}} missed sample{{missed, s}}',
+    byTracer: "{{n}} worker{{n, s}} by the tracer's own samples",
+    leftOut: '{{n}} more worker{{n, s}} left out',
+    without: '{{n}} worker{{n, s}} without py-spy: ',
+  },
   frames: {
     thread: 'thread {{name}}',
     cut: '… {{n}} frame{{n, s}}',

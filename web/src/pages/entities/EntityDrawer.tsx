@@ -5,6 +5,7 @@ import { toView } from '../../base/url';
 import { Drawer, Section } from '../../ui/Drawer';
 import { Link } from '../../ui/Link';
 import { LogPanel } from '../../ui/logs/LogPanel';
+import { Profile } from '../../ui/Profile';
 import { useSessionUrl } from '../../ui/useUrl';
 import { EntityFields } from './EntityFields';
 import { EntityState } from './EntityState';
@@ -22,6 +23,7 @@ export function EntityDrawer(props: {
   const kind = KINDS[view];
   const [url] = useSessionUrl();
   const { t } = useTranslation();
+  const of = { [view === 'actors' ? 'actor_id' : 'worker_id']: String(item[kind.id]) };
   const hasTasks = /^[0-9a-f]{8,}$/.test(String(item[kind.id] ?? ''));
   return (
     <Drawer
@@ -39,9 +41,12 @@ export function EntityDrawer(props: {
       )}
       {extras?.detail?.(item)}
       {(view === 'actors' || view === 'workers') && hasTasks && (
-        <Section title={t('nav.logs')} testId="item-logs">
-          <LogPanel of={{ [view === 'actors' ? 'actor_id' : 'worker_id']: String(item[kind.id]) }} />
-        </Section>
+        <>
+          <Profile of={of} canRun={item.state !== 'DEAD' && item.worker_type !== 'DRIVER'} />
+          <Section title={t('nav.logs')} testId="item-logs">
+            <LogPanel of={of} />
+          </Section>
+        </>
       )}
       <Section title={t('entity.fields')}>
         <EntityFields view={view} item={item} hide={extras?.hide} />

@@ -23,6 +23,7 @@ import { ItemState } from '../../ui/ItemState';
 import { AnswerPanel } from '../../ui/insights/AnswerPanel';
 import { Link } from '../../ui/Link';
 import { LogPanel } from '../../ui/logs/LogPanel';
+import { Profile } from '../../ui/Profile';
 import { FailuresPanel } from '../../ui/panels/FailuresPanel';
 import { Panel, PanelBody } from '../../ui/panels/Panel';
 import { SlowerMark } from '../../ui/runs/SlowerMark';
@@ -78,6 +79,11 @@ function Job({ job }: { job: JobDetail }) {
         <section className={css.block} data-testid="job-timeline">
           <ActivityTrack activity={activity} filters={filters} />
         </section>
+      )}
+      {hasDriver && (
+        <div className={css.block}>
+          <Profile of={filters} canRun={isRunning(job)} />
+        </div>
       )}
       <div className={css.panels}>
         <PlatformEvents job={job} />

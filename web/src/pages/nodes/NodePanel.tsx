@@ -15,6 +15,7 @@ import { ErrorPanel } from '../../ui/ErrorPanel';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { useNodeTitle } from '../../ui/NodeLabel';
+import { Profile } from '../../ui/Profile';
 import { PanelLine } from '../../ui/panels/PanelLine';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
@@ -98,6 +99,7 @@ export function NodePanel({ id, onClose }: { id: string; onClose: () => void }) 
             </Tabs.List>
             <Tabs.Panel value="workers">
               <NodeWorkers node={data} />
+              <Profile of={{ node_id: id }} canRun={data.state !== 'DEAD'} />
             </Tabs.Panel>
             <Tabs.Panel value="resources">
               <NodeResources node={data} />

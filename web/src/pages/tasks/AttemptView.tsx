@@ -6,6 +6,7 @@ import { Section } from '../../ui/Drawer';
 import { FunctionLines, LinesSection, useLines } from '../../ui/HotLines';
 import { Link } from '../../ui/Link';
 import { LogPanel } from '../../ui/logs/LogPanel';
+import { Profile } from '../../ui/Profile';
 import { TaskState } from '../../ui/TaskState';
 import { Time } from '../../ui/Time';
 import { isDriver } from '../../ui/taskColumns';
@@ -65,6 +66,9 @@ export function AttemptView({ task, attempt }: { task: TaskDetail; attempt: Atte
 
       {!attempt.start_is_lost && <Scheduling task={task} attempt={attempt} />}
       <Lines task={task} attempt={attempt} />
+      {!isDriver(task.task_id) && (
+        <Profile of={{ q: task.task_id }} canRun={attempt.start_ns !== null && attempt.end_ns === null} />
+      )}
       <Section title={t('task.timeline')} testId="task-timeline">
         <States attempt={attempt} />
       </Section>

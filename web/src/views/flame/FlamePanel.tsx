@@ -6,6 +6,7 @@ import { Dash } from '../../ui/Dash';
 import { Duration } from '../../ui/Duration';
 import { FunctionLines } from '../../ui/HotLines';
 import { Link } from '../../ui/Link';
+import { Profile } from '../../ui/Profile';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -146,6 +147,7 @@ export function FlamePanel(props: {
       )}
       <div className={css.lines}>
         {name !== null && <FunctionLines filters={{ ...url.filters, func_name: name }} />}
+        {name !== null && <Profile of={{ func_name: name }} canRun />}
       </div>
       {called !== null && frame.baseline_value === null && (
         <FlameCallers

@@ -1,0 +1,82 @@
+import { screen } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import type { LinesAnswer, ProfiledWorker, ProfileItem } from '../api/schema';
+import { render } from '../testing/render';
+import { Profile } from './Profile';
+
+const worker = (parts: Partial<ProfiledWorker>): ProfiledWorker => ({
+  worker_id: 'a'.repeat(56),
+  node_id: 'b'.repeat(56),
+  pid: 7,
+  tool: 'py-spy',
+  hz: 100,
+  samples: 900,
+  taken: 990,
+  expected: 1000,
+  seconds: 10.2,
+  problem: null,
+  ...parts,
+});
+
+const profile = (parts: Partial<ProfileItem>): ProfileItem => ({
+  profile_id: '1'.repeat(16),
+  is_running: false,
+  filters: { func_name: 'train' },
+  begin_ns: 1e18,
+  end_ns: 1e18 + 1e10,
+  workers: [worker({})],
+  workers_left_out: 0,
+  ...parts,
+});
+
+const lines: LinesAnswer = {
+  session: 'session_1',
+  samples: 900,
+  attempts: 1,
+  hz: [100],
+  first_ns: 1e18,
+  last_ns: 1e18,
+  is_enough: true,
+  missing: null,
+  phases: [],
+  lines: [],
+  lines_total: 0,
+  self_lines_total: 0,
+  frames: [],
+  frames_total: 0,
+  reports: 1,
+  reports_read: 1,
+};
+
+const show = (items: ProfileItem[]) =>
+  render(<Profile of={{ func_name: 'train' }} canRun />, {
+    answers: { '/profiles': { session: 'session_1', items }, '/lines': lines },
+  });
+
+it('says how the workers were profiled, and why some were not', async () => {
+  const problem = { code: 'no_permission', message: 'Not allowed.', remedy: 'Allow it.' };
+  await show([
+    profile({ profile_id: '2'.repeat(16), filters: { func_name: 'other' } }),
+    profile({
+      workers: [
+        worker({}),
+        worker({ tool: 'tracer', hz: 1, taken: null, expected: null, problem }),
+        worker({ tool: null, samples: 0, taken: null, expected: null, problem }),
+      ],
+      workers_left_out: 3,
+    }),
+  ]);
+  const taken = await screen.findByTestId('profile-taken');
+  expect(taken.textContent).toContain('1 worker by py-spy, without C frames, 10 missed samples');
+  expect(taken.textContent).toContain("1 worker by the tracer's own samples");
+  expect(taken.textContent).toContain('3 more workers left out');
+  expect(screen.getAllByTestId('profile-problem').map((line) => line.textContent)).toEqual([
+    '2 workers without py-spy: Not allowed. Allow it.',
+  ]);
+});
+
+it('shows that a profile is being taken', async () => {
+  await show([profile({ is_running: true, workers: [], end_ns: (Date.now() + 60_000) * 1e6 })]);
+  expect((await screen.findByTestId('profile-running')).textContent).toMatch(/^Taking samples: \d+ s left$/);
+  expect(screen.queryByTestId('profile-taken')).toBeNull();
+});

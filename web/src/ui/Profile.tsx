@@ -1,0 +1,149 @@
+import { Button } from '@mantine/core';
+import { IconFlame } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { isOf, useAnswer, useSessions } from '../api/queries';
+import type { ProfiledWorker, ProfileItem } from '../api/schema';
+import { count } from '../base/format';
+import { REPORT } from '../base/report';
+import { Section } from './Drawer';
+import { HotLines, SamplesText, useLines } from './HotLines';
+import css from './HotLines.module.css';
+import { LinesExport } from './LinesExport';
+import { useOperatorAction } from './operator';
+import { Prose } from './Prose';
+import { Time } from './Time';
+import words from './theme/words.module.css';
+import { useNow } from './useNow';
+import { useServerMessage } from './useServerMessage';
+import { useSessionUrl } from './useUrl';
+
+/** The length of a profile, in seconds. */
+const SECONDS = 10;
+
+/** Filters that select attempts whose workers are profiled. */
+type Target = Partial<Record<'func_name' | 'job_id' | 'actor_id' | 'worker_id' | 'node_id' | 'q', string>>;
+
+/**
+ * The newest profile of the workers that ran attempts matching `of`. While the session is live, and these
+ * attempts can run (`canRun`), a button takes another one.
+ */
+export function Profile({ of, canRun }: { of: Target; canRun: boolean }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const isLive = useSessions(
+    (page) => page.items.find((item) => item.session === url.session)?.state === 'live',
+  ).data;
+  const items =
+    useAnswer('/profiles', { session: url.session }, { enabled: REPORT === null }).data?.items ?? [];
+  const running = items.find((item) => item.is_running);
+  const taken = items.find((item) => isSame(item.filters, of));
+  const canStart = isLive === true && canRun;
+  if (!canStart && taken === undefined) return null;
+  const button = canStart && <StartButton of={of} disabled={running !== undefined} />;
+  const body = (
+    <>
+      {canStart && running !== undefined && running !== taken && (
+        <p className={`${words.dim} ${css.note}`}>{t('profile.other')}</p>
+      )}
+      {taken?.is_running && <Progress profile={taken} />}
+      {taken?.is_running === false && <Taken profile={taken} />}
+    </>
+  );
+  return (
+    <Section
+      title={t('profile.title')}
+      testId="profile"
+      right={
+        <>
+          {taken?.is_running === false && <LinesExport of={{ profile: taken.profile_id }} />}
+          {button}
+        </>
+      }
+    >
+      {body}
+    </Section>
+  );
+}
+
+const isSame = (filters: ProfileItem['filters'], of: Target) =>
+  JSON.stringify(Object.entries(filters).sort()) === JSON.stringify(Object.entries(of).sort());
+
+function StartButton({ of, disabled }: { of: Target; disabled: boolean }) {
+  const { t } = useTranslation();
+  const [url] = useSessionUrl();
+  const act = useOperatorAction();
+  const client = useQueryClient();
+  const query = new URLSearchParams({ session: url.session, ...of });
+  return (
+    <Button
+      size="compact-xs"
+      variant="default"
+      leftSection={<IconFlame size={14} />}
+      disabled={disabled}
+      data-testid="profile-start"
+      onClick={() =>
+        void act({
+          method: 'POST',
+          path: `/profiles?${query}`,
+          body: { seconds: SECONDS },
+          title: t('profile.confirmTitle'),
+          text: t('profile.text', { seconds: SECONDS }),
+          confirm: t('profile.confirm'),
+        }).then(() => client.invalidateQueries({ predicate: isOf('/profiles') }))
+      }
+    >
+      {t('profile.start', { seconds: SECONDS })}
+    </Button>
+  );
+}
+
+function Progress({ profile }: { profile: ProfileItem }) {
+  const { t } = useTranslation();
+  const left = Math.ceil(Number(profile.end_ns) / 1e9 - useNow() / 1e3);
+  return (
+    <p className={`${words.dim} ${css.note}`} data-testid="profile-running">
+      {left > 0 ? t('profile.running', { seconds: left }) : t('profile.reading')}
+    </p>
+  );
+}
+
+/** A profile: when and how it was taken, what is missing, and its hottest lines. */
+function Taken({ profile }: { profile: ProfileItem }) {
+  const { t } = useTranslation();
+  const lines = useLines({ profile: profile.profile_id });
+  const translate = useServerMessage();
+  const byPySpy = profile.workers.filter((worker) => worker.tool === 'py-spy');
+  const byTracer = profile.workers.filter((worker) => worker.tool === 'tracer');
+  const missed = byPySpy.reduce((sum, worker) => sum + missedBy(worker), 0);
+  const problems = profile.workers.flatMap(({ problem }) => (problem === null ? [] : [problem]));
+  const codes = [...new Set(problems.map(({ code }) => code))];
+  const notes = [
+    byPySpy.length > 0 && t('profile.byPySpy', { n: count(byPySpy.length), missed: count(missed) }),
+    byTracer.length > 0 && t('profile.byTracer', { n: count(byTracer.length) }),
+    profile.workers_left_out > 0 && t('profile.leftOut', { n: count(profile.workers_left_out) }),
+  ];
+  return (
+    <>
+      <p className={`${words.dim} ${css.note}`} data-testid="profile-taken">
+        <Time ns={profile.begin_ns} exact />
+        {notes.filter(Boolean).map((note) => ` · ${note}`)}
+        {lines !== undefined && ' · '}
+        {lines !== undefined && <SamplesText answer={lines} />}
+      </p>
+      {codes.map((code) => {
+        const [first, ...others] = problems.filter((problem) => problem.code === code);
+        if (first === undefined) return null;
+        return (
+          <p key={code} className={css.note} data-testid="profile-problem">
+            {t('profile.without', { n: count(others.length + 1) })}
+            <Prose text={translate(first).line} />
+          </p>
+        );
+      })}
+      {lines !== undefined && <HotLines answer={lines} />}
+    </>
+  );
+}
+
+const missedBy = ({ taken, expected }: ProfiledWorker) => Math.max(0, (expected ?? 0) - (taken ?? 0));
