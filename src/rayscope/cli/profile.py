@@ -51,9 +51,11 @@ def profile(
     Requires the operator token.
     """
     with open_client(server, data_dir, token, session, needs_server=True) as client:
-        started = client.start_profile(seconds=seconds, **_filters(client, target))
+        filters = _filters(client, target)
+        started = client.start_profile(seconds=seconds, **filters)
         if not as_json:
-            say(f"Profiling for {seconds} s …")
+            chosen = "".join(f" {name}={value}" for name, value in filters.items())
+            say(f"Profiling{chosen} for {seconds} s …")
         taken = _wait(client, started["profile_id"])
         answer = client.lines(profile=taken["profile_id"])
     if as_json:
@@ -69,15 +71,25 @@ def _filters(client: Client, target: str | None) -> dict[str, Any]:
     """Return the filters that select what the target names. Names that are not found count as functions."""
     if target is None:
         return {}
+    by_id: list[dict[str, Any]] = []
+    by_name: list[dict[str, Any]] = []
     for group in client.find(target)["groups"]:
         field = _FILTERS.get(group["kind"])
+        if field is None:
+            continue
         for item in group["items"]:
-            is_meant = target in (item["id"], item["name"]) or (
-                group["kind"] != "function" and len(target) >= 8 and item["id"].startswith(target)
-            )
-            if field is not None and is_meant:
-                return {field: item["id"]}
-    return {"func_name": target}
+            is_prefix = group["kind"] != "function" and len(target) >= 8 and item["id"].startswith(target)
+            if item["id"] == target or is_prefix:
+                by_id.append({field: item["id"]})
+            elif item["name"] == target:
+                by_name.append({field: item["id"]})
+    meant = by_id or by_name
+    if len(meant) > 1:
+        fail(
+            f"Several entities match {target}.",
+            "Give the whole ID of one. Lists such as rayscope actors have it.",
+        )
+    return meant[0] if meant else {"func_name": target}
 
 
 def _wait(client: Client, profile_id: str) -> ProfileItem:

@@ -68,6 +68,8 @@ _NICENESS = 5
 _IDLE_RELEASE_S = 120.0
 #: The source of records from another server.
 _FROM_PEER = "told"
+#: The source of our own results about a session.
+_RESULTS = "results"
 
 
 class Writer:
@@ -129,6 +131,10 @@ class Writer:
         """Queue records that need not survive a crash. ``recording`` is their source."""
         self.catalog.add(batch.session)
         self._queue.put(Records(batch, recording))
+
+    def submit_results(self, batch: RecordBatch) -> None:
+        """Queue our own results. They do not show that the cluster is alive, or how it is recorded."""
+        self._queue.put(Records(batch, _RESULTS))
 
     def submit_from_peer(self, batch: RecordBatch, tables: rows.Tables) -> None:
         """Queue records that another server published and that can be read again. ``tables`` holds those that
@@ -367,19 +373,19 @@ class Writer:
         writer = self._writer_of(batch.session)
         # For records from another server, that server tracks when the session was last active, and whether it
         # is alive.
-        is_own = recording != _FROM_PEER
-        if is_own and about.ended_ns is not None and time.time_ns() - about.ended_ns > STRAGGLERS_NS:
+        shows_life = recording not in (_FROM_PEER, _RESULTS)
+        if shows_life and about.ended_ns is not None and time.time_ns() - about.ended_ns > STRAGGLERS_NS:
             about.ended_ns = None
             writer.end(None, now)
         cut_long_texts(batch)
         cut = {name: rows.cut_long_texts(tables, batch) for name, tables in columns.items()}
         tables = rows.batch_tables(batch, cut)
         writer.add(batch, now, tables)
-        if not is_own:
+        if recording != _FROM_PEER and self.on_merge is not None:
+            self.on_merge(about, batch, tables)
+        if not shows_life:
             return
         about.last_ns = about.heard_ns = time.time_ns()
-        if self.on_merge is not None:
-            self.on_merge(about, batch, tables)
         if recording not in about.recording:
             about.recording = sorted({*about.recording, recording})
         about.events += batch.events

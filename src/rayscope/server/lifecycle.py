@@ -314,6 +314,7 @@ class Lifecycle:
         services.object_readings.stop()
         services.logs.stop()
         self._watch.stop()  # before the clusters end, because it may be starting one
+        services.profiler.stop()
         services.objects.stop()
         services.clusters.stop()
         services.realtime.close()

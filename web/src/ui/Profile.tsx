@@ -38,7 +38,7 @@ export function Profile({ of, canRun }: { of: Target; canRun: boolean }) {
     useAnswer('/profiles', { session: url.session }, { enabled: REPORT === null }).data?.items ?? [];
   const running = items.find((item) => item.is_running);
   const taken = items.find((item) => isSame(item.filters, of));
-  const canStart = isLive === true && canRun;
+  const canStart = isLive === true && canRun && REPORT === null;
   if (!canStart && taken === undefined) return null;
   const button = canStart && <StartButton of={of} disabled={running !== undefined} />;
   const body = (
@@ -116,8 +116,9 @@ function Taken({ profile }: { profile: ProfileItem }) {
   const byPySpy = profile.workers.filter((worker) => worker.tool === 'py-spy');
   const byTracer = profile.workers.filter((worker) => worker.tool === 'tracer');
   const missed = byPySpy.reduce((sum, worker) => sum + missedBy(worker), 0);
-  const problems = profile.workers.flatMap(({ problem }) => (problem === null ? [] : [problem]));
-  const codes = [...new Set(problems.map(({ code }) => code))];
+  const problems = profile.workers.flatMap(({ problem }) =>
+    problem === null ? [] : [translate(problem).line],
+  );
   const notes = [
     byPySpy.length > 0 && t('profile.byPySpy', { n: count(byPySpy.length), missed: count(missed) }),
     byTracer.length > 0 && t('profile.byTracer', { n: count(byTracer.length) }),
@@ -131,16 +132,12 @@ function Taken({ profile }: { profile: ProfileItem }) {
         {lines !== undefined && ' · '}
         {lines !== undefined && <SamplesText answer={lines} />}
       </p>
-      {codes.map((code) => {
-        const [first, ...others] = problems.filter((problem) => problem.code === code);
-        if (first === undefined) return null;
-        return (
-          <p key={code} className={css.note} data-testid="profile-problem">
-            {t('profile.without', { n: count(others.length + 1) })}
-            <Prose text={translate(first).line} />
-          </p>
-        );
-      })}
+      {[...new Set(problems)].map((text) => (
+        <p key={text} className={css.note} data-testid="profile-problem">
+          {t('profile.without', { n: count(problems.filter((other) => other === text).length) })}
+          <Prose text={text} />
+        </p>
+      ))}
       {lines !== undefined && <HotLines answer={lines} />}
     </>
   );

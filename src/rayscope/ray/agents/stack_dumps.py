@@ -90,17 +90,24 @@ class Agent:
 
 
 class RunningProfile:
-    """A profile that is being taken.
-
-    ``wait`` returns the output of ``py-spy record --format raw`` at its end, or raises TracebackError.
-    ``seconds``: how long py-spy ran, with its start, once it has ended.
-    """
+    """A profile that is being taken. ``seconds``: how long py-spy ran, with its start, once it has ended."""
 
     def __init__(self, future: Any, wait: Callable[[], str]) -> None:
-        began = time.monotonic()
-        self.wait = wait
+        self._began = time.monotonic()
+        self._wait = wait
         self.seconds: float | None = None
-        future.add_done_callback(lambda _: setattr(self, "seconds", time.monotonic() - began))
+        future.add_done_callback(lambda _: self._note_end())
+
+    def wait(self) -> str:
+        """Return the output of ``py-spy record --format raw`` at its end. Raises TracebackError."""
+        try:
+            return self._wait()
+        finally:
+            self._note_end()  # gRPC wakes us before it calls its callbacks
+
+    def _note_end(self) -> None:
+        if self.seconds is None:
+            self.seconds = time.monotonic() - self._began
 
 
 def explain(output: str) -> TracebackError:

@@ -10,6 +10,8 @@ from rayscope.tracer.sampler import frame_number
 
 #: Maximum number of different frames of a worker. The rarest stacks beyond it are left out.
 MAX_FRAMES = 20_000
+#: Minimum share of a profile's time in which a function ran that gets stacks without its name.
+_MIN_SHARE = 0.5
 #: The key of samples whose attempt is unknown.
 UNKNOWN = ("", 0)
 
@@ -18,13 +20,14 @@ class Running(NamedTuple):
     """A function whose ``attempts`` ran on a worker meanwhile.
 
     ``key``: task ID and number of the attempt, or :data:`UNKNOWN` if there were several. ``is_chosen``: the
-    profile is about this function.
+    profile is about this function. ``share``: the share of the profile's time in which they ran.
     """
 
     name: str
     attempts: int
     key: tuple[str, int]
     is_chosen: bool
+    share: float
 
 
 class Sums(NamedTuple):
@@ -46,16 +49,16 @@ def owner(frames: Sequence[str], functions: Sequence[Running]) -> Running | None
     """The function to which a stack belongs, or None if it is unknown.
 
     ``frames``: as in :class:`rayscope.ray.agents.cpu_profiles.Stack`. The outermost frame with the name of a
-    function decides, because decorators may come before it.
+    function decides, because decorators may come before it. Without such a frame, the stack belongs to the
+    only function if that ran most of the time. Otherwise it may be of a thread that runs outside of tasks.
     """
-    if len(functions) == 1:
-        return functions[0]
     for frame in frames:
         name = _last(frame)
         named = [function for function in functions if _last(function.name) == name]
         if named:
             return named[0] if len(named) == 1 else None
-    return None
+    is_clear = len(functions) == 1 and functions[0].share >= _MIN_SHARE
+    return functions[0] if is_clear else None
 
 
 def add_up(

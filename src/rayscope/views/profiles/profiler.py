@@ -1,7 +1,7 @@
 """Profiles workers of live sessions on demand, all at the same moment, and keeps the results in the record.
 
-Ray's agents run py-spy on their nodes. Where that fails, the profile has what the tracer sampled on the
-worker in the same seconds.
+Ray's agents run py-spy on their nodes. Where that fails for all workers, the profile has what the tracer
+sampled on them in the same seconds.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import msgspec
@@ -28,6 +29,7 @@ from rayscope.ray.gcs.client import GcsClient, GcsError
 from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import BadQuery, Busy
 from rayscope.storage.session_file import SessionFile
+from rayscope.storage.session_writer import MAX_ENTITIES
 from rayscope.storage.sql.filters import TaskFilters
 from rayscope.storage.sql.pages import Row
 from rayscope.tracer.sampler import PHASES, WINDOW_S
@@ -82,6 +84,11 @@ class Profiler:
         self._lock = threading.Lock()
         #: Session -> the profile that is being taken.
         self._running: dict[str, ProfileItem] = {}
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """Abandon the profiles that are being taken."""
+        self._stopping.set()
 
     def start(self, session: str, filters: TaskFilters, seconds: int) -> ProfileItem:
         """Start a profile of the workers that run attempts matching the filters. Raises BadQuery or Busy."""
@@ -106,6 +113,12 @@ class Profiler:
                 "Nothing that could be profiled is running there.",
                 "Start the profile while its tasks run. The record is a few seconds behind.",
                 what="profile_idle",
+            )
+        if self._records.read(session, sql.profile_count) >= MAX_ENTITIES["profile"]:
+            raise BadQuery(
+                "The session has too many profiles.",
+                "See those that it has: GET /api/v1/profiles",
+                what="profiles_full",
             )
         begin_ns = time.time_ns()
         item: ProfileItem = {
@@ -134,32 +147,46 @@ class Profiler:
         running = self._running.get(session)
         items: list[ProfileItem] = [] if running is None else [running]
         for row in self._records.read(session, sql.recorded_profiles):
-            known = {name: msgspec.json.decode(row[name]) for name in ("filters", "workers")}
+            try:
+                filters = msgspec.json.decode(row["filters"] or "", type=dict[str, str | int])
+                workers = msgspec.json.decode(row["workers"] or "", type=list[ProfiledWorker])
+            except msgspec.DecodeError:  # in a session file by someone else
+                continue
             if running is None or row["profile_id"] != running["profile_id"]:
-                items.append({**row, **known, "is_running": False})  # type: ignore[typeddict-item]
+                known = {"filters": filters, "workers": workers, "is_running": False}
+                items.append({**row, **known})  # type: ignore[typeddict-item]
         return items
 
     def _run(self, job: _Job) -> None:
         try:
-            self._writer.submit_records(self._profile(job), "events")
-            self._writer.flush()
+            batch = self._profile(job)
+            if batch is not None:
+                self._writer.submit_results(batch)
+                self._writer.flush()
         except Exception as error:  # such as a session that was deleted meanwhile
             log.warning("session %s: the profile failed: %r", job.session, error)
         finally:
             with self._lock:
                 self._running.pop(job.session, None)
 
-    def _profile(self, job: _Job) -> RecordBatch:
+    def _profile(self, job: _Job) -> RecordBatch | None:
+        """Take a profile. Returns None if the server is stopping."""
         begin_ns = time.time_ns()
         outputs = dict(zip(job.workers, _run_py_spy(job), strict=True))
-        end_ns = time.time_ns()
-        failed = [worker.worker_id for worker, output in outputs.items() if output.text is None]
-        time.sleep(_RECORD_LAG_S + (WINDOW_S if failed else 0.0))
+        # The tracer takes samples until then, even if py-spy failed at once.
+        end_ns = begin_ns + job.seconds * 10**9
+        # Samples of different rates must not be added up.
+        needs_tracer = all(output.text is None for output in outputs.values())
+        pause_s = max(0.0, (end_ns - time.time_ns()) / 1e9) + _RECORD_LAG_S
+        if self._stopping.wait(pause_s + (WINDOW_S if needs_tracer else 0.0)):
+            return None
+        # Attempts that were chosen by what may change meanwhile, such as their state, stay chosen.
+        filters = replace(job.filters.without_range(), state=None, error_type=None, annotation=None)
 
         def read(file: SessionFile) -> tuple[dict[str, list[Running]], list[Row]]:
             workers = [worker.worker_id for worker in job.workers]
-            functions = sql.functions_of(file, job.filters, workers, begin_ns, end_ns)
-            traced = sql.traced_samples(file, job.filters, failed, begin_ns, end_ns) if failed else []
+            functions = sql.functions_of(file, filters, workers, begin_ns, end_ns)
+            traced = sql.traced_samples(file, filters, workers, begin_ns, end_ns) if needs_tracer else []
             return functions, traced
 
         functions, traced = self._records.read(job.session, read)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rayscope.storage.session_file import SessionFile
-from rayscope.storage.sql.execution import END, FOREVER, START, TASK_ID, function_name
+from rayscope.storage.sql.execution import END, FOREVER, NOT_DRIVER, START, TASK_ID, function_name
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Row, Where, equals, rows_of
 from rayscope.storage.sql.samples import IS_SAMPLES, SAMPLE_SUMS
@@ -36,7 +36,7 @@ def busy_workers(file: SessionFile, filters: TaskFilters, limit: int) -> tuple[l
     of all nodes come in turn. Raises BadQuery.
     """
     where = attempt_filters(filters)
-    where.add(f"{START} IS NOT NULL AND {END} IS NULL")
+    where.add(f"{START} IS NOT NULL AND {END} IS NULL AND {NOT_DRIVER}")
     trainers = _trainers(filters)
     with file.reader() as reader:
         rows = reader.execute(
@@ -77,22 +77,26 @@ def functions_of(
         rows = reader.execute(
             f"SELECT worker_id, coalesce({function_name('attempts')}, '') AS name, count(*), "
             f"any_value({TASK_ID}), any_value(attempt), "
-            f"bool_or(rowid IN (SELECT rowid FROM attempts{chosen.sql})) "
+            f"bool_or(rowid IN (SELECT rowid FROM attempts{chosen.sql})), "
+            f"sum(least(coalesce({END}, {FOREVER}), ?) - greatest({START}, ?))::DOUBLE "
             f"FROM attempts WHERE list_contains(?, worker_id) AND {START} <= ? "
             f"AND coalesce({END}, {FOREVER}) >= ? GROUP BY 1, 2 ORDER BY 1, 2 LIMIT {_MAX_FUNCTIONS}",
-            [*chosen.values, list(workers), end_ns, begin_ns],
+            [*chosen.values, end_ns, begin_ns, list(workers), end_ns, begin_ns],
         ).fetchall()
     functions: dict[str, list[Running]] = defaultdict(list)
-    for worker_id, name, attempts, task_id, attempt, is_chosen in rows:
+    for worker_id, name, attempts, task_id, attempt, is_chosen, ran_ns in rows:
         key = (task_id, attempt) if attempts == 1 else UNKNOWN
-        functions[worker_id].append(Running(name, attempts, key, is_chosen))
+        share = ran_ns / max(1, end_ns - begin_ns)
+        functions[worker_id].append(Running(name, attempts, key, is_chosen, share))
     return functions
 
 
 def traced_samples(
     file: SessionFile, filters: TaskFilters, workers: Sequence[str], begin_ns: int, end_ns: int
 ) -> list[Row]:
-    """The samples of the tracer on these workers between two times, from reports of which half lies there.
+    """The samples of the tracer on these workers between two times.
+
+    They are those of reports that lie there by half, or that cover half of the time.
 
     Rows have ``worker_id``, ``task_id``, ``attempt``, ``hz``, ``phase``, ``is_native``, ``samples`` and
     ``frame_id``.
@@ -101,7 +105,7 @@ def traced_samples(
     where.add("list_contains(?, worker_id)", list(workers))
     reports = (
         f"SELECT * FROM span_rows WHERE {IS_SAMPLES} "
-        "AND 2 * (least(end_ns, ?) - greatest(begin_ns, ?)) >= end_ns - begin_ns"
+        "AND 2 * (least(end_ns, ?) - greatest(begin_ns, ?)) >= least(end_ns - begin_ns, ?)"
     )
     with file.reader() as reader:
         return rows_of(
@@ -111,9 +115,16 @@ def traced_samples(
                 f"JOIN (SELECT task_hi, task_lo, attempt, worker_id FROM attempts{where.sql}) "
                 "USING (task_hi, task_lo, attempt) GROUP BY ALL ORDER BY samples DESC "
                 f"LIMIT {_MAX_STACKS}",
-                [end_ns, begin_ns, *where.values],
+                [end_ns, begin_ns, end_ns - begin_ns, *where.values],
             )
         )
+
+
+def profile_count(file: SessionFile) -> int:
+    """The number of profiles in the record."""
+    with file.reader() as reader:
+        (count,) = reader.execute("SELECT count(*) FROM profiles").fetchone() or (0,)
+    return int(count)
 
 
 def recorded_profiles(file: SessionFile) -> list[Row]:

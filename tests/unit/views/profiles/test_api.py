@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from ray.core.generated import gcs_service_pb2, reporter_pb2
 from tests.story import SESSION, Story, at
 from tests.unit.views.lines.test_api import Stacks
 from tests.unit.views.stack.test_frames_api import NODE, Cluster, serve
-from tests.waiting import TIMEOUT_S, wait_until
+from tests.waiting import wait_until
 
 from rayscope.model import Span
 from rayscope.tracer.sampler import PHASES
@@ -32,8 +31,6 @@ class Profiled(Cluster):
         super().__init__()
         self.outputs: dict[int, tuple[bool, str]] = {}
         self.pids = {FIRST: 1001, SECOND: 1002}
-        self.may_end = threading.Event()
-        self.may_end.set()
 
     def GetWorkerInfo(self, request: Any, context: Any) -> Any:
         pid = self.pids.get(request.worker_id.hex())
@@ -42,7 +39,6 @@ class Profiled(Cluster):
 
     def CpuProfiling(self, request: Any, context: Any) -> Any:
         self.asked.append(request)
-        assert self.may_end.wait(TIMEOUT_S)
         success, output = self.outputs[request.pid]
         return reporter_pb2.CpuProfilingReply(success=success, output=output)
 
@@ -65,7 +61,7 @@ def _story() -> Story:
     return story
 
 
-def _start(fresh: Any, status: int = 200, seconds: Any = 2, **filters: Any) -> Any:
+def _start(fresh: Any, status: int = 200, seconds: Any = 1, **filters: Any) -> Any:
     headers = {"X-Rayscope-Operator": fresh.server.services.secrets.operator_token}
     answer = fresh.client.post(PATH, params=filters, json={"seconds": seconds}, headers=headers)
     return answer.json()["profile"] if status == 200 else fresh.error(answer, status)
@@ -91,13 +87,13 @@ def test_all_workers_are_profiled_and_their_lines_belong_to_their_attempts(
     assert sorted(
         (request.pid, request.duration, request.format, request.idle) for request in cluster.asked
     ) == [
-        (1001, 2, "raw", True),
-        (1002, 2, "raw", True),
+        (1001, 1, "raw", True),
+        (1002, 1, "raw", True),
     ]
     assert (taken["filters"], taken["workers_left_out"]) == ({"func_name": "busy"}, 0)
     for worker in taken["workers"]:
         assert (worker["tool"], worker["hz"], worker["samples"]) == ("py-spy", 100, 199)
-        assert (worker["taken"], worker["expected"], worker["problem"]) == (199, 200, None)
+        assert (worker["taken"], worker["expected"], worker["problem"]) == (199, 100, None)
         assert worker["seconds"] > 0
     lines = fresh.get("/api/v1/lines", profile=taken["profile_id"])
     assert (lines["samples"], lines["attempts"], lines["hz"], lines["missing"]) == (398, 2, [100.0], None)
@@ -115,12 +111,13 @@ def test_all_workers_are_profiled_and_their_lines_belong_to_their_attempts(
 
 
 def test_without_permission_it_has_what_the_tracer_sampled(fresh: Any, cluster: Profiled) -> None:
+    """py-spy fails at once, but the profile takes its time. Reports of the tracer are of 10 s."""
     story = _story()
     stacks = Stacks()
     number = stacks.number("exp.py:12 busy", "exp.py:6 hot")
     stacks.add_to(story)
     fresh.record(story)
-    cluster.outputs = {1001: (True, _BUSY.read_text()), 1002: (False, "Error: Permission Denied: try again")}
+    cluster.outputs = dict.fromkeys((1001, 1002), (False, "Error: Permission Denied: try again"))
     (task,) = [row["task_id"] for row in fresh.get("/api/v1/tasks")["items"] if row["worker_id"] == SECOND]
 
     def report(begin: int, end: int, samples: int) -> None:
@@ -130,21 +127,29 @@ def test_without_permission_it_has_what_the_tracer_sampled(fresh: Any, cluster: 
         fresh.record(reported)
 
     report(at(10), at(20), 1000)  # long before
-    cluster.may_end.clear()
-    _start(fresh)
-    wait_until(lambda: len(cluster.asked) == 2, "py-spy")
-    now = time.time_ns()
-    report(now, now + 1000, 9)
-    cluster.may_end.set()
-    taken = wait_until(lambda: fresh.get(PATH)["items"][0]["workers"] and fresh.get(PATH)["items"][0], "it")
-    exact, traced = sorted(taken["workers"], key=lambda worker: worker["pid"])
-    assert (exact["tool"], exact["samples"]) == ("py-spy", 199)
+    now, s = time.time_ns(), 10**9
+    report(now - 9 * s, now + s // 2, 500)
+    report(now - 2 * s, now + 8 * s, 9)
+    taken = _take(fresh, state="RUNNING")
+    without, traced = sorted(taken["workers"], key=lambda worker: worker["pid"])
+    assert (without["tool"], without["samples"]) == (None, 0)
     assert (traced["tool"], traced["hz"], traced["samples"]) == ("tracer", 1.0, 9)
     assert traced["problem"]["code"] == "no_permission"
     assert "SYS_PTRACE" in traced["problem"]["remedy"]
-    lines = fresh.get("/api/v1/lines", profile=taken["profile_id"], worker_id=SECOND)
+    lines = fresh.get("/api/v1/lines", profile=taken["profile_id"])
     assert (lines["samples"], lines["hz"], lines["lines"][0]["native_samples"]) == (9, [1.0], 9)
     assert lines["phases"][0]["phase"] == PHASES[0]
+
+
+def test_a_profile_shows_no_life_of_a_cluster(fresh: Any, cluster: Profiled) -> None:
+    """Neither how it is recorded, nor that it has not ended."""
+    fresh.record(_story())
+    cluster.outputs = dict.fromkeys((1001, 1002), (True, _BUSY.read_text()))
+    about = fresh.server.services.catalog.about(SESSION)
+    before = (list(about.recording), about.last_ns)
+    _take(fresh, func_name="busy", state="RUNNING")
+    assert (list(about.recording), about.last_ns) == before
+    assert fresh.get(PATH)["items"][0]["workers"][0]["samples"] == 199
 
 
 def test_a_worker_that_has_ended_is_listed(fresh: Any, cluster: Profiled) -> None:

@@ -7,9 +7,9 @@ import pytest
 from rayscope.tracer.sampler import frame_number
 from rayscope.views.profiles.compute import UNKNOWN, Running, add_up, owner
 
-FIT = Running("Trainer.fit", 1, ("a" * 48, 0), True)
-EVALUATE = Running("Trainer.evaluate", 1, ("b" * 48, 1), False)
-SHORT = Running("short", 20, UNKNOWN, True)
+FIT = Running("Trainer.fit", 1, ("a" * 48, 0), True, 1.0)
+EVALUATE = Running("Trainer.evaluate", 1, ("b" * 48, 1), False, 1.0)
+SHORT = Running("short", 20, UNKNOWN, True, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,9 @@ SHORT = Running("short", 20, UNKNOWN, True)
         (("a.py:1 Trainer.fit", "a.py:9 evaluate"), [FIT, EVALUATE], FIT),  # the outermost decides
         (("a.py:1 decorated", "a.py:9 evaluate"), [FIT, EVALUATE], EVALUATE),
         (("a.py:1 anything",), [FIT, EVALUATE], None),
-        (("a.py:1 fit",), [FIT, Running("Model.fit", 1, ("c" * 48, 0), True)], None),
+        (("a.py:1 fit",), [FIT, Running("Model.fit", 1, ("c" * 48, 0), True, 1.0)], None),
         (("a.py:1 short",), [FIT, SHORT], SHORT),
+        (("a.py:1 anything",), [SHORT], None),  # of a thread that runs outside of tasks
         (("a.py:1 anything",), [], None),
     ],
 )

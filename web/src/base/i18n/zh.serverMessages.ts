@@ -50,6 +50,10 @@ export const zhServerMessages = {
       remedy: '请在代码运行期间剖析更长时间。',
     },
     profile_gone: { message: '进程已结束。', remedy: '请剖析当前正在运行的 Worker。' },
+    bad_query_profiles_full: {
+      message: '该会话的剖析过多。',
+      remedy: '请查看已有的剖析：GET /api/v1/profiles',
+    },
     bad_query_profile_idle: {
       message: '那里没有正在运行、可供剖析的任务。',
       remedy: '请在任务运行期间开始剖析。记录有几秒延迟。',
