@@ -60,12 +60,18 @@ class Process:
         assert self.child.returncode == 0
 
 
-def post(process: Process, batches: Sequence[bytes], threads: int = 3) -> Callable[[], int]:
-    """Send as Ray's exporter does: each batch again until it is answered 2xx. Returns how many were."""
+def post(
+    process: Process, batches: Sequence[bytes], threads: int = 3, kill_after: Sequence[int] = ()
+) -> Callable[[], int]:
+    """Send as Ray's exporter does: each batch again until it is answered 2xx. Returns how many were.
+
+    ``kill_after``: after how many batches the server is killed and started again, while others are on their way.
+    """
     queue: SimpleQueue[bytes] = SimpleQueue()
     for batch in batches:
         queue.put(batch)
     answered: list[int] = []
+    counting, restarting = threading.Lock(), threading.Lock()
 
     def run() -> None:
         with httpx.Client() as client:
@@ -80,7 +86,13 @@ def post(process: Process, batches: Sequence[bytes], threads: int = 3) -> Callab
                             break
                     except httpx.TransportError:
                         time.sleep(0.05)
-                answered.append(1)
+                with counting:
+                    answered.append(1)
+                    is_due = len(answered) in kill_after
+                if is_due:
+                    with restarting:
+                        process.kill()
+                        process.start()
 
     for _ in range(threads):
         threading.Thread(target=run, daemon=True).start()
@@ -136,12 +148,7 @@ def test_killed_twice_in_the_middle(
     wait_for: Callable[..., Any],
 ) -> None:
     process = Process(tmp_path)
-    answered = post(process, mixed)
-    for share in (0.3, 0.7):
-        wait_for(lambda share=share: answered() >= share * len(mixed), "a share of the batches")
-        process.kill()
-        assert answered() < len(mixed)  # it was in the middle
-        process.start()
+    answered = post(process, mixed, kill_after=(len(mixed) * 3 // 10, len(mixed) * 7 // 10))
     wait_for(lambda: answered() == len(mixed), "all batches taken")
     wait_for(lambda: process.waiting() == 0, "all batches written")
     process.stop()
