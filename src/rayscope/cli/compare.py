@@ -13,6 +13,7 @@ from rayscope.cli.api import Api
 from rayscope.cli.console import print_json, shown, stdout
 from rayscope.cli.diagnose import Form
 from rayscope.cli.findings import CAUSE_NAMES
+from rayscope.cli.lines import place_of
 from rayscope.cli.options import DataDir, ServerUrl, SkipFirst, Token
 from rayscope.cli.printing import counted
 from rayscope.cli.session_files import client_of_runs
@@ -175,7 +176,7 @@ def _sampled(lines: _SampledLines, quote: Quote) -> list[str]:
     found = []
     for name, items in lines.items():
         for line in items[:_SAMPLED_LINES]:
-            place = f"{line['file']}:{line['line']}"
+            place = place_of(line)
             change = f"{100 * (line['b_share'] - line['a_share']):+.1f}".replace("-", "−")
             found.append(
                 f"{quote(name)}: {quote(place)} in {quote(line['function'])}, {line['a_share']:.0%} → "

@@ -52,11 +52,16 @@ def _share(name: str, title: str) -> Column:
     return Column(title, value, right=True)
 
 
+def place_of(line: Mapping[str, Any]) -> str:
+    """Return where a line of code is. Native code has no lines."""
+    return f"{line['file']}:{line['line']}" if line["line"] else str(line["file"])
+
+
 _LINES = (
     _share("self", "self"),
     _share("total", "total"),
     Column("native", lambda row: _of(row["native_samples"], row["self_samples"]), right=True),
-    Column("line", lambda row: shown(f"{row['file']}:{row['line']}"), long=True),
+    Column("line", lambda row: shown(place_of(row)), long=True),
     text("function", long=True),
 )
 

@@ -39,6 +39,10 @@ def profile(
         ),
     ] = None,
     seconds: Annotated[int, typer.Option("--seconds", min=1, max=60, help="How long to profile.")] = 10,
+    native: Annotated[
+        bool,
+        typer.Option("--native", help="Include frames of C and C++. This takes more of the workers' time."),
+    ] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Max lines.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print the profile and its lines as JSON.")] = False,
     session: Session = None,
@@ -52,7 +56,7 @@ def profile(
     """
     with open_client(server, data_dir, token, session, needs_server=True) as client:
         filters = _filters(client, target)
-        started = client.start_profile(seconds=seconds, **filters)
+        started = client.start_profile(seconds=seconds, native=native, **filters)
         if not as_json:
             chosen = "".join(f" {name}={value}" for name, value in filters.items())
             say(f"Profiling{chosen} for {seconds} s …")
@@ -119,7 +123,8 @@ def _describe(taken: ProfileItem) -> list[str]:
         spent = sum(worker["seconds"] or 0 for worker in measured)
         lost = sum(max(0, (worker["expected"] or 0) - (worker["taken"] or 0)) for worker in measured)
         said.append(f"py-spy ran for {spent:.0f} s in total and missed {counted(lost, 'sample')}.")
-        said.append("Frames of C and C++ are missing.")
+        if not all(worker["native"] for worker in measured):
+            said.append("Frames of C and C++ are missing (--native).")
     problems = Counter(
         f"{worker['problem']['message']} {worker['problem']['remedy']}"
         for worker in workers

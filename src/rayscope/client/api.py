@@ -490,18 +490,24 @@ class Api(LogsApi):
 
     @request
     def start_profile(
-        self, *, seconds: int = 10, session: str | None = None, **filters: Unpack[TaskFilters]
+        self,
+        *,
+        seconds: int = 10,
+        native: bool = False,
+        session: str | None = None,
+        **filters: Unpack[TaskFilters],
     ) -> Call[t.ProfileItem]:
         """Start to profile the workers that run matching attempts now. Requires the operator token.
 
-        :meth:`profiles` shows when it has finished, and :meth:`lines` returns its lines.
+        ``native``: with frames of C and C++. :meth:`profiles` shows when it has finished, and :meth:`lines`
+        returns its lines.
         """
         query = params(f.TaskFilters, filters, session=self._of(session))
         return Call(
             "POST",
             "/api/v1/profiles",
             query,
-            {"seconds": seconds},
+            {"seconds": seconds, "native": native},
             needs_operator=True,
             pick=lambda answer: answer["profile"],
         )

@@ -3030,14 +3030,16 @@ export interface ProfiledWorker {
   tool: ('py-spy' | 'tracer') | null;
   hz: number | null;
   samples: number;
+  native: boolean;
   taken: number | null;
   expected: number | null;
   seconds: number | null;
   problem: ErrorDetail | null;
 }
-/** How long to profile. */
+/** How long to profile, and whether to include frames of C and C++. */
 export interface ProfileRequest {
   seconds?: number;
+  native?: boolean;
 }
 /** The profiles of a session, the newest first. */
 export interface ProfilesAnswer {

@@ -225,3 +225,7 @@ export function changeText(ratio: number): string {
   if (percents === '0.0') return '0.0%';
   return `${ratio < 1 ? '−' : '+'}${percents}%`;
 }
+
+/** Where a line of code is. Native code has no lines. */
+export const codePlace = ({ file, line }: { file: string; line: number }): string =>
+  line > 0 ? `${file}:${line}` : file;

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { useAnswer } from '../api/queries';
 import type { LinesAnswer, SampledLine } from '../api/schema';
-import { count, percent } from '../base/format';
+import { codePlace, count, percent } from '../base/format';
 import type { Filters } from '../base/url';
 import { Section } from './Drawer';
 import css from './HotLines.module.css';
@@ -98,10 +98,10 @@ function Line({ line, most }: { line: SampledLine; most: number }) {
   const { t } = useTranslation();
   const cut = line.file.lastIndexOf('/') + 1;
   return (
-    <li title={`${line.file}:${line.line} ${line.function}`} data-testid="hot-line">
+    <li title={`${codePlace(line)} ${line.function}`} data-testid="hot-line">
       <span className={css.place}>
         <span className={`${words.mono} ${words.ellipsis}`}>{line.file.slice(0, cut)}</span>
-        <span className={`${words.mono} ${css.file}`}>{`${line.file.slice(cut)}:${line.line}`}</span>
+        <span className={`${words.mono} ${css.file}`}>{codePlace(line).slice(cut)}</span>
         <span className={`${css.function} ${words.ellipsis} ${words.dim}`}>{line.function}</span>
       </span>
       <span className={words.num}>

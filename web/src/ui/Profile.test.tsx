@@ -11,6 +11,7 @@ const worker = (parts: Partial<ProfiledWorker>): ProfiledWorker => ({
   tool: 'py-spy',
   hz: 100,
   samples: 900,
+  native: false,
   taken: 990,
   expected: 1000,
   seconds: 10.2,

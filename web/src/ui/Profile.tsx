@@ -120,7 +120,11 @@ function Taken({ profile }: { profile: ProfileItem }) {
     problem === null ? [] : [translate(problem).line],
   );
   const notes = [
-    byPySpy.length > 0 && t('profile.byPySpy', { n: count(byPySpy.length), missed: count(missed) }),
+    byPySpy.length > 0 &&
+      t(byPySpy.some(({ native }) => native) ? 'profile.byPySpyNative' : 'profile.byPySpy', {
+        n: count(byPySpy.length),
+        missed: count(missed),
+      }),
     byTracer.length > 0 && t('profile.byTracer', { n: count(byTracer.length) }),
     profile.workers_left_out > 0 && t('profile.leftOut', { n: count(profile.workers_left_out) }),
   ];

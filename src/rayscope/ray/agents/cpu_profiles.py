@@ -7,6 +7,7 @@ They are reduced to the user's code like those of the tracer.
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import NamedTuple
 
 from rayscope.tracer.sampler import MAX_DEPTH, PHASES, kind_of, user_stack
@@ -15,14 +16,16 @@ from rayscope.tracer.sampler import MAX_DEPTH, PHASES, kind_of, user_stack
 HZ = 100
 _FRAME = re.compile(r"(.*) \((.*?)(?::(\d{1,9}))?\)")
 #: The outermost frame of a worker's main thread. All samples have it, or else only those while it ran.
-_MAIN = "<module> (ray/_private/workers/default_worker.py:"
+_MAIN = re.compile(r"ray/_private/workers/default_worker\.py:\d+ <module>")
 #: The outermost frame of threads that Python starts. Threads of Ray's core that run tasks do not have it.
-_STARTED = re.compile(r"(Thread\.)?_bootstrap \(threading\.py")
+_STARTED = re.compile(r"threading\.py:\d+ (Thread\.)?_bootstrap")
 #: Code in which threads wait. py-spy does not say which threads do.
 _WAITS = re.compile(
     r"^(threading|queue|selectors|socket|ssl|subprocess|multiprocessing/\w+|asyncio/\w+)\.py:"
 )
 _RAYS_PHASE = PHASES.index("ray")
+#: The kind of frames that are not of Python code, of which the tracer has none.
+_NATIVE = -100
 #: The frame in place of the middle of a deep stack, as the tracer writes it.
 _CUT = ":0 …"
 _MAX_FILE = 120
@@ -56,30 +59,42 @@ def read_profile(text: str) -> CpuProfile:
         # Threads without any Python frame have an empty path.
         if not path or not (number.isascii() and number.isdigit()) or len(number) > 9:
             continue
-        taken += int(number) * path.startswith(_MAIN)
-        phase, frames = _user_frames(path)
+        phase, frames, is_main = _user_frames(path)
+        taken += int(number) * is_main
         if frames:
             stacks.append(Stack(phase, tuple(frames), int(number)))
     stacks.sort(key=lambda stack: -stack.samples)
     return CpuProfile(stacks, taken)
 
 
-def _user_frames(path: str) -> tuple[int, list[str]]:
-    """The phase of a stack, and the user's frames, the outermost first. A thread of Ray's has none."""
+def _user_frames(path: str) -> tuple[int, list[str], bool]:
+    """The phase of a stack, the user's frames, the outermost first, and whether it is of the main thread.
+
+    Threads of Ray's have no such frames. Native frames count where the user's code calls them.
+    """
     parsed = [_parse(frame) for frame in reversed(path.split(";"))]
-    phase, frames = user_stack(parsed)
-    if _STARTED.match(path) and frames and (phase == _RAYS_PHASE or _WAITS.match(frames[0])):
-        return phase, []
+    native = [text for _, text in takewhile(lambda frame: frame[0] == _NATIVE, parsed)]
+    python = [frame for frame in parsed if frame[0] != _NATIVE]
+    if not python:
+        return _RAYS_PHASE, [], False
+    innermost, outermost = python[0][1], python[-1][1]
+    is_main = _MAIN.fullmatch(outermost) is not None
+    phase, frames = user_stack(python)
+    if not frames or (_STARTED.fullmatch(outermost) and (phase == _RAYS_PHASE or _WAITS.match(frames[0]))):
+        return phase, [], is_main
+    if frames[0] == innermost:
+        frames[:0] = native
     frames.reverse()
     if len(frames) > MAX_DEPTH:
         half = MAX_DEPTH // 2
         frames[half:-half] = [_CUT]
-    return phase, frames
+    return phase, frames, is_main
 
 
 def _parse(frame: str) -> tuple[int, str]:
     """The kind of a frame's code, and its text."""
     match = _FRAME.fullmatch(frame)
     name, file, line = match.groups() if match else (frame, "", None)
-    kind = kind_of(file, name.rpartition(".")[2])
+    is_python = file.endswith(".py") or file.startswith("<")
+    kind = kind_of(file, name.rpartition(".")[2]) if is_python else _NATIVE
     return kind, f"{file[-_MAX_FILE:]}:{line or 0} {name[-_MAX_FUNCTION:]}"

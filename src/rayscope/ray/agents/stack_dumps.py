@@ -1,8 +1,8 @@
 """Fetches the Python stacks of a process from the agent of its node, at one moment or over some seconds.
 
 Ray's agent runs ``py-spy`` for anyone who calls its ``ReporterService``, as the dashboard does. Unlike the
-dashboard's, these requests need no ``RAY_DASHBOARD_ENABLE_PROFILING``. The stacks have no values of variables
-and no native frames.
+dashboard's, these requests need no ``RAY_DASHBOARD_ENABLE_PROFILING``. The stacks have no values of
+variables.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class Agent:
             raise TracebackError(f"{pid} is not a process.", _GONE_REMEDY, "gone", what="process") from None
         return self._output(lambda: self._stub.GetTraceback(request, **self._options(timeout_s)), timeout_s)
 
-    def start_profile(self, pid: int, seconds: int) -> RunningProfile:
-        """Start to profile a process, at 100 samples per second.
+    def start_profile(self, pid: int, seconds: int, *, native: bool) -> RunningProfile:
+        """Start to profile a process, at 100 samples per second. ``native``: with frames of C and C++.
 
         Samples of threads that wait are included, unless Ray is too old for that.
         """
-        fields = {"pid": pid, "duration": seconds, "format": "raw"}
+        fields = {"pid": pid, "duration": seconds, "format": "raw", "native": native}
         if "idle" in self._messages.CpuProfilingRequest.DESCRIPTOR.fields_by_name:
             fields["idle"] = True
         timeout_s = seconds + _PROFILE_OVERHEAD_S

@@ -19,11 +19,12 @@ CurrentProfiler = Annotated[Profiler, provide(Profiler)]
 
 
 class ProfileRequest(Body):
-    """How long to profile."""
+    """How long to profile, and whether to include frames of C and C++."""
 
     model_config = ConfigDict(extra="forbid")
 
     seconds: int = Field(10, ge=1, le=60)
+    native: bool = False
 
 
 router = Router()
@@ -48,4 +49,9 @@ def start_profile(
 ) -> Json[ProfileAnswer]:
     """Start to profile the workers that run matching attempts now, all at the same moment."""
     chosen = records.resolve(session)
-    return answer({"session": chosen, "profile": profiler.start(chosen, filters, request.seconds)})
+    return answer(
+        {
+            "session": chosen,
+            "profile": profiler.start(chosen, filters, request.seconds, native=request.native),
+        }
+    )

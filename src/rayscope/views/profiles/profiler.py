@@ -63,6 +63,7 @@ class _Job(NamedTuple):
     filters: TaskFilters
     workers: Sequence[Worker]
     seconds: int
+    native: bool
     item: ProfileItem
 
 
@@ -90,7 +91,7 @@ class Profiler:
         """Abandon the profiles that are being taken."""
         self._stopping.set()
 
-    def start(self, session: str, filters: TaskFilters, seconds: int) -> ProfileItem:
+    def start(self, session: str, filters: TaskFilters, seconds: int, *, native: bool) -> ProfileItem:
         """Start a profile of the workers that run attempts matching the filters. Raises BadQuery or Busy."""
         if not self._records.is_live(session):
             raise BadQuery(
@@ -138,7 +139,7 @@ class Profiler:
                     "Profiles of other sessions are being taken.", "Wait for their end.", what="profiles"
                 )
             self._running[session] = item
-        job = _Job(session, gcs, filters, workers, seconds, item)
+        job = _Job(session, gcs, filters, workers, seconds, native, item)
         threading.Thread(target=self._run, args=(job,), name="rayscope-profile", daemon=True).start()
         return item
 
@@ -202,6 +203,7 @@ class Profiler:
                     "tool": "py-spy",
                     "hz": HZ,
                     "samples": sums.samples,
+                    "native": job.native,
                     "taken": profile.taken,
                     "expected": HZ * job.seconds,
                 }
@@ -269,7 +271,9 @@ def _run_py_spy(job: _Job) -> list[_Output]:
     try:
         problems = [_connect(job.gcs, agents, worker) for worker in job.workers]
         started = [
-            agents[worker.node_id].start_profile(worker.pid, job.seconds) if problem is None else problem
+            agents[worker.node_id].start_profile(worker.pid, job.seconds, native=job.native)
+            if problem is None
+            else problem
             for worker, problem in zip(job.workers, problems, strict=True)
         ]
         return [
@@ -318,6 +322,7 @@ def _describe(worker: Worker, output: _Output) -> ProfiledWorker:
         "tool": None,
         "hz": None,
         "samples": 0,
+        "native": False,
         "taken": None,
         "expected": None,
         "seconds": output.seconds,

@@ -16,8 +16,9 @@ class ProfiledWorker(TypedDict):
     """How a worker was profiled.
 
     ``tool``: null if there are no samples. ``hz``: samples per second and thread. ``samples``: how many are
-    of the chosen functions. ``taken`` and ``expected``: samples of its main thread, for py-spy. ``seconds``:
-    how long py-spy ran, with its start. ``problem``: why py-spy did not profile it, or null.
+    of the chosen functions. ``native``: whether they have frames of C and C++. ``taken`` and ``expected``:
+    samples of its main thread, for py-spy. ``seconds``: how long py-spy ran, with its start. ``problem``: why
+    py-spy did not profile it, or null.
     """
 
     worker_id: str
@@ -26,6 +27,7 @@ class ProfiledWorker(TypedDict):
     tool: ProfileTool | None
     hz: float | None
     samples: int
+    native: bool
     taken: int | None
     expected: int | None
     seconds: float | None

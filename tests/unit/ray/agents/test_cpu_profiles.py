@@ -73,6 +73,23 @@ def test_an_async_actor_while_its_coroutine_runs() -> None:
         (f"{_THREAD};watch (a.py:1);Event.wait (threading.py:629)", "executing", None),
         (f"{_THREAD};watch (a.py:1);read (b.py:7)", "executing", ("a.py:1 watch", "b.py:7 read")),
         ("", "executing", None),
+        # With native frames: those that the user's code calls count, whatever is around Python.
+        (
+            f"_start (python3.11);main (python3.11);{_MAIN};f (a.py:1);f(int, char) (lib.so);dot (numpy/_core.so)",
+            "executing",
+            ("a.py:1 f", "lib.so:0 f(int, char)", "numpy/_core.so:0 dot"),
+        ),
+        (
+            f"_start (python3.11);{_MAIN};f (a.py:1);get (ray/_private/worker.py:2981);recv (libc.so.6)",
+            "ray.get",
+            ("a.py:1 f",),
+        ),
+        (
+            f"clone3 (libc.so.6);{_THREAD};watch (a.py:1);Event.wait (threading.py:629);futex (libc.so.6)",
+            "executing",
+            None,
+        ),
+        ("clone3 (libc.so.6);run (libgrpc.so)", "executing", None),
     ],
 )
 def test_what_counts_as_user_code(path: str, phase: str, frames: tuple[str, ...] | None) -> None:

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { answerTo } from '../../api/queries';
 import type { CompareAnswer, ComparedLine, Side } from '../../api/schema';
-import { count, percent } from '../../base/format';
+import { codePlace, count, percent } from '../../base/format';
 import { addressOf } from '../../base/url';
 import { ErrorPanel } from '../../ui/ErrorPanel';
 import library from '../../ui/theme/library.module.css';
@@ -83,7 +83,7 @@ function LineTable(props: { answer: CompareAnswer; name: string; renamedFrom?: s
         {data.items.map((item) => (
           <tr key={`${item.file}:${item.line} ${item.function}`} data-testid="compared-line">
             <td className={words.breaks}>
-              <span className={words.mono}>{`${item.file}:${item.line}`}</span>{' '}
+              <span className={words.mono}>{codePlace(item)}</span>{' '}
               <span className={words.dim}>{item.function}</span>
             </td>
             <td data-number>{percent(item.a_share)}%</td>

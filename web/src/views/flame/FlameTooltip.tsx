@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { FlameAnswer, FlameFrame } from '../../api/schema';
-import { count, duration } from '../../base/format';
+import { codePlace, count, duration } from '../../base/format';
 import tips from '../../ui/theme/tip.module.css';
 import words from '../../ui/theme/words.module.css';
 import css from './FlameTooltip.module.css';
@@ -81,7 +81,7 @@ export function FlameTooltip(props: {
     >
       <b className={words.breaks}>{nameOf(frame)}</b>
       {line != null && line.file !== '' && (
-        <p className={`${words.dim} ${words.breaks}`}>{`${line.file}:${line.line}`}</p>
+        <p className={`${words.dim} ${words.breaks}`}>{codePlace(line)}</p>
       )}
       <dl className={css.tipLines}>
         {(props.lines ?? (samples === undefined ? lines : sampleLines(samples))).map(([name, value]) => (
