@@ -96,13 +96,19 @@ export function HotLines({ answer }: { answer: LinesAnswer }) {
 
 function Line({ line, most }: { line: SampledLine; most: number }) {
   const { t } = useTranslation();
+  const place = codePlace(line);
   const cut = line.file.lastIndexOf('/') + 1;
+  // Native code has no lines, so its function says more than its file.
+  const [folder, name, more] =
+    line.line > 0
+      ? [place.slice(0, cut), place.slice(cut), line.function]
+      : ['', line.function, place.slice(cut)];
   return (
-    <li title={`${codePlace(line)} ${line.function}`} data-testid="hot-line">
+    <li title={`${place} ${line.function}`} data-testid="hot-line">
       <span className={css.place}>
-        <span className={`${words.mono} ${words.ellipsis}`}>{line.file.slice(0, cut)}</span>
-        <span className={`${words.mono} ${css.file}`}>{codePlace(line).slice(cut)}</span>
-        <span className={`${css.function} ${words.ellipsis} ${words.dim}`}>{line.function}</span>
+        <span className={`${words.mono} ${words.ellipsis}`}>{folder}</span>
+        <span className={`${words.mono} ${css.file}`}>{name}</span>
+        <span className={`${css.function} ${words.ellipsis} ${words.dim}`}>{more}</span>
       </span>
       <span className={words.num}>
         {line.native_samples > 0 && (
