@@ -40,10 +40,13 @@ def test_an_example_of_ray_behaves_as_before(name: str, tmp_path: Path) -> None:
         samples = lab.sql("SELECT count(*) AS stacks FROM samples")
     assert (plain.returncode, sampled.returncode) == (0, 0), plain.stderr[-3000:] + sampled.stderr[-3000:]
     assert [trial["state"] for trial in trials] == ["TERMINATED"]
-    assert _ended(plain.stdout) == _ended(sampled.stdout) == int(trials[0]["trials"])
+    ended = _ended(plain.stdout)
+    assert ended == _ended(sampled.stdout)
+    assert ended in (None, int(trials[0]["trials"]))
     assert int(samples[0]["stacks"]) > 0
 
 
-def _ended(printed: str) -> int:
-    """The number of trials that had ended when Tune reported for the last time."""
-    return int(re.findall(r"(\d+) TERMINATED", printed)[-1])
+def _ended(printed: str) -> int | None:
+    """The number of trials that had ended when Tune reported for the last time, or None if it did not."""
+    numbers = re.findall(r"(\d+) TERMINATED", printed)
+    return int(numbers[-1]) if numbers else None
