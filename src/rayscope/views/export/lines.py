@@ -46,7 +46,8 @@ def _largest(sampled: Sampled, max_bytes: int) -> list[Stack]:
     size = functools.cache(text_bytes)
     stacks: list[Stack] = []
     left = max_bytes
-    by_samples = sorted(counts.items(), key=lambda item: -item[1][0])
+    # Stacks with equally many samples have an order, too, so that all servers write the same file.
+    by_samples = sorted(counts.items(), key=lambda item: (-item[1][0], item[0]))
     for at, ((phase, frame), (samples, native)) in enumerate(by_samples):
         places = (Place("", 0, f"[{phase}]"), *map(place, path_to(frame, sampled.frames)))
         left -= sum(map(size, places))
