@@ -2,6 +2,7 @@ import { screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { expect, it } from 'vitest';
 import type { LinesAnswer, SampledLine } from '../api/schema';
+import { linesAnswer } from '../testing/lines';
 import { render } from '../testing/render';
 import { FunctionLines } from './HotLines';
 
@@ -19,25 +20,8 @@ const line = (parts: Partial<SampledLine>): SampledLine => ({
   ...parts,
 });
 
-const answer = (parts: Partial<LinesAnswer>): LinesAnswer => ({
-  session: 'session_1',
-  samples: 100,
-  attempts: 2,
-  hz: [1],
-  first_ns: 1e18,
-  last_ns: 1e18,
-  is_enough: true,
-  missing: null,
-  phases: [],
-  lines: [line({})],
-  lines_total: 1,
-  self_lines_total: 1,
-  frames: [],
-  frames_total: 0,
-  reports: 3,
-  reports_read: 3,
-  ...parts,
-});
+const answer = (parts: Partial<LinesAnswer>) =>
+  linesAnswer({ lines: [line({})], lines_total: 1, self_lines_total: 1, ...parts });
 
 const show = (parts: Partial<LinesAnswer>) =>
   render(<FunctionLines filters={{ func_name: 'train' }} />, { answers: { '/lines': answer(parts) } });

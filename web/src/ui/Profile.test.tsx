@@ -1,6 +1,7 @@
 import { screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
-import type { LinesAnswer, ProfiledWorker, ProfileItem } from '../api/schema';
+import type { ProfiledWorker, ProfileItem } from '../api/schema';
+import { linesAnswer } from '../testing/lines';
 import { render } from '../testing/render';
 import { Profile } from './Profile';
 
@@ -30,24 +31,7 @@ const profile = (parts: Partial<ProfileItem>): ProfileItem => ({
   ...parts,
 });
 
-const lines: LinesAnswer = {
-  session: 'session_1',
-  samples: 900,
-  attempts: 1,
-  hz: [100],
-  first_ns: 1e18,
-  last_ns: 1e18,
-  is_enough: true,
-  missing: null,
-  phases: [],
-  lines: [],
-  lines_total: 0,
-  self_lines_total: 0,
-  frames: [],
-  frames_total: 0,
-  reports: 1,
-  reports_read: 1,
-};
+const lines = linesAnswer({ samples: 900, attempts: 1, hz: [100], reports: 1, reports_read: 1 });
 
 const show = (items: ProfileItem[]) =>
   render(<Profile of={{ func_name: 'train' }} canRun />, {

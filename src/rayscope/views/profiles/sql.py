@@ -13,7 +13,7 @@ from rayscope.storage.sql.pages import Row, Where, equals, rows_of
 from rayscope.storage.sql.samples import IS_SAMPLES, SAMPLE_SUMS
 from rayscope.views.profiles.compute import UNKNOWN, Running
 
-#: Maximum number of functions of a profile's workers that are told apart.
+#: Maximum number of functions that ran on the workers of a profile.
 _MAX_FUNCTIONS = 10_000
 #: Maximum number of different stacks that are copied from the tracer's samples.
 _MAX_STACKS = 20_000

@@ -2,6 +2,7 @@ import { act, fireEvent, screen, waitFor } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { queryClient } from '../../api/queries';
 import type { FlameAnswer, FlameFrame, LinesAnswer, StackFrame } from '../../api/schema';
+import { linesAnswer } from '../../testing/lines';
 import { click, press, render } from '../../testing/render';
 import FlameView from './FlameView';
 
@@ -51,28 +52,14 @@ const line = (parts: Partial<StackFrame>): StackFrame => ({
   ...parts,
 });
 
-const LINES: LinesAnswer = {
-  session: 'session_1',
-  samples: 100,
-  attempts: 2,
-  hz: [1],
-  first_ns: 1e18,
-  last_ns: 1e18,
-  is_enough: true,
-  missing: null,
-  phases: [],
-  lines: [],
-  lines_total: 0,
-  self_lines_total: 0,
+const LINES = linesAnswer({
   frames: [
     line({ id: '1', value: 90, own: 30, points: 6.2 }),
     line({ id: '2', parent: '1', function: 'step', line: 12, value: 60, own: 60, native: 15, points: 9.4 }),
     line({ id: '3', kind: 'unknown', file: '', function: '', value: 5, own: 5 }),
   ],
   frames_total: 3,
-  reports: 3,
-  reports_read: 3,
-};
+});
 
 const TOO_FEW: LinesAnswer = {
   ...LINES,
