@@ -109,7 +109,8 @@ def test_samples_open_in_speedscope(
     (folder / "profile").write_bytes(answer.content)
     page.goto(f"{address}/index.html#profileURL=/profile")
     page.get_by_text("Sandwich").click()  # a table of frames
-    expect(page.get_by_text("[executing]", exact=True).first).to_be_visible()
+    phase = lines["phases"][0]["phase"]
+    expect(page.get_by_text(f"[{phase}]", exact=True).first).to_be_visible()
     hottest = next(line for line in lines["lines"] if line["self_samples"])
     expect(page.get_by_text(hottest["function"]).first).to_be_visible()
 
