@@ -83,6 +83,8 @@ class Live:
     server: Server
     client: httpx.Client
     session: str
+    #: Where Ray's agent has py-spy.
+    py_spy: Path
 
     def stack(self) -> list[dict[str, Any]]:
         answer = self.client.get("/api/v1/flow/stack", params={"session": self.session})
@@ -117,10 +119,16 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     server = Server(Settings(data_dir=folder / "data", port=0))
     server.start()
     ray_dir = tempfile.mkdtemp(prefix="rs-")
+    py_spy = folder / "tools" / "py-spy"
+    py_spy.parent.mkdir()
+    env = recording.with_py_spy(recording.child_env(server.ingest_url))
+    py_spy.symlink_to(shutil.which("py-spy", path=env["PATH"]) or "")
+    # Without the folders of the environment, so that a test can take py-spy away.
+    env["PATH"] = f"{py_spy.parent}:/usr/local/bin:/usr/bin:/bin"
     with turn_to_start(), (folder / "out").open("w") as out:
         job = subprocess.Popen(
             [sys.executable, str(script), ray_dir],
-            env=recording.with_py_spy(recording.child_env(server.ingest_url)),
+            env=env,
             stdout=out,
             stderr=subprocess.STDOUT,
         )
@@ -129,7 +137,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     try:
         with httpx.Client(base_url=server.url) as client:
             items = wait_until(lambda: client.get("/api/v1/sessions").json()["items"], "a session")
-            made = Live(server, client, items[0]["session"])
+            made = Live(server, client, items[0]["session"], py_spy)
             wait_until(made.runs, "everything to run")
             assert server.services is not None
             wait_until(lambda: server.services and server.services.clusters.gcs_of(made.session), "the GCS")

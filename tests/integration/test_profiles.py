@@ -51,10 +51,35 @@ def test_the_hot_line_of_a_function_and_a_worker_that_is_gone(live: Live) -> Non
     ).json()
     assert (answer["samples"], answer["attempts"], answer["hz"]) == (profiled["samples"], 1, [100.0])
     assert answer["samples"] == profiled["taken"]  # the main thread was in user code all the time
+    assert _hottest(answer) == HOTTEST
+
+
+def test_without_py_spy_the_workers_take_the_samples_themselves(live: Live) -> None:
+    target = live.py_spy.readlink()
+    live.py_spy.unlink()
+    try:
+        taken = _finished(live, _start(live, func_name="busy")["profile_id"])
+    finally:
+        live.py_spy.symlink_to(target)
+    (worker,) = [worker for worker in taken["workers"] if worker["samples"]]
+    assert (worker["tool"], worker["hz"]) == ("tracer", 100.0)
+    assert worker["problem"]["code"] == "no_py_spy"
+    answer = live.client.get(
+        "/api/v1/lines", params={"session": live.session, "profile": taken["profile_id"]}
+    ).json()
+    # The usual rate would yield three samples.
+    assert 50 <= answer["samples"] == worker["samples"] <= 310
+    assert _hottest(answer) == HOTTEST
+
+
+HOTTEST = {"time.sleep(0.05)", "return sum(number * number for number in range(100_000))"}
+
+
+def _hottest(answer: Any) -> set[str]:
+    """The two hottest lines of the job's script."""
     own = {
         JOB.splitlines()[line["line"] - 1].strip(): line["self_samples"]
         for line in answer["lines"]
         if line["file"].endswith("job.py") and line["self_samples"]
     }
-    hot = sorted(own, key=lambda text: -own[text])[:2]
-    assert set(hot) == {"time.sleep(0.05)", "return sum(number * number for number in range(100_000))"}
+    return set(sorted(own, key=lambda text: -own[text])[:2])

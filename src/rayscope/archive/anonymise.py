@@ -61,8 +61,8 @@ _VALUES = """
     SUPERVISOR_ACTOR_RAY_NAMESPACE RAY_KILL OUT_OF_SCOPE debugger definition awaiting arguments
     rayscope.arguments submit_task export content fork pickled_reference data_issue gpus
     task:deserialize_arguments task:execute task:store_outputs serve.hop serve.calls serve.left_out
-    train.report tune.result ray.put ray.cancel rayscope.samples rayscope.profile rayscope.frames
-    py-spy tracer
+    train.report tune.result ray.put ray.cancel rayscope.samples rayscope.samples_for_profile
+    rayscope.profile rayscope.frames py-spy tracer
 """
 #: Words of Ray's and Rayscope's own that are parts of names.
 _WORDS = """

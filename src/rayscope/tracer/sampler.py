@@ -26,7 +26,8 @@ from hashlib import blake2b
 from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, GeneratorType
 from typing import Any, TypeVar
 
-from rayscope.tracer import coroutines, emit
+from rayscope.tracer import coroutines, demand, emit
+from rayscope.tracer.demand import Demand
 from rayscope.tracer.emit import Task, state
 from rayscope.tracer.settings import SAMPLES
 
@@ -119,7 +120,7 @@ def rate() -> tuple[float, str]:
 class Sampler:
     """Takes samples of this process, and holds those that have not been sent yet.
 
-    ``hz``: samples per second, 0 if it is off.
+    ``hz``: samples per second, 0 if it is off. There are more while a server asks for a profile.
     """
 
     def __init__(self, hz: float) -> None:
@@ -142,6 +143,8 @@ class Sampler:
         #: ID and number of an attempt, phase, whether it is native, number of the frame -> samples.
         self._sums: dict[tuple[bytes, int, int, bool, int], int] = {}
         self._began_ns = 0
+        #: The rate of the profile that is being taken, 0 if there is none.
+        self._profile_hz = 0.0
         #: When to send (monotonic, s), and when that was last done.
         self._send_at = float("inf")
         self._sent = 0.0
@@ -200,11 +203,19 @@ class Sampler:
 
     def _take_samples(self) -> None:
         """Take one sample at a random time of each period, until no task has run for a while."""
-        period = 1 / self.hz
-        began = last_busy = time.monotonic()
-        number, next_at = 0, began + self._random.random() * period
+        asked = Demand()
+        now = last_busy = time.monotonic()
+        period = 0.0
         while state.connected and not self._stops:
-            gil_wait = self.pause(next_at) if next_at <= self._send_at else self._wait(self._send_at)
+            profile_hz = demand.HZ if asked.is_on(now) else 0.0
+            if not period or profile_hz != self._profile_hz:
+                self._send()  # a report has samples of one rate
+                self._profile_hz = profile_hz
+                period = 1 / (profile_hz or self.hz)
+                began = now = time.monotonic()
+                number, next_at = 0, began + self._random.random() * period
+            until = min(self._send_at, asked.next_at(now))
+            gil_wait = self.pause(next_at) if next_at <= until else self._wait(until)
             if self._stops or not state.connected:
                 return
             now = time.monotonic()
@@ -411,7 +422,7 @@ class Sampler:
                 tasks.setdefault((task, attempt), []).append([phase, int(is_native), count, leaf])
             payload = {
                 "k": self._began_ns,
-                "hz": self.hz,
+                "hz": self._profile_hz or self.hz,
                 "frames": frames[:MAX_NEW_FRAMES],
                 "tasks": [[task.hex(), attempt, counts] for (task, attempt), counts in tasks.items()],
             }

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from rayscope.tracer.sampler import MAX_DEPTH, PHASES, kind_of, user_stack
 
-#: Rate at which Ray lets py-spy take samples, per second.
-HZ = 100
 _FRAME = re.compile(r"(.*) \((.*?)(?::(\d{1,9}))?\)")
 #: The outermost frame of a worker's main thread. All samples have it, or else only those while it ran.
 _MAIN = re.compile(r"ray/_private/workers/default_worker\.py:\d+ <module>")

@@ -14,10 +14,13 @@ import msgspec
 
 from rayscope.model import Span
 from rayscope.ray.common import ProfileEntry
+from rayscope.tracer.demand import HZ
 from rayscope.tracer.sampler import PHASES
 
 #: Name of the span for the samples of an attempt in an interval.
 SAMPLES = "rayscope.samples"
+#: Name of the same span if a server asked for these samples (:mod:`rayscope.tracer.demand`).
+FOR_PROFILE = "rayscope.samples_for_profile"
 #: Name of the span for the samples of an attempt in a profile.
 PROFILE = "rayscope.profile"
 #: Name of the span for descriptions of frames.
@@ -99,8 +102,9 @@ def spans(entry: ProfileEntry) -> list[Span]:
     if not end - _LONGEST_NS <= begin <= end + _SKEW_NS:
         raise ValueError("samples of another time")
     begin = min(begin, end)
+    name = FOR_PROFILE if payload.hz == HZ else SAMPLES
     made = [
-        Span(task_id, attempt, SAMPLES, begin, end, _text(_Samples(payload.hz, sums)))
+        Span(task_id, attempt, name, begin, end, _text(_Samples(payload.hz, sums)))
         for task_id, attempt, sums in payload.tasks
     ]
     if payload.frames:

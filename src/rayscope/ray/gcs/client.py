@@ -160,6 +160,15 @@ class GcsClient:
         reply = self._call("InternalKVGcsService", "InternalKVGet", {"key": key, "namespace": namespace})
         return bytes(reply.value) or None
 
+    def put_internal_kv(self, key: bytes, namespace: bytes, value: bytes) -> None:
+        """Store a value in Ray's internal key-value store, where it replaces an older one."""
+        fields = {"key": key, "namespace": namespace, "value": value, "overwrite": True}
+        self._call("InternalKVGcsService", "InternalKVPut", fields)
+
+    def delete_internal_kv(self, key: bytes, namespace: bytes) -> None:
+        """Delete a value from Ray's internal key-value store."""
+        self._call("InternalKVGcsService", "InternalKVDel", {"key": key, "namespace": namespace})
+
     def internal_kv_keys(self, prefix: bytes, namespace: bytes) -> list[bytes]:
         """The keys in Ray's internal key-value store that begin with ``prefix``."""
         fields = {"prefix": prefix, "namespace": namespace}

@@ -7,11 +7,15 @@ from rayscope.tracer.sampler import NEED_GIL, OFF, PHASES
 
 #: Whether a row of ``span_rows`` has samples of an attempt that the tracer took.
 IS_SAMPLES = f"""(name = '{samples.SAMPLES}' AND starts_with(extra, '{{"hz":') AND json_valid(extra))"""
+#: Whether the tracer took them for a profile, which has a copy of those that it is about.
+IS_FOR_PROFILE = f"""(name = '{samples.FOR_PROFILE}' AND json_valid(extra))"""
 #: Whether a row of ``span_rows`` has samples of a profile. Its task ID is '' if the attempt is unknown.
 IS_PROFILE = f"""(name = '{samples.PROFILE}' AND starts_with(extra, '{{"profile":') AND json_valid(extra))"""
 HAS_SAMPLES = f"({IS_SAMPLES} OR {IS_PROFILE})"
 #: Whether a row of ``span_rows`` is about samples, and not a span of the task.
-ABOUT_SAMPLES = f"name IN ('{samples.SAMPLES}', '{samples.PROFILE}', '{samples.FRAMES}')"
+ABOUT_SAMPLES = (
+    f"name IN ('{samples.SAMPLES}', '{samples.FOR_PROFILE}', '{samples.PROFILE}', '{samples.FRAMES}')"
+)
 #: Whether the tracer of a row of ``worker_rows`` lacks nothing, apart from samples that are off.
 TRACES_ALL = f"tracer IN ('on', 'on, without {OFF}', 'on, without {NEED_GIL}')"
 #: The phases as SQL strings, by their numbers in reports.

@@ -1,11 +1,12 @@
 """Profiles workers of live sessions on demand, all at the same moment, and keeps the results in the record.
 
-Ray's agents run py-spy on their nodes. Where that fails for all workers, the profile has what the tracer
-sampled on them in the same seconds.
+Ray's agents run py-spy on their nodes. Workers for which that fails take samples at the same rate themselves,
+in their tracer, as soon as all of them know of it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
 import threading
@@ -22,7 +23,7 @@ from rayscope.errors import RayscopeError
 from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.writer import Writer
 from rayscope.model import Entity, RecordBatch, Span
-from rayscope.ray.agents.cpu_profiles import HZ, read_profile
+from rayscope.ray.agents.cpu_profiles import read_profile
 from rayscope.ray.agents.stack_dumps import Agent, RunningProfile, TracebackError
 from rayscope.ray.events.samples import Frame, Sum, frame_spans, profile_spans
 from rayscope.ray.gcs.client import GcsClient, GcsError
@@ -32,7 +33,9 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.session_writer import MAX_ENTITIES
 from rayscope.storage.sql.filters import TaskFilters
 from rayscope.storage.sql.pages import Row
-from rayscope.tracer.sampler import PHASES, WINDOW_S
+from rayscope.tracer import demand
+from rayscope.tracer.demand import HZ
+from rayscope.tracer.sampler import PHASES
 from rayscope.views.profiles import sql
 from rayscope.views.profiles.compute import Running, Sums, add_up
 from rayscope.views.profiles.schemas import ProfiledWorker, ProfileItem
@@ -45,7 +48,8 @@ MAX_WORKERS = 16
 _MAX_PROFILES = 2
 #: How far the record may be behind, in seconds.
 _RECORD_LAG_S = 4.0
-
+#: How long before its begin the tracers are asked for a profile, in seconds.
+_AHEAD_S = demand.EVERY_S + 1.0
 
 #: A worker that ended before or while it was profiled.
 _ENDED: ErrorDetail = {
@@ -174,21 +178,27 @@ class Profiler:
         """Take a profile. Returns None if the server is stopping."""
         begin_ns = time.time_ns()
         outputs = dict(zip(job.workers, _run_py_spy(job), strict=True))
-        # The tracer takes samples until then, even if py-spy failed at once.
-        end_ns = begin_ns + job.seconds * 10**9
-        # Samples of different rates must not be added up.
-        needs_tracer = all(output.text is None for output in outputs.values())
-        pause_s = max(0.0, (end_ns - time.time_ns()) / 1e9) + _RECORD_LAG_S
-        if self._stopping.wait(pause_s + (WINDOW_S if needs_tracer else 0.0)):
+        end_ns = py_spy_end_ns = min(time.time_ns(), begin_ns + job.seconds * 10**9)
+        failed = [
+            worker.worker_id for worker, output in outputs.items() if output.problem not in (None, _ENDED)
+        ]
+        tracers = self._records.read(job.session, lambda file: sql.sampling_tracers(file, failed))
+        if tracers:
+            end_ns = self._ask_tracers(job, tracers)
+        is_stopping = self._stopping.wait(max(0.0, (end_ns - time.time_ns()) / 1e9) + _RECORD_LAG_S)
+        if tracers:
+            with contextlib.suppress(GcsError):
+                job.gcs.delete_internal_kv(demand.KEY, demand.NAMESPACE)
+        if is_stopping:
             return None
         # Attempts that were chosen by what may change meanwhile, such as their state, stay chosen.
         filters = replace(job.filters.without_range(), state=None, error_type=None, annotation=None)
 
         def read(file: SessionFile) -> tuple[dict[str, list[Running]], list[Row]]:
             workers = [worker.worker_id for worker in job.workers]
-            functions = sql.functions_of(file, filters, workers, begin_ns, end_ns)
-            traced = sql.traced_samples(file, filters, workers, begin_ns, end_ns) if needs_tracer else []
-            return functions, traced
+            functions = sql.functions_of(file, filters, workers, begin_ns, py_spy_end_ns)
+            traced_begin_ns = end_ns - job.seconds * 10**9
+            return functions, sql.traced_samples(file, filters, tracers, traced_begin_ns, end_ns)
 
         functions, traced = self._records.read(job.session, read)
         samples = _Samples()
@@ -205,17 +215,13 @@ class Profiler:
                     "samples": sums.samples,
                     "native": job.native,
                     "taken": profile.taken,
-                    "expected": HZ * job.seconds,
+                    "expected": int(HZ * job.seconds),
                 }
             else:
                 rows = [row for row in traced if row["worker_id"] == worker.worker_id]
                 samples.add_traced(rows)
                 if rows:
-                    made |= {
-                        "tool": "tracer",
-                        "hz": rows[0]["hz"],
-                        "samples": sum(row["samples"] for row in rows),
-                    }
+                    made |= {"tool": "tracer", "hz": HZ, "samples": sum(row["samples"] for row in rows)}
             workers.append(made)
         profile_id = job.item["profile_id"]
         entity = Entity(
@@ -233,36 +239,46 @@ class Profiler:
             job.session, spans=samples.spans(profile_id, (begin_ns, end_ns)), entities=[entity]
         )
 
+    def _ask_tracers(self, job: _Job, worker_ids: Sequence[str]) -> int:
+        """Ask the tracers of workers for samples. Returns when they will have taken them, ns."""
+        begin_ns = time.time_ns() + int(_AHEAD_S * 1e9)
+        end_ns = begin_ns + job.seconds * 10**9
+        request = {"workers": worker_ids, "begin": begin_ns / 1e9, "end": end_ns / 1e9}
+        try:
+            job.gcs.put_internal_kv(demand.KEY, demand.NAMESPACE, msgspec.json.encode(request))
+        except GcsError as error:
+            log.warning("session %s: the workers could not be asked for samples: %s", job.session, error)
+            return time.time_ns()
+        with self._lock:
+            self._running[job.session] = {**job.item, "end_ns": end_ns}
+        return end_ns
+
 
 class _Samples:
-    """The sums of a profile's samples by their rate, task ID, and attempt, and the frames."""
+    """The sums of a profile's samples by their task ID and attempt, and the frames."""
 
     def __init__(self) -> None:
-        self._sums: dict[float, dict[tuple[str, int], list[Sum]]] = defaultdict(lambda: defaultdict(list))
+        self._sums: dict[tuple[str, int], list[Sum]] = defaultdict(list)
         self._frames: dict[int, Frame] = {}
 
     def add(self, sums: Sums) -> None:
         """Add the samples that py-spy took of a worker."""
         for key, counts in sums.by_attempt.items():
-            self._sums[HZ][key] += [Sum(phase, 0, count, frame) for (phase, frame), count in counts.items()]
+            self._sums[key] += [Sum(phase, 0, count, frame) for (phase, frame), count in counts.items()]
         self._frames |= {number: Frame(number, *frame) for number, frame in sums.frames.items()}
 
     def add_traced(self, rows: Sequence[Row]) -> None:
         """Add samples that the tracer took. The record has their frames."""
         for row in rows:
             phase = PHASES.index(row["phase"])
-            self._sums[row["hz"]][row["task_id"], row["attempt"]].append(
+            self._sums[row["task_id"], row["attempt"]].append(
                 Sum(phase, int(row["is_native"]), row["samples"], row["frame_id"])
             )
 
     def spans(self, profile_id: str, times: tuple[int, int]) -> list[Span]:
         """Return all samples as spans."""
-        made = [
-            span
-            for hz, by_attempt in self._sums.items()
-            for span in profile_spans(profile_id, hz, times, by_attempt)
-        ]
-        return made + frame_spans(times, list(self._frames.values()))
+        frames = list(self._frames.values())
+        return profile_spans(profile_id, HZ, times, self._sums) + frame_spans(times, frames)
 
 
 def _run_py_spy(job: _Job) -> list[_Output]:

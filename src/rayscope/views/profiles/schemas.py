@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from rayscope.api.schemas import ErrorDetail
 
-#: ``py-spy``: exact, at 100 samples per second. ``tracer``: the samples that the worker took by itself.
+#: ``tracer``: the worker took the samples itself, after those by py-spy.
 ProfileTool = Literal["py-spy", "tracer"]
 
 

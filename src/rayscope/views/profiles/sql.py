@@ -10,7 +10,8 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import END, FOREVER, NOT_DRIVER, START, TASK_ID, function_name
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Row, Where, equals, rows_of
-from rayscope.storage.sql.samples import IS_SAMPLES, SAMPLE_SUMS
+from rayscope.storage.sql.samples import IS_FOR_PROFILE, SAMPLE_SUMS
+from rayscope.tracer.sampler import OFF
 from rayscope.views.profiles.compute import UNKNOWN, Running
 
 #: Maximum number of functions that ran on the workers of a profile.
@@ -91,31 +92,36 @@ def functions_of(
     return functions
 
 
+def sampling_tracers(file: SessionFile, workers: Sequence[str]) -> list[str]:
+    """Those of the workers whose tracer can take samples."""
+    with file.reader() as reader:
+        rows = reader.execute(
+            "SELECT id FROM worker_rows WHERE list_contains(?, id) "
+            f"AND starts_with(tracer, 'on') AND NOT contains(tracer, '{OFF}') ORDER BY id",
+            [list(workers)],
+        ).fetchall()
+    return [worker_id for (worker_id,) in rows]
+
+
 def traced_samples(
     file: SessionFile, filters: TaskFilters, workers: Sequence[str], begin_ns: int, end_ns: int
 ) -> list[Row]:
-    """The samples of the tracer on these workers between two times.
+    """The samples that tracers of these workers took for a profile between two times.
 
-    They are those of reports that lie there by half, or that cover half of the time.
-
-    Rows have ``worker_id``, ``task_id``, ``attempt``, ``hz``, ``phase``, ``is_native``, ``samples`` and
-    ``frame_id``.
+    Rows have ``worker_id``, ``task_id``, ``attempt``, ``phase``, ``is_native``, ``samples`` and ``frame_id``.
     """
     where = attempt_filters(filters)
     where.add("list_contains(?, worker_id)", list(workers))
-    reports = (
-        f"SELECT * FROM span_rows WHERE {IS_SAMPLES} "
-        "AND 2 * (least(end_ns, ?) - greatest(begin_ns, ?)) >= least(end_ns - begin_ns, ?)"
-    )
+    # The clocks of nodes differ, so half of a report may lie outside.
+    reports = f"SELECT * FROM span_rows WHERE {IS_FOR_PROFILE} AND (begin_ns + end_ns) // 2 BETWEEN ? AND ?"
     with file.reader() as reader:
         return rows_of(
             reader.execute(
-                f"SELECT worker_id, {TASK_ID} AS task_id, attempt, hz, phase, is_native, "
+                f"SELECT worker_id, {TASK_ID} AS task_id, attempt, phase, is_native, "
                 f"sum(samples)::BIGINT AS samples, frame_id FROM ({SAMPLE_SUMS.format(rows=reports)}) "
                 f"JOIN (SELECT task_hi, task_lo, attempt, worker_id FROM attempts{where.sql}) "
-                "USING (task_hi, task_lo, attempt) GROUP BY ALL ORDER BY samples DESC "
-                f"LIMIT {_MAX_STACKS}",
-                [end_ns, begin_ns, end_ns - begin_ns, *where.values],
+                f"USING (task_hi, task_lo, attempt) GROUP BY ALL ORDER BY samples DESC LIMIT {_MAX_STACKS}",
+                [begin_ns, end_ns, *where.values],
             )
         )
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ray.core.generated import gcs_service_pb2, reporter_pb2
-from tests.story import SESSION, Story, at
+from tests.story import SESSION, Story
 from tests.unit.views.lines.test_api import Stacks
 from tests.unit.views.stack.test_frames_api import NODE, Cluster, serve
 from tests.waiting import wait_until
 
 from rayscope.model import Span
-from rayscope.tracer.sampler import PHASES
+from rayscope.ray.events.samples import FOR_PROFILE, SAMPLES
+from rayscope.tracer.demand import HZ
 from rayscope.views.profiles import profiler
 
 _BUSY = Path(__file__).parents[2] / "ray" / "agents" / "samples" / "py-spy-raw-busy.txt"
@@ -31,11 +31,23 @@ class Profiled(Cluster):
         super().__init__()
         self.outputs: dict[int, tuple[bool, str]] = {}
         self.pids = {FIRST: 1001, SECOND: 1002}
+        #: The contents of the key-value store, and a function that gets each new request.
+        self.requests: dict[bytes, bytes] = {}
+        self.when_asked: Callable[[dict[str, Any]], None] = lambda request: None
 
     def GetWorkerInfo(self, request: Any, context: Any) -> Any:
         pid = self.pids.get(request.worker_id.hex())
         found = None if pid is None else {"is_alive": True, "pid": pid}
         return gcs_service_pb2.GetWorkerInfoReply(worker_table_data=found)
+
+    def InternalKVPut(self, request: Any, context: Any) -> Any:
+        self.requests[request.key] = request.value
+        self.when_asked(json.loads(request.value))
+        return gcs_service_pb2.InternalKVPutReply()
+
+    def InternalKVDel(self, request: Any, context: Any) -> Any:
+        del self.requests[request.key]
+        return gcs_service_pb2.InternalKVDelReply()
 
     def CpuProfiling(self, request: Any, context: Any) -> Any:
         self.asked.append(request)
@@ -47,7 +59,7 @@ class Profiled(Cluster):
 def cluster(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Profiled]:
     made = Profiled()
     monkeypatch.setattr(profiler, "_RECORD_LAG_S", 0.0)
-    monkeypatch.setattr(profiler, "WINDOW_S", 0.0)
+    monkeypatch.setattr(profiler, "_AHEAD_S", 0.0)
     with serve(made, fresh, monkeypatch):
         yield made
 
@@ -110,35 +122,45 @@ def test_all_workers_are_profiled_and_their_lines_belong_to_their_attempts(
     assert fresh.get("/api/v1/lines", profile="0" * 16)["missing"]["code"] == "profile_samples"
 
 
-def test_without_permission_it_has_what_the_tracer_sampled(fresh: Any, cluster: Profiled) -> None:
-    """py-spy fails at once, but the profile takes its time. Reports of the tracer are of 10 s."""
+def test_a_worker_that_py_spy_may_not_inspect_is_asked_for_samples(fresh: Any, cluster: Profiled) -> None:
     story = _story()
+    for worker in (FIRST, SECOND):
+        story.entity("worker", worker, 0, tracer="on")
     stacks = Stacks()
     number = stacks.number("exp.py:12 busy", "exp.py:6 hot")
     stacks.add_to(story)
     fresh.record(story)
-    cluster.outputs = dict.fromkeys((1001, 1002), (False, "Error: Permission Denied: try again"))
+    cluster.outputs = {1001: (True, _BUSY.read_text()), 1002: (False, "Error: Permission Denied: try again")}
     (task,) = [row["task_id"] for row in fresh.get("/api/v1/tasks")["items"] if row["worker_id"] == SECOND]
 
-    def report(begin: int, end: int, samples: int) -> None:
-        extra = json.dumps({"hz": 1.0, "samples": [[0, 1, samples, number]]}, separators=(",", ":"))
+    def report(begin: float, end: float, samples: int, hz: float) -> None:
+        extra = json.dumps({"hz": hz, "samples": [[0, 1, samples, number]]}, separators=(",", ":"))
         reported = Story()
-        reported.batch.spans.append(Span(task, 0, "rayscope.samples", begin, end, extra))
+        times = int(begin * 1e9), int(end * 1e9)
+        name = FOR_PROFILE if hz == HZ else SAMPLES
+        reported.batch.spans.append(Span(task, 0, name, *times, extra))
         fresh.record(reported)
 
-    report(at(10), at(20), 1000)  # long before
-    now, s = time.time_ns(), 10**9
-    report(now - 9 * s, now + s // 2, 500)
-    report(now - 2 * s, now + 8 * s, 9)
+    def answer(request: dict[str, Any]) -> None:
+        assert request["workers"] == [SECOND]
+        begin, end = request["begin"], request["end"]
+        report(begin - 10, begin - 5, 1000, HZ)  # of a profile before this one
+        report(begin, end, 5, 1.0)  # the usual rate
+        report(begin - 0.1, end - 0.1, 90, HZ)
+
+    cluster.when_asked = answer
     taken = _take(fresh, state="RUNNING")
-    without, traced = sorted(taken["workers"], key=lambda worker: worker["pid"])
-    assert (without["tool"], without["samples"]) == (None, 0)
-    assert (traced["tool"], traced["hz"], traced["samples"]) == ("tracer", 1.0, 9)
+    profiled, traced = sorted(taken["workers"], key=lambda worker: worker["pid"])
+    assert (profiled["tool"], profiled["samples"]) == ("py-spy", 199)
+    assert (traced["tool"], traced["hz"], traced["samples"]) == ("tracer", 100.0, 90)
     assert traced["problem"]["code"] == "no_permission"
     assert "SYS_PTRACE" in traced["problem"]["remedy"]
     lines = fresh.get("/api/v1/lines", profile=taken["profile_id"])
-    assert (lines["samples"], lines["hz"], lines["lines"][0]["native_samples"]) == (9, [1.0], 9)
-    assert lines["phases"][0]["phase"] == PHASES[0]
+    assert (lines["samples"], lines["hz"]) == (289, [100.0])
+    assert sum(phase["native_samples"] for phase in lines["phases"]) == 90
+    # Those for the profile do not count as usual samples.
+    assert (fresh.get("/api/v1/lines")["samples"], fresh.get("/api/v1/lines")["hz"]) == (5, [1.0])
+    assert cluster.requests == {}
 
 
 def test_a_profile_shows_no_life_of_a_cluster(fresh: Any, cluster: Profiled) -> None:

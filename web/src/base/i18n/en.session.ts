@@ -54,7 +54,7 @@ export const enSession = {
     other: 'Another profile of this session is being taken.',
     byPySpy: '{{n}} worker{{n, s}} by py-spy, without C frames, {{missed}} missed sample{{missed, s}}',
     byPySpyNative: '{{n}} worker{{n, s}} by py-spy, with C frames, {{missed}} missed sample{{missed, s}}',
-    byTracer: "{{n}} worker{{n, s}} by the tracer's own samples",
+    byTracer: '{{n}} worker{{n, s}} by the tracer, without py-spy',
     leftOut: '{{n}} more worker{{n, s}} left out',
     without: '{{n}} worker{{n, s}} without py-spy: ',
   },

@@ -54,7 +54,7 @@ export const zhSession: Translated<typeof enSession> = {
     other: '该会话已有另一次剖析正在进行。',
     byPySpy: '{{n}} 个 Worker 由 py-spy 采样，不含 C 栈帧，缺失 {{missed}} 个样本',
     byPySpyNative: '{{n}} 个 Worker 由 py-spy 采样，含 C 栈帧，缺失 {{missed}} 个样本',
-    byTracer: '{{n}} 个 Worker 使用追踪器自己的样本',
+    byTracer: '{{n}} 个 Worker 由追踪器采样，未使用 py-spy',
     leftOut: '另有 {{n}} 个 Worker 未剖析',
     without: '{{n}} 个 Worker 未能使用 py-spy：',
   },
