@@ -302,6 +302,7 @@ def record_bytes(workers: int, reports: int, folder: Path) -> int:
     session = "session_2026-01-01_00-00-00_000000_1"
     writer = SessionWriter(session, lambda: SessionFile(folder / "bytes.duckdb"))
     origin, sent = 1_760_000_000 * 10**9, [set[int]() for _ in range(workers)]
+    read = [set[str]() for _ in range(workers)]
 
     def stack() -> list[str]:
         files = (
@@ -341,8 +342,12 @@ def record_bytes(workers: int, reports: int, folder: Path) -> int:
             task = f"{worker:016x}{'f' * 24}01000000"
             batch.spans.append(Span(task, 0, "rayscope.samples", at, at + 10**10, extra))
             if frames:
-                extra = json.dumps({"frames": frames}, separators=(",", ":"))
-                batch.spans.append(Span("", 0, "rayscope.frames", at, at, extra))
+                lines = {frame[2]: f"value = self.compute(batch, step={len(frame[2])})" for frame in frames}
+                new = [entry for entry in lines.items() if entry[0] not in read[worker]]
+                read[worker].update(lines)
+                for name, entries in (("frames", frames), ("lines", new)):
+                    extra = json.dumps({name: entries}, separators=(",", ":"))
+                    batch.spans.append(Span("", 0, f"rayscope.{name}", at, at, extra))
         writer.add(batch, 0.0)
         if report % 20 == 19:
             writer.flush(0.0, everything=True)

@@ -62,7 +62,7 @@ _VALUES = """
     rayscope.arguments submit_task export content fork pickled_reference data_issue gpus
     task:deserialize_arguments task:execute task:store_outputs serve.hop serve.calls serve.left_out
     train.report tune.result ray.put ray.cancel rayscope.samples rayscope.samples_for_profile
-    rayscope.profile rayscope.frames py-spy tracer
+    rayscope.profile rayscope.frames rayscope.lines py-spy tracer
 """
 #: Words of Ray's and Rayscope's own that are parts of names.
 _WORDS = """
@@ -239,6 +239,8 @@ class Anonymiser:
         if isinstance(value, str):
             return self._json(value) if value[:1] in ("{", "[") else self._name(value)
         if isinstance(value, dict):
+            if tuple(value) == ("lines",):  # texts of lines of code
+                return {"lines": []}
             if places := _FRAME_NUMBERS.get(tuple(value)):
                 *_, key = value
                 value = {**value, key: self._frame_numbers(value[key], places)}

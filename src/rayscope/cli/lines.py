@@ -63,6 +63,7 @@ _LINES = (
     Column("native", lambda row: _of(row["native_samples"], row["self_samples"]), right=True),
     Column("line", lambda row: shown(place_of(row)), long=True),
     text("function", long=True),
+    text("source", long=True),
 )
 
 

@@ -29,7 +29,8 @@ from typing import Any, TypeVar
 from rayscope.tracer import coroutines, demand, emit
 from rayscope.tracer.demand import Demand
 from rayscope.tracer.emit import Task, state
-from rayscope.tracer.settings import SAMPLES
+from rayscope.tracer.settings import SAMPLES, SOURCE
+from rayscope.tracer.source import Line, read_lines
 
 #: Phases of an attempt, by their numbers in reports. ``ray``: Ray's own work before and after the function.
 PHASES = ("executing", "awaiting", "ray.get", "ray.wait", "ray.put", "unpacking", "ray")
@@ -60,6 +61,8 @@ MAX_SUSPENDED = 64
 #: Maximum number of sums, and of new frames, in one report. Samples are sent early if there are more.
 MAX_SUMS = 256
 MAX_NEW_FRAMES = 200
+#: Maximum number of texts of lines in a report.
+MAX_NEW_LINES = 150
 #: Maximum number of frames that a process remembers. Beyond this, it starts over.
 MAX_FRAMES = 10_000
 #: Maximum number of frames of a stack that are looked at, and that are reported.
@@ -96,12 +99,13 @@ _OUTER_FILES = re.compile(
     r"(^|/)(threading|runpy|selectors|concurrent/futures/thread|asyncio/(base_events|events|runners)"
     r"|ray/train/v2/_internal/(execution/worker_group/(thread_runner|worker)|util))\.py$|^<frozen runpy>$"
 )
-#: Code, its kind, and the texts before and after a line's number in the description of a frame.
-_Place = tuple[CodeType, int, str, str]
+#: Code, its kind, the texts before and after a line's number in the description of a frame, and when the code
+#: was first seen (Unix time, s).
+_Place = tuple[CodeType, int, str, str, float]
 _T = TypeVar("_T")
 #: The frames of a stack, the innermost first, each with its line.
 _Stack = list[tuple[_Place, int]]
-_CUT: _Place = ((lambda: None).__code__, _CODE, ":", " …")
+_CUT: _Place = ((lambda: None).__code__, _CODE, ":", " …", 0.0)
 _ASYNC_TYPES = (CoroutineType, GeneratorType, AsyncGeneratorType)
 
 
@@ -121,10 +125,12 @@ class Sampler:
     """Takes samples of this process, and holds those that have not been sent yet.
 
     ``hz``: samples per second, 0 if it is off. There are more while a server asks for a profile.
+    ``has_source``: whether the text of lines is sent.
     """
 
     def __init__(self, hz: float) -> None:
         self.hz = hz
+        self.has_source = os.environ.get(SOURCE) != "0"
         self._usual_interval: float | None = None
         #: That interval, as it was when it was last changed.
         self._normal_interval = sys.getswitchinterval()
@@ -153,6 +159,10 @@ class Sampler:
         self._places: dict[int, _Place] = {}
         #: Frames that have not been sent: number, number of the caller, description.
         self._new_frames: list[tuple[int, int, str]] = []
+        #: Lines that were seen, by the ID of their code and their number, and those whose text has not been
+        #: sent, with the description of their frames.
+        self._lines: set[tuple[int, int]] = set()
+        self._new_lines: dict[Line, str] = {}
         self._cpu: dict[int, float] = {}  # CPU time of each thread at the last sample, in seconds
         self._sampled_at = 0.0  # when that was (monotonic, s)
 
@@ -388,6 +398,7 @@ class Sampler:
                 kind_of(code.co_filename, code.co_name),
                 f"{_relative(code.co_filename)}:",
                 f" {name}",
+                time.time(),
             )
             self._places[id(code)] = place
         return place
@@ -397,17 +408,21 @@ class Sampler:
         if len(self._numbers) >= MAX_FRAMES or len(self._places) >= MAX_FRAMES:
             self._numbers.clear()
             self._places.clear()
+            self._lines.clear()
         if len(stack) > MAX_DEPTH:
             half = MAX_DEPTH // 2
             stack = [*stack[:half], (_CUT, 0), *stack[-half:]]
         number = 0
-        for (code, _, before, after), line in reversed(stack):
+        for (code, _, before, after, since), line in reversed(stack):
             key = (number, id(code), line)
             child = self._numbers.get(key)
             if child is None:
                 text = f"{before}{line}{after}"
                 child = self._numbers[key] = frame_number(number, text)
                 self._new_frames.append((child, number, text))
+                if since and (id(code), line) not in self._lines:
+                    self._lines.add((id(code), line))
+                    self._new_lines[code, line, since] = text
             number = child
         return number
 
@@ -416,7 +431,9 @@ class Sampler:
         self._send_at, self._sent = float("inf"), time.monotonic()
         sums, self._sums = list(self._sums.items()), {}
         frames, self._new_frames = self._new_frames, []
-        while sums or frames:
+        new_lines, self._new_lines = self._new_lines, {}
+        lines = [[new_lines[line], text] for line, text in read_lines(new_lines)] if self.has_source else []
+        while sums or frames or lines:
             tasks: dict[tuple[bytes, int], list[list[int]]] = {}
             for (task, attempt, phase, is_native, leaf), count in sums[:MAX_SUMS]:
                 tasks.setdefault((task, attempt), []).append([phase, int(is_native), count, leaf])
@@ -424,10 +441,11 @@ class Sampler:
                 "k": self._began_ns,
                 "hz": self._profile_hz or self.hz,
                 "frames": frames[:MAX_NEW_FRAMES],
+                "lines": lines[:MAX_NEW_LINES],
                 "tasks": [[task.hex(), attempt, counts] for (task, attempt), counts in tasks.items()],
             }
             emit.report_samples(payload)
-            del sums[:MAX_SUMS], frames[:MAX_NEW_FRAMES]
+            del sums[:MAX_SUMS], frames[:MAX_NEW_FRAMES], lines[:MAX_NEW_LINES]
 
 
 def frame_number(caller: int, text: str) -> int:

@@ -22,5 +22,7 @@ TRACE = "RAYSCOPE_TRACE"
 MEMORY = "RAYSCOPE_TRACE_MEMORY"
 #: How many samples of stacks the tracer takes per second in each process: 0 to 20, by default 1.
 SAMPLES = "RAYSCOPE_TRACE_SAMPLES"
+#: "0" keeps the tracer from sending the text of the lines of code that samples show.
+SOURCE = "RAYSCOPE_TRACE_SOURCE"
 #: Ray's variable: the maximum number of profile events that a worker sends per task and interval.
 MAX_SPANS = "RAY_task_events_max_num_profile_events_per_task"

@@ -289,6 +289,8 @@ def test_numbers_of_frames_reveal_no_names() -> None:
     ]
     samples = json.loads(anonymiser._json(json.dumps({"hz": 1.0, "samples": [[0, 0, 5, number]]})))["samples"]
     ((replaced, caller, text),) = frames
+    lines = {"lines": [["secret.py:1 train", "login(password)"]]}
+    assert json.loads(anonymiser._json(json.dumps(lines))) == {"lines": []}
     assert samples == [[0, 0, 5, replaced]]
     assert (replaced != number, caller) == (True, 0)
     assert "secret" not in text

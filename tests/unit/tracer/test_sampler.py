@@ -381,18 +381,26 @@ def test_the_thread_ends_with_its_worker_and_costs_nothing_if_it_is_off(
 
 
 def test_a_report_becomes_spans(sampler: Sampler, reports: Reports) -> None:
-    place = sampler._place(compute.__code__)
-    sampler._add(Task(FIRST, 3, 0), 2, True, sampler._leaf([(place, 7)]), 5)
+    place, line = sampler._place(compute.__code__), compute.__code__.co_firstlineno + 3
+    sampler._add(Task(FIRST, 3, 0), 2, True, sampler._leaf([(place, line)]), 5)
     sampler._send()
     (payload,) = reports.payloads
     end = payload["k"] + 10
     entry: Any = SimpleNamespace(
         event_name=samples.SAMPLES, start_time=end, end_time=end, extra_data=emit._encode(payload)
     )
-    of_task, frames = samples.spans(entry)
+    of_task, frames, lines = samples.spans(entry)
     ((number, caller, text),) = payload["frames"]
     assert of_task[:5] == (FIRST.hex(), 3, "rayscope.samples", payload["k"], end)
     assert of_task.extra == f'{{"hz":1.0,"samples":[[2,1,5,{number}]]}}'
     assert frames[:3] == ("", 0, "rayscope.frames")
     assert frames.extra == f'{{"frames":[[{number},{caller},"{text}"]]}}'
-    assert text == "tests/unit/tracer/test_sampler.py:7 compute"
+    assert text == f"tests/unit/tracer/test_sampler.py:{line} compute"
+    assert lines[:3] == ("", 0, "rayscope.lines")
+    assert lines.extra == f'{{"lines":[["{text}","total += number * number"]]}}'
+    # The text of a line is sent once, and only if that is on.
+    sampler.has_source = False
+    sampler._add(Task(FIRST, 3, 0), 2, True, sampler._leaf([(place, line)]), 5)
+    sampler._add(Task(FIRST, 3, 0), 2, True, sampler._leaf([(place, line - 1)]), 5)
+    sampler._send()
+    assert reports.payloads[-1]["lines"] == []

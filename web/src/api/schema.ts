@@ -2011,6 +2011,7 @@ export interface SampledLine {
   file: string;
   line: number;
   function: string;
+  source: string | null;
   self_samples: number;
   self_share: number | null;
   self_points: number | null;

@@ -10,6 +10,7 @@ const line = (parts: Partial<SampledLine>): SampledLine => ({
   file: 'lib/train.py',
   line: 12,
   function: 'step',
+  source: null,
   self_samples: 60,
   self_share: 0.6,
   self_points: 9.4,
@@ -29,7 +30,7 @@ const show = (parts: Partial<LinesAnswer>) =>
 it('shows shares with their uncertainty, native code and phases', async () => {
   await show({
     lines: [
-      line({ self_samples: 60, native_samples: 45 }),
+      line({ self_samples: 60, native_samples: 45, source: 'loss.backward()' }),
       line({ file: 'main.py', line: 3, function: 'main', self_samples: 0, self_share: 0 }),
     ],
     phases: [
@@ -38,7 +39,9 @@ it('shows shares with their uncertainty, native code and phases', async () => {
     ],
   });
   const lines = await screen.findAllByTestId('hot-line');
-  expect(lines.map((item) => item.textContent)).toEqual(['lib/train.py:12step75% native · 60% ± 10']);
+  expect(lines.map((item) => item.textContent)).toEqual([
+    'lib/train.py:12step75% native · 60% ± 10loss.backward()',
+  ]);
   const section = screen.getByTestId('function-lines');
   expect(section.textContent).toContain('100 samples at 1 Hz');
   expect(section.textContent).toContain('90% executing · 10% in ray.get');

@@ -125,6 +125,9 @@ function Line({ line, most }: { line: SampledLine; most: number }) {
           </span>
         )}
       </span>
+      {line.source !== null && (
+        <code className={`${words.mono} ${words.ellipsis} ${words.dim} ${css.source}`}>{line.source}</code>
+      )}
       <span className={css.bar}>
         <ShareBar share={line.self_samples / most} />
       </span>

@@ -1,8 +1,9 @@
 """Converts samples of stacks to spans: those of the tracer (:mod:`rayscope.tracer.sampler`), and profiles.
 
-A span per attempt and report has the sums of its samples, and a span without a task has the frames that its
-process had not reported before. Frames refer to the frames that called them by number. A profile has the same
-spans under a name of their own. If the attempt of its samples is unknown, their span has no task either.
+A span per attempt and report has the sums of its samples. Spans without a task have the frames and the texts
+of lines of code that its process had not reported before. Frames refer to the frames that called them by
+number. A profile has the same spans under a name of their own. If the attempt of its samples is unknown,
+their span has no task either.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ FOR_PROFILE = "rayscope.samples_for_profile"
 PROFILE = "rayscope.profile"
 #: Name of the span for descriptions of frames.
 FRAMES = "rayscope.frames"
+#: Name of the span for texts of lines.
+LINES = "rayscope.lines"
 #: Maximum number of sums, and of frames, in a span of a profile. Longer texts would be truncated.
 _SUMS = 1000
 _FRAMES = 200
@@ -60,11 +63,15 @@ class Frame(msgspec.Struct, array_like=True, gc=False):
 
 
 class _Payload(msgspec.Struct, gc=False):
-    """The samples since ``k`` (ns) at ``hz`` per second. ``tasks``: task ID, attempt, and sums."""
+    """The samples since ``k`` (ns) at ``hz`` per second.
+
+    ``lines``: the text of a frame, and that of its line. ``tasks``: task ID, attempt, and sums.
+    """
 
     k: Annotated[int, msgspec.Meta(ge=0, le=2**62)]
     hz: _Rate
     frames: Annotated[list[Frame], msgspec.Meta(max_length=1000)] = []
+    lines: Annotated[list[tuple[_Text, _Text]], msgspec.Meta(max_length=1000)] = []
     tasks: Annotated[
         list[tuple[_TaskId, _Attempt, Annotated[list[Sum], msgspec.Meta(max_length=1000)]]],
         msgspec.Meta(max_length=1000),
@@ -92,6 +99,12 @@ class _Frames(msgspec.Struct, gc=False):
     frames: list[Frame]
 
 
+class _Lines(msgspec.Struct, gc=False):
+    """The extra data of a span of texts of lines."""
+
+    lines: list[tuple[str, str]]
+
+
 _decode = msgspec.json.Decoder(_Payload).decode
 
 
@@ -109,6 +122,8 @@ def spans(entry: ProfileEntry) -> list[Span]:
     ]
     if payload.frames:
         made.append(Span("", 0, FRAMES, begin, end, _text(_Frames(payload.frames))))
+    if payload.lines:
+        made.append(Span("", 0, LINES, begin, end, _text(_Lines(payload.lines))))
     return made
 
 
@@ -134,5 +149,5 @@ def frame_spans(times: tuple[int, int], frames: list[Frame]) -> list[Span]:
     ]
 
 
-def _text(extra: _Samples | _Profile | _Frames) -> str:
+def _text(extra: _Samples | _Profile | _Frames | _Lines) -> str:
     return msgspec.json.encode(extra).decode()

@@ -13,9 +13,8 @@ IS_FOR_PROFILE = f"""(name = '{samples.FOR_PROFILE}' AND json_valid(extra))"""
 IS_PROFILE = f"""(name = '{samples.PROFILE}' AND starts_with(extra, '{{"profile":') AND json_valid(extra))"""
 HAS_SAMPLES = f"({IS_SAMPLES} OR {IS_PROFILE})"
 #: Whether a row of ``span_rows`` is about samples, and not a span of the task.
-ABOUT_SAMPLES = (
-    f"name IN ('{samples.SAMPLES}', '{samples.FOR_PROFILE}', '{samples.PROFILE}', '{samples.FRAMES}')"
-)
+ABOUT_SAMPLES = f"""name IN ('{samples.SAMPLES}', '{samples.FOR_PROFILE}', '{samples.PROFILE}',
+    '{samples.FRAMES}', '{samples.LINES}')"""
 #: Whether the tracer of a row of ``worker_rows`` lacks nothing, apart from samples that are off.
 TRACES_ALL = f"tracer IN ('on', 'on, without {OFF}', 'on, without {NEED_GIL}')"
 #: The phases as SQL strings, by their numbers in reports.
@@ -38,3 +37,10 @@ SELECT DISTINCT TRY_CAST(one[1] AS BIGINT) AS frame_id, TRY_CAST(one[2] AS BIGIN
 FROM (SELECT unnest(from_json(extra, '{{"frames":[["VARCHAR"]]}}').frames) AS one FROM span_rows
     WHERE name = '{samples.FRAMES}' AND starts_with(extra, '{{"frames":') AND json_valid(extra))
 WHERE frame_id >= 0 AND caller_id >= 0 AND text IS NOT NULL"""
+#: Query for the lines of code among ``?`` with known texts: the text of their frames (``place``), and theirs.
+#: A line of which several texts were reported, because the code changed meanwhile, is left out.
+LINES = f"""
+SELECT entry[1] AS place, any_value(entry[2]) AS source
+FROM (SELECT unnest(from_json(extra, '{{"lines":[["VARCHAR"]]}}').lines) AS entry FROM span_rows
+    WHERE name = '{samples.LINES}' AND starts_with(extra, '{{"lines":') AND json_valid(extra))
+WHERE list_contains(?, place) GROUP BY place HAVING min(entry[2]) = max(entry[2])"""

@@ -11,7 +11,7 @@ from rayscope.api.schemas import ErrorDetail
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.lines.compute import MIN_SAMPLES, add_up
 from rayscope.views.lines.schemas import LinesAnswer
-from rayscope.views.lines.sql import Sampled, read_samples
+from rayscope.views.lines.sql import Sampled, place_text, read_samples, read_source
 
 router = Router()
 
@@ -36,6 +36,9 @@ def lines(
     def read(file: SessionFile) -> LinesAnswer:
         sampled = read_samples(file, filters, task_id, attempt, profile)
         sums = add_up(sampled.sums, sampled.frames)
+        source = read_source(file, sums.lines)
+        for line in sums.lines:
+            line["source"] = source.get(place_text(line))
         return {
             "session": chosen,
             "samples": sums.samples,

@@ -126,6 +126,7 @@ def add_up(sums: Iterable[Sum], frames: Mapping[int, Frame]) -> Sums:
                 "file": place.file,
                 "line": place.line,
                 "function": place.function,
+                "source": None,
                 "self_samples": own[place],
                 "self_share": _share(own[place], samples),
                 "self_points": _points(own[place], samples),

@@ -21,12 +21,14 @@ StackFrameKind = Literal["code", "left_out", "unknown"]
 class SampledLine(TypedDict):
     """A line of code. ``self``: it was innermost. ``total``: it was anywhere in the stack.
 
-    ``native_samples``: of the former, those in which a C library ran.
+    ``source``: its text, null if that is not recorded. ``native_samples``: of the samples in which it was
+    innermost, those in which a C library ran.
     """
 
     file: str
     line: int
     function: str
+    source: str | None
     self_samples: int
     self_share: float | None
     self_points: float | None

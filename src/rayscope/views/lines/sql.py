@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import duckdb
@@ -10,8 +11,9 @@ from rayscope.storage.errors import BadQuery
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters, is_task
 from rayscope.storage.sql.pages import Where
-from rayscope.storage.sql.samples import FRAMES, IS_PROFILE, IS_SAMPLES, SAMPLE_SUMS
+from rayscope.storage.sql.samples import FRAMES, IS_PROFILE, IS_SAMPLES, LINES, SAMPLE_SUMS
 from rayscope.views.lines.compute import MAX_DEPTH, Frame, Sum
+from rayscope.views.lines.schemas import SampledLine
 
 #: With more reports than this, every n-th is read.
 MAX_REPORTS = 200_000
@@ -128,6 +130,18 @@ def _frames(reader: duckdb.DuckDBPyConnection, innermost: set[int]) -> dict[int,
         [list(innermost)],
     ).fetchall()
     return {number: Frame(caller, text) for number, caller, text in rows}
+
+
+def read_source(file: SessionFile, lines: Iterable[SampledLine]) -> dict[str, str]:
+    """Return the texts of lines as far as they are known, by the texts of their frames."""
+    places = [place_text(line) for line in lines]
+    with file.reader() as reader:
+        return dict(reader.execute(LINES, [places]).fetchall())
+
+
+def place_text(line: SampledLine) -> str:
+    """The text of a line's frames."""
+    return f"{line['file']}:{line['line']} {line['function']}"
 
 
 def _workers(reader: duckdb.DuckDBPyConnection) -> dict[str, int]:

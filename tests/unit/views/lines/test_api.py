@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -78,6 +79,16 @@ def test_lines_phases_and_frames_add_up(fresh: Running, story: Story) -> None:
     ]
     parents = {frame["id"]: frame["parent"] for frame in found["frames"]}
     assert all(parent is None or parent in parents for parent in parents.values())
+
+
+def test_the_text_of_a_line_unless_it_changed(fresh: Running, story: Story) -> None:
+    lines = [["train.py:20 step", "loss.backward()"], ["train.py:10 main", "step()"]]
+    for entries in (lines, lines[:1], [["train.py:10 main", "epoch()"]]):
+        extra = json.dumps({"lines": entries}, separators=(",", ":"))
+        story.batch.spans.append(Span("", 0, "rayscope.lines", at(1), at(2), extra))
+    fresh.record(story)
+    source = {line["function"]: line["source"] for line in get_lines(fresh, func_name="fit")["lines"]}
+    assert source == {"step": "loss.backward()", "main": None, "solve": None}
 
 
 def test_a_task_an_attempt_a_job_and_a_range(fresh: Running, story: Story) -> None:
