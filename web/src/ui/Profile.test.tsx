@@ -53,7 +53,7 @@ it('says how the workers were profiled, and why some were not', async () => {
   ]);
   const taken = await screen.findByTestId('profile-taken');
   expect(taken.textContent).toContain('1 worker by py-spy, without C frames, 10 missed samples');
-  expect(taken.textContent).toContain("1 worker by the tracer's own samples");
+  expect(taken.textContent).toContain('1 worker by the tracer, without py-spy');
   expect(taken.textContent).toContain('3 more workers left out');
   expect(screen.getAllByTestId('profile-problem').map((line) => line.textContent)).toEqual([
     '2 workers without py-spy: Not allowed. Allow it.',
