@@ -29,6 +29,7 @@ from rayscope.model.decoding import DECODE_ERRORS
 from rayscope.storage.about import About, Label
 from rayscope.storage.schema import ENTITY_COLUMNS
 from rayscope.storage.sql.execution import BLOCKING_SPANS
+from rayscope.tracer.sampler import PHASES
 
 #: Number of hexadecimal digits of a placeholder. Two of a million names are equal with a chance of 0.2 %.
 _DIGITS = 12
@@ -52,7 +53,8 @@ _KEYS = """
     user unnamed interrupted dataset id app q r m s err dep f n d c from to l x step rank metrics since_ns
     data_ns checkpoint trial training_iteration time_total_s SessionName NodeId JobId WorkerId ActorId
     hz samples frames Source State Component Version Type Name Reason ip pid Pid session
-    profile func_name tool taken expected seconds problem remedy params
+    profile func_name tool taken expected seconds problem remedy params native phase share worker_ids
+    frames_left_out
 """
 #: Keys of resources, which may be of a placement group or name an accelerator.
 _RESOURCE = re.compile(r"(?:CPU|GPU|TPU|memory|object_store_memory|bundle)_group_\w+|accelerator_type:[\w-]+")
@@ -90,7 +92,7 @@ class Anonymiser:
         #: Part of a name -> its placeholder. Whole texts are not kept, because there may be millions.
         self._parts: dict[str, str] = {}
         self.counts: Counter[str] = Counter()
-        self._values = frozenset((*_VALUES.split(), *BLOCKING_SPANS))
+        self._values = frozenset((*_VALUES.split(), *BLOCKING_SPANS, *PHASES))
         self._kept = frozenset(re.findall(r"\w+", " ".join((_WORDS, *_rays_names(tables)))))
         self._keys = frozenset(_KEYS.split()) | _column_names()
         self._own_labels = frozenset(_LABELS.split())

@@ -174,7 +174,8 @@ REPLACED_COLUMNS: Mapping[str, Mapping[str, Rule]] = {
     | {"message": Rule.text, "object_name": Rule.name, "namespace": Rule.name, "component": Rule.name},
     "process_end_rows": _ENTITY | {"name": Rule.name, "kernel_record": Rule.text},
     "gpu_sample_rows": _ENTITY,
-    "profile_rows": _ENTITY | {"filters": Rule.json, "workers": Rule.json},
+    "profile_rows": _ENTITY
+    | {"filters": Rule.json, "workers": Rule.json, "stacks": Rule.json, "taken_by": Rule.name},
     "metric_series": {"name": Rule.metric, "labels": Rule.labels},
     "metric_families": {"name": Rule.metric, "help": Rule.text},
 }

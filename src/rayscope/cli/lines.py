@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,10 +16,10 @@ from rayscope.cli.console import fail, print_json, say, shown, stdout, warn
 from rayscope.cli.export import explain_write_errors, real_path, refuse_existing, size_text
 from rayscope.cli.lists import without_none
 from rayscope.cli.options import DataDir, Job, ServerUrl, Session, Since, Token, Until, between
-from rayscope.cli.printing import Column, Format, Row, counted, print_rows, text
+from rayscope.cli.printing import Column, Format, Row, counted, print_rows, short_id, text
 
 if TYPE_CHECKING:
-    from rayscope.client.types import LinesAnswer
+    from rayscope.client.types import LinesAnswer, ProfileItem
 
 
 class LinesFormat(str, Enum):
@@ -122,6 +122,7 @@ def lines(
         refuse_existing(output, force)
     with open_client(server, data_dir, token, session) as client:
         answer = client.lines(**filters)
+        items = client.profiles()["items"] if profile and form is LinesFormat.table else []
         if output is not None:
             with explain_write_errors(output):
                 written = client.export_lines(form.value, real_path(output), **filters)
@@ -133,6 +134,35 @@ def lines(
         print_json(answer, indent=2)
         return
     print_lines(answer, limit, Format(form.value))
+    for item in items:
+        if item["profile_id"] == profile:
+            print_stacks(item)
+
+
+def print_stacks(profile: ProfileItem) -> None:
+    """Print the workers of a profile, grouped by their most frequent stack, if there are several."""
+    workers = {worker["worker_id"]: worker for worker in profile["workers"]}
+    if len(workers) < 2:
+        return
+
+    def names(worker_ids: Iterable[str]) -> str:
+        ranks = [rank for worker_id in worker_ids if (rank := workers[worker_id]["rank"]) is not None]
+        ids = [short_id(worker_id) for worker_id in worker_ids if workers[worker_id]["rank"] is None]
+        parts = ((sorted(ranks), "rank"), (sorted(ids), "worker"))
+        return ", ".join(
+            f"{counted(len(found), noun)} ({', '.join(map(str, found))})" for found, noun in parts if found
+        )
+
+    for group in profile["stacks"]:
+        phase = "" if group["phase"] == "executing" else f", {group['phase']}"
+        lines = [f"{names(group['worker_ids'])}: {group['share']:.0%} of the samples{phase}"]
+        lines += [f"  {shown(frame)}" for frame in group["frames"]]
+        if group["frames_left_out"]:
+            lines.append(f"  … {counted(group['frames_left_out'], 'more frame')}")
+        stdout().print(Text("\n".join(lines)), soft_wrap=True)
+    grouped = {worker_id for group in profile["stacks"] for worker_id in group["worker_ids"]}
+    if without := workers.keys() - grouped:
+        stdout().print(Text(f"{names(without)}: no stack"), soft_wrap=True)
 
 
 def print_lines(answer: LinesAnswer, limit: int, form: Format = Format.table) -> None:

@@ -10,9 +10,9 @@ import typer
 
 from rayscope.cli.clients import open_client
 from rayscope.cli.console import fail, print_json, say
-from rayscope.cli.lines import print_lines
+from rayscope.cli.lines import print_lines, print_stacks
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
-from rayscope.cli.printing import counted
+from rayscope.cli.printing import Column, Format, counted, print_rows, text, when
 from rayscope.client import Client
 
 if TYPE_CHECKING:
@@ -25,6 +25,15 @@ _FILTERS = {
     "worker": "worker_id",
     "node": "node_id",
 }
+_LIST = (
+    text("profile_id"),
+    when("begin_ns", "at"),
+    Column(
+        "of", lambda row: " ".join(f"{name}={value}" for name, value in row["filters"].items()), long=True
+    ),
+    Column("workers", lambda row: "…" if row["is_running"] else str(len(row["workers"])), right=True),
+    text("taken_by", "taken by"),
+)
 #: Interval at which the server is asked whether the profile has finished, in seconds.
 _POLL_S = 0.5
 
@@ -44,6 +53,9 @@ def profile(
         typer.Option("--native", help="Include frames of C and C++. This takes more of the workers' time."),
     ] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Max lines.")] = 20,
+    as_list: Annotated[
+        bool, typer.Option("--list", help="List the profiles of the session instead, the newest first.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the profile and its lines as JSON.")] = False,
     session: Session = None,
     data_dir: DataDir = None,
@@ -54,7 +66,10 @@ def profile(
 
     Requires the operator token.
     """
-    with open_client(server, data_dir, token, session, needs_server=True) as client:
+    with open_client(server, data_dir, token, session, needs_server=not as_list) as client:
+        if as_list:
+            print_rows(Format.json if as_json else Format.table, client.profiles()["items"], _LIST)
+            return
         filters = _filters(client, target)
         started = client.start_profile(seconds=seconds, native=native, **filters)
         if not as_json:
@@ -66,6 +81,7 @@ def profile(
         print_json({"profile": taken, "lines": answer}, indent=2)
         return
     print_lines(answer, limit)
+    print_stacks(taken)
     for line in _describe(taken):
         say(line)
     say(f"To see it again: rayscope lines --profile {taken['profile_id']}")

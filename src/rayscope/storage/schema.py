@@ -453,6 +453,8 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
         ("end_ns", "BIGINT"),
         ("workers", "VARCHAR"),
         ("workers_left_out", "BIGINT"),
+        ("stacks", "VARCHAR"),
+        ("taken_by", "VARCHAR"),
     ),
 }
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -23,7 +24,8 @@ from rayscope.metrics.tsdb.file import sealed_columns
 from rayscope.storage.about import About, Label
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.schema import ADDED_COLUMNS, TABLES
-from rayscope.tracer.sampler import frame_number
+from rayscope.tracer.sampler import PHASES, frame_number
+from rayscope.views.profiles.schemas import ProfiledWorker, StackGroup
 
 #: Words of the sample that are also words of Ray's, or numbers.
 _COMMON = re.compile(r"[\d\W]*|.{1,3}")
@@ -296,3 +298,33 @@ def test_numbers_of_frames_reveal_no_names() -> None:
     assert "secret" not in text
     assert "train" not in text
     assert Anonymiser("other", {})._number(number) != replaced
+
+
+def test_the_workers_and_stacks_of_a_profile_stay_readable() -> None:
+    problem = {"code": "no_permission", "message": "No.", "remedy": "Allow it.", "params": {"name": "acme"}}
+    worker = dict.fromkeys(ProfiledWorker.__annotations__) | {
+        "worker_id": "a1" * 28,
+        "node_id": "b2" * 28,
+        "pid": 7,
+        "tool": "py-spy",
+        "samples": 5,
+        "native": False,
+        "problem": problem,
+    }
+    stacks = [
+        {
+            "phase": phase,
+            "frames": ["acme.py:3 train"],
+            "frames_left_out": 0,
+            "share": 0.5,
+            "worker_ids": ["a1" * 28],
+        }
+        for phase in PHASES
+    ]
+    anonymiser = Anonymiser("key", {})
+    workers = anonymiser._json(json.dumps([worker]))
+    (decoded,) = msgspec.json.decode(workers, type=list[ProfiledWorker])
+    assert (decoded["worker_id"], decoded["tool"]) == (worker["worker_id"], "py-spy")
+    groups = anonymiser._json(json.dumps(stacks))
+    assert [group["phase"] for group in msgspec.json.decode(groups, type=list[StackGroup])] == list(PHASES)
+    assert "acme" not in workers + groups

@@ -177,6 +177,21 @@ export interface AlertEvent {
   op: string | null;
   times_ms: number[];
   values: (number | null)[];
+  profile: AlertProfile | null;
+}
+/** The profile that an alert took when it began to fire, or the reason why it took none. */
+export interface AlertProfile {
+  profile_id: string | null;
+  problem: ErrorDetail | null;
+}
+/** A problem and its remedy. ``params`` contains the values in the message, if there are any. */
+export interface ErrorDetail {
+  code: string;
+  message: string;
+  remedy: string;
+  params?: {
+    [k: string]: string | number;
+  };
 }
 /**
  * One alert. Times that do not apply are 0. ``silenced_by`` contains the IDs of active silences that
@@ -199,6 +214,7 @@ export interface AlertInfo {
   keep_ns: number;
   ack: AckInfo | null;
   condition: string;
+  profile: AlertProfile | null;
   severity: string;
   silenced_by: string[];
 }
@@ -238,15 +254,6 @@ export interface AnnotationItem {
 export interface Archive {
   url: string;
   error: ErrorDetail | null;
-}
-/** A problem and its remedy. ``params`` contains the values in the message, if there are any. */
-export interface ErrorDetail {
-  code: string;
-  message: string;
-  remedy: string;
-  params?: {
-    [k: string]: string | number;
-  };
 }
 /** The session of the attached cluster. */
 export interface Attached {
@@ -2998,6 +3005,7 @@ export interface PlainAlert {
   keep_ns: number;
   ack: AckInfo | null;
   condition: string;
+  profile: AlertProfile | null;
 }
 /**
  * No attempt takes longer than usual for its function, or no time is spent on starting workers, on
@@ -3022,12 +3030,15 @@ export interface ProfileItem {
   end_ns: number;
   workers: ProfiledWorker[];
   workers_left_out: number;
+  stacks: StackGroup[];
+  taken_by: string | null;
 }
 /** How a worker was profiled. */
 export interface ProfiledWorker {
   worker_id: string;
   node_id: string;
   pid: number;
+  rank: number | null;
   tool: ('py-spy' | 'tracer') | null;
   hz: number | null;
   samples: number;
@@ -3036,6 +3047,14 @@ export interface ProfiledWorker {
   expected: number | null;
   seconds: number | null;
   problem: ErrorDetail | null;
+}
+/** Workers with the same most frequent stack. */
+export interface StackGroup {
+  phase: 'executing' | 'awaiting' | 'ray.get' | 'ray.wait' | 'ray.put' | 'unpacking' | 'ray';
+  frames: string[];
+  frames_left_out: number;
+  share: number;
+  worker_ids: string[];
 }
 /** How long to profile, and whether to include frames of C and C++. */
 export interface ProfileRequest {

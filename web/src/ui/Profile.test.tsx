@@ -9,6 +9,7 @@ const worker = (parts: Partial<ProfiledWorker>): ProfiledWorker => ({
   worker_id: 'a'.repeat(56),
   node_id: 'b'.repeat(56),
   pid: 7,
+  rank: null,
   tool: 'py-spy',
   hz: 100,
   samples: 900,
@@ -28,6 +29,8 @@ const profile = (parts: Partial<ProfileItem>): ProfileItem => ({
   end_ns: 1e18 + 1e10,
   workers: [worker({})],
   workers_left_out: 0,
+  stacks: [],
+  taken_by: null,
   ...parts,
 });
 
@@ -64,4 +67,24 @@ it('shows that a profile is being taken', async () => {
   await show([profile({ is_running: true, workers: [], end_ns: (Date.now() + 60_000) * 1e6 })]);
   expect((await screen.findByTestId('profile-running')).textContent).toMatch(/^Taking samples: \d+ s left$/);
   expect(screen.queryByTestId('profile-taken')).toBeNull();
+});
+
+it('groups the workers by equal stacks, and marks those that differ from most', async () => {
+  const ids = ['c', 'd', 'e'].map((letter) => letter.repeat(56));
+  const group = { phase: 'executing' as const, share: 1, frames_left_out: 0 };
+  await show([
+    profile({
+      workers: ids.map((worker_id, rank) => worker({ worker_id, rank })),
+      stacks: [
+        { ...group, frames: ['train.py:41 all_reduce'], worker_ids: [ids[2], ids[0]] as string[] },
+        { ...group, frames: ['data.py:12 load'], worker_ids: [ids[1]] as string[] },
+      ],
+      taken_by: 'TrainingRunStalled',
+    }),
+  ]);
+  const [most, odd] = await screen.findAllByTestId('stack-group');
+  expect(most?.textContent).toBe('2 ranks: 0, 2100% of their samples, executingtrain.py:41all_reduce');
+  expect(odd?.textContent).toBe('1 rank: 1100% of their samples, executingdata.py:12load');
+  expect([most?.dataset.odd, odd?.dataset.odd]).toEqual([undefined, 'true']);
+  expect(screen.getByTestId('profile-taken').textContent).toContain('taken by the alert TrainingRunStalled');
 });

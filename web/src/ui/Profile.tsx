@@ -12,6 +12,7 @@ import css from './HotLines.module.css';
 import { LinesExport } from './LinesExport';
 import { useOperatorAction } from './operator';
 import { Prose } from './Prose';
+import { StackGroups } from './StackGroups';
 import { Time } from './Time';
 import words from './theme/words.module.css';
 import { useNow } from './useNow';
@@ -46,8 +47,7 @@ export function Profile({ of, canRun }: { of: Target; canRun: boolean }) {
       {canStart && running !== undefined && running !== taken && (
         <p className={`${words.dim} ${css.note}`}>{t('profile.other')}</p>
       )}
-      {taken?.is_running && <Progress profile={taken} />}
-      {taken?.is_running === false && <Taken profile={taken} />}
+      {taken !== undefined && <ProfileBody profile={taken} />}
     </>
   );
   return (
@@ -98,6 +98,11 @@ function StartButton({ of, disabled }: { of: Target; disabled: boolean }) {
   );
 }
 
+/** A profile, or how long it still takes. */
+export function ProfileBody({ profile }: { profile: ProfileItem }) {
+  return profile.is_running ? <Progress profile={profile} /> : <Taken profile={profile} />;
+}
+
 function Progress({ profile }: { profile: ProfileItem }) {
   const { t } = useTranslation();
   const left = Math.ceil(Number(profile.end_ns) / 1e9 - useNow() / 1e3);
@@ -126,6 +131,7 @@ function Taken({ profile }: { profile: ProfileItem }) {
         missed: count(missed),
       }),
     byTracer.length > 0 && t('profile.byTracer', { n: count(byTracer.length) }),
+    profile.taken_by !== null && t('profile.takenBy', { rule: profile.taken_by }),
     profile.workers_left_out > 0 && t('profile.leftOut', { n: count(profile.workers_left_out) }),
   ];
   return (
@@ -142,6 +148,7 @@ function Taken({ profile }: { profile: ProfileItem }) {
           <Prose text={text} />
         </p>
       ))}
+      <StackGroups profile={profile} />
       {lines !== undefined && <HotLines answer={lines} />}
     </>
   );

@@ -17,6 +17,8 @@ _FRAME = re.compile(r"(.*) \((.*?)(?::(\d{1,9}))?\)")
 _MAIN = re.compile(r"ray/_private/workers/default_worker\.py:\d+ <module>")
 #: The outermost frame of threads that Python starts. Threads of Ray's core that run tasks do not have it.
 _STARTED = re.compile(r"threading\.py:\d+ (Thread\.)?_bootstrap")
+#: The thread of Ray Train that runs the user's function.
+_TRAINS = re.compile(r"ray/train/v2/_internal/execution/worker_group/thread_runner\.py:\d+ .*_run_target")
 #: Code in which threads wait. py-spy does not say which threads do.
 _WAITS = re.compile(
     r"^(threading|queue|selectors|socket|ssl|subprocess|multiprocessing/\w+|asyncio/\w+)\.py:"
@@ -78,7 +80,8 @@ def _user_frames(path: str) -> tuple[int, list[str], bool]:
     innermost, outermost = python[0][1], python[-1][1]
     is_main = _MAIN.fullmatch(outermost) is not None
     phase, frames = user_stack(python)
-    if not frames or (_STARTED.fullmatch(outermost) and (phase == _RAYS_PHASE or _WAITS.match(frames[0]))):
+    may_idle = _STARTED.fullmatch(outermost) and not any(_TRAINS.fullmatch(frame) for _, frame in python)
+    if not frames or (may_idle and (phase == _RAYS_PHASE or _WAITS.match(frames[0]))):
         return phase, [], is_main
     if frames[0] == innermost:
         frames[:0] = native

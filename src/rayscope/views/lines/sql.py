@@ -95,7 +95,7 @@ def read_samples(
             (read,) = reader.execute(f"SELECT count(*) {chosen}", within.values).fetchone() or (0,)
         return Sampled(
             [Sum(*row[:4]) for row in rows],
-            _frames(reader, {row[2] for row in rows}),
+            read_frames(reader, {row[2] for row in rows}),
             attempts,
             reports,
             read,
@@ -118,7 +118,7 @@ def _attempts(filters: TaskFilters, task_id: str | None, attempt: int | None) ->
     return where
 
 
-def _frames(reader: duckdb.DuckDBPyConnection, innermost: set[int]) -> dict[int, Frame]:
+def read_frames(reader: duckdb.DuckDBPyConnection, innermost: set[int]) -> dict[int, Frame]:
     """Return the frames of the stacks with these innermost frames, by number."""
     if not any(innermost):
         return {}

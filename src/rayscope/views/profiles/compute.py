@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, cast
 
-from rayscope.tracer.sampler import frame_number
+from rayscope.ray.agents.cpu_profiles import Stack
+from rayscope.storage.sql.pages import Row
+from rayscope.tracer.sampler import MAX_DEPTH, PHASES, frame_number
+from rayscope.views.lines.compute import Frame
+from rayscope.views.lines.schemas import Phase
+from rayscope.views.profiles.schemas import StackGroup
 
 #: Maximum number of different frames of a worker. The rarest stacks beyond it are left out.
 MAX_FRAMES = 20_000
+#: Maximum number of frames of a group's stack.
+_MAX_STACK_FRAMES = 16
 #: Minimum share of a profile's time in which a function ran that gets stacks without its name.
 _MIN_SHARE = 0.5
 #: The key of samples whose attempt is unknown.
@@ -84,6 +91,49 @@ def add_up(
         key = UNKNOWN if function is None else function.key
         sums.by_attempt.setdefault(key, Counter())[phase, number] += samples
     return sums
+
+
+def most_frequent(stacks: Iterable[Stack], functions: Sequence[Running]) -> Stack | None:
+    """The first of a worker's stacks, sorted by frequency, that is not of a function that is not chosen."""
+    owners = ((stack, owner(stack.frames, functions)) for stack in stacks)
+    return next((stack for stack, function in owners if function is None or function.is_chosen), None)
+
+
+def most_frequent_traced(rows: Iterable[Row], frames: Mapping[int, Frame]) -> Stack | None:
+    """The most frequent of the stacks that a worker's tracer sampled, or None if its frames are unknown."""
+    counts = Counter[tuple[str, int]]()
+    for row in rows:
+        counts[row["phase"], row["frame_id"]] += row["samples"]
+    for (phase, number), samples in counts.most_common(1):
+        texts: list[str] = []
+        while number in frames and len(texts) <= MAX_DEPTH:
+            texts.append(frames[number].text)
+            number = frames[number].caller
+        if texts:
+            return Stack(PHASES.index(phase), tuple(reversed(texts)), samples)
+    return None
+
+
+def group_stacks(workers: Mapping[str, tuple[Stack, int]]) -> list[StackGroup]:
+    """Group workers by their most frequent stack, the largest group first.
+
+    ``workers``: ID -> the stack, and the number of the worker's samples.
+    """
+    by_stack: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+    for worker_id, (stack, _) in workers.items():
+        by_stack.setdefault((stack.phase, stack.frames), []).append(worker_id)
+    groups: list[StackGroup] = [
+        {
+            "phase": cast(Phase, PHASES[phase]),
+            "frames": list(frames[: -_MAX_STACK_FRAMES - 1 : -1]),
+            "frames_left_out": max(0, len(frames) - _MAX_STACK_FRAMES),
+            "share": sum(workers[worker_id][0].samples for worker_id in worker_ids)
+            / sum(workers[worker_id][1] for worker_id in worker_ids),
+            "worker_ids": worker_ids,
+        }
+        for (phase, frames), worker_ids in by_stack.items()
+    ]
+    return sorted(groups, key=lambda group: -len(group["worker_ids"]))
 
 
 def _last(name: str) -> str:

@@ -23,7 +23,7 @@ from rayscope.errors import RayscopeError
 from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.writer import Writer
 from rayscope.model import Entity, RecordBatch, Span
-from rayscope.ray.agents.cpu_profiles import read_profile
+from rayscope.ray.agents.cpu_profiles import Stack, read_profile
 from rayscope.ray.agents.stack_dumps import Agent, RunningProfile, TracebackError
 from rayscope.ray.events.samples import Frame, Sum, frame_spans, profile_spans
 from rayscope.ray.gcs.client import GcsClient, GcsError
@@ -36,9 +36,18 @@ from rayscope.storage.sql.pages import Row
 from rayscope.tracer import demand
 from rayscope.tracer.demand import HZ
 from rayscope.tracer.sampler import PHASES
+from rayscope.views.lines.compute import Frame as TracedFrame
+from rayscope.views.lines.sql import read_frames
 from rayscope.views.profiles import sql
-from rayscope.views.profiles.compute import Running, Sums, add_up
-from rayscope.views.profiles.schemas import ProfiledWorker, ProfileItem
+from rayscope.views.profiles.compute import (
+    Running,
+    Sums,
+    add_up,
+    group_stacks,
+    most_frequent,
+    most_frequent_traced,
+)
+from rayscope.views.profiles.schemas import ProfiledWorker, ProfileItem, StackGroup
 from rayscope.views.profiles.sql import Worker
 
 log = logging.getLogger("rayscope.server")
@@ -95,8 +104,19 @@ class Profiler:
         """Abandon the profiles that are being taken."""
         self._stopping.set()
 
-    def start(self, session: str, filters: TaskFilters, seconds: int, *, native: bool) -> ProfileItem:
-        """Start a profile of the workers that run attempts matching the filters. Raises BadQuery or Busy."""
+    def start(
+        self,
+        session: str,
+        filters: TaskFilters,
+        seconds: int,
+        *,
+        native: bool,
+        taken_by: str | None = None,
+    ) -> ProfileItem:
+        """Start a profile of the workers that run attempts matching the filters.
+
+        ``taken_by``: the rule whose alert starts it. Raises BadQuery or Busy.
+        """
         if not self._records.is_live(session):
             raise BadQuery(
                 f"{session} has ended, so its processes are gone.",
@@ -134,6 +154,8 @@ class Profiler:
             "end_ns": begin_ns + seconds * 10**9,
             "workers": [],
             "workers_left_out": left_out,
+            "stacks": [],
+            "taken_by": taken_by,
         }
         with self._lock:
             if session in self._running:
@@ -155,10 +177,11 @@ class Profiler:
             try:
                 filters = msgspec.json.decode(row["filters"] or "", type=dict[str, str | int])
                 workers = msgspec.json.decode(row["workers"] or "", type=list[ProfiledWorker])
+                stacks = msgspec.json.decode(row["stacks"] or "[]", type=list[StackGroup])
             except msgspec.DecodeError:  # in a session file by someone else
                 continue
             if running is None or row["profile_id"] != running["profile_id"]:
-                known = {"filters": filters, "workers": workers, "is_running": False}
+                known = {"filters": filters, "workers": workers, "stacks": stacks, "is_running": False}
                 items.append({**row, **known})  # type: ignore[typeddict-item]
         return items
 
@@ -194,21 +217,27 @@ class Profiler:
         # Attempts that were chosen by what may change meanwhile, such as their state, stay chosen.
         filters = replace(job.filters.without_range(), state=None, error_type=None, annotation=None)
 
-        def read(file: SessionFile) -> tuple[dict[str, list[Running]], list[Row]]:
+        def read(file: SessionFile) -> tuple[dict[str, list[Running]], list[Row], dict[int, TracedFrame]]:
             workers = [worker.worker_id for worker in job.workers]
             functions = sql.functions_of(file, filters, workers, begin_ns, py_spy_end_ns)
             traced_begin_ns = end_ns - job.seconds * 10**9
-            return functions, sql.traced_samples(file, filters, tracers, traced_begin_ns, end_ns)
+            traced = sql.traced_samples(file, filters, tracers, traced_begin_ns, end_ns)
+            with file.reader() as reader:
+                return functions, traced, read_frames(reader, {row["frame_id"] for row in traced})
 
-        functions, traced = self._records.read(job.session, read)
+        functions, traced, frames = self._records.read(job.session, read)
         samples = _Samples()
         workers = []
+        frequent: dict[str, tuple[Stack, int]] = {}
         for worker, output in outputs.items():
             made = _describe(worker, output)
             if output.text is not None:
                 profile = read_profile(output.text)
-                sums = add_up(profile.stacks, functions.get(worker.worker_id, ()))
+                ran = functions.get(worker.worker_id, ())
+                sums = add_up(profile.stacks, ran)
                 samples.add(sums)
+                if stack := most_frequent(profile.stacks, ran):
+                    frequent[worker.worker_id] = stack, sums.samples
                 made |= {
                     "tool": "py-spy",
                     "hz": HZ,
@@ -222,6 +251,8 @@ class Profiler:
                 samples.add_traced(rows)
                 if rows:
                     made |= {"tool": "tracer", "hz": HZ, "samples": sum(row["samples"] for row in rows)}
+                if stack := most_frequent_traced(rows, frames):
+                    frequent[worker.worker_id] = stack, made["samples"]
             workers.append(made)
         profile_id = job.item["profile_id"]
         entity = Entity(
@@ -233,6 +264,8 @@ class Profiler:
                 "end_ns": end_ns,
                 "workers": _json(workers),
                 "workers_left_out": job.item["workers_left_out"],
+                "stacks": _json(group_stacks(frequent)),
+                **({"taken_by": taken_by} if (taken_by := job.item["taken_by"]) else {}),
             },
         )
         return RecordBatch(

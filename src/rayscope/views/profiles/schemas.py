@@ -7,6 +7,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from rayscope.api.schemas import ErrorDetail
+from rayscope.views.lines.schemas import Phase
 
 #: ``tracer``: the worker took the samples itself, after those by py-spy.
 ProfileTool = Literal["py-spy", "tracer"]
@@ -18,12 +19,13 @@ class ProfiledWorker(TypedDict):
     ``tool``: null if there are no samples. ``hz``: samples per second and thread. ``samples``: how many are
     of the chosen functions. ``native``: whether they have frames of C and C++. ``taken`` and ``expected``:
     samples of its main thread, for py-spy. ``seconds``: how long py-spy ran, with its start. ``problem``: why
-    py-spy did not profile it, or null.
+    py-spy did not profile it, or null. ``rank``: its world rank in Ray Train.
     """
 
     worker_id: str
     node_id: str
     pid: int
+    rank: int | None
     tool: ProfileTool | None
     hz: float | None
     samples: int
@@ -34,11 +36,27 @@ class ProfiledWorker(TypedDict):
     problem: ErrorDetail | None
 
 
+class StackGroup(TypedDict):
+    """Workers with the same most frequent stack.
+
+    ``frames``: the innermost first, each as ``FILE:LINE FUNCTION``. ``frames_left_out``: how many more there
+    are around them. ``share``: the part of these workers' samples that have the stack.
+    """
+
+    phase: Phase
+    frames: list[str]
+    frames_left_out: int
+    share: float
+    worker_ids: list[str]
+
+
 class ProfileItem(TypedDict):
     """A profile of the workers that ran attempts matching ``filters``.
 
     While it ``is_running``, there are no ``workers`` yet, and ``end_ns`` is when it is to be over, apart from
-    the time to collect the samples. ``workers_left_out``: how many there were beyond the limit.
+    the time to collect the samples. ``workers_left_out``: how many there were beyond the limit. ``stacks``:
+    the workers that have samples, by their most frequent stack, the largest group first. ``taken_by``: the
+    rule whose alert started the profile, or null for a person.
     """
 
     profile_id: str
@@ -48,6 +66,8 @@ class ProfileItem(TypedDict):
     end_ns: int
     workers: list[ProfiledWorker]
     workers_left_out: int
+    stacks: list[StackGroup]
+    taken_by: str | None
 
 
 class ProfilesAnswer(TypedDict):

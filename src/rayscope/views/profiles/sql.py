@@ -23,11 +23,12 @@ MAX_LISTED = 1000
 
 
 class Worker(NamedTuple):
-    """A worker process."""
+    """A worker process. ``rank``: its world rank in Ray Train."""
 
     worker_id: str
     node_id: str
     pid: int
+    rank: int | None
 
 
 def busy_workers(file: SessionFile, filters: TaskFilters, limit: int) -> tuple[list[Worker], int]:
@@ -41,12 +42,14 @@ def busy_workers(file: SessionFile, filters: TaskFilters, limit: int) -> tuple[l
     trainers = _trainers(filters)
     with file.reader() as reader:
         rows = reader.execute(
-            "SELECT worker_id, node_id, pid FROM (SELECT DISTINCT ON (worker_id) * FROM ("
+            "SELECT worker_id, node_id, pid, rank FROM (SELECT DISTINCT ON (worker_id) * FROM ("
             f"SELECT worker_id, node_id, worker_pid AS pid FROM attempts{where.sql} "
             f"UNION ALL SELECT worker_id, node_id, pid FROM ({_TRAINERS}){trainers.sql})) "
+            f"LEFT JOIN (SELECT worker_id, max(rank) AS rank FROM ({_TRAINERS}) GROUP BY 1) "
+            "USING (worker_id) "
             "WHERE worker_id IS NOT NULL AND node_id IS NOT NULL AND pid > 0 "
             "AND worker_id NOT IN (SELECT id FROM worker_rows WHERE state = 'DEAD') "
-            "ORDER BY row_number() OVER (PARTITION BY node_id ORDER BY worker_id), node_id",
+            "ORDER BY row_number() OVER (PARTITION BY node_id ORDER BY rank, worker_id), node_id",
             [*where.values, *trainers.values],
         ).fetchall()
     return [Worker(*row) for row in rows[:limit]], max(0, len(rows) - limit)
@@ -54,7 +57,7 @@ def busy_workers(file: SessionFile, filters: TaskFilters, limit: int) -> tuple[l
 
 #: The workers of Ray Train that are alive.
 _TRAINERS = (
-    "SELECT a.worker_id, w.node_id, w.pid, a.actor_id, a.job_id "
+    "SELECT a.worker_id, w.node_id, w.pid, a.actor_id, a.job_id, w.world_rank AS rank "
     "FROM train_workers w JOIN actors a USING (actor_id) WHERE w.state = 'ALIVE'"
 )
 

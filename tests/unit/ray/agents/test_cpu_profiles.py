@@ -12,6 +12,7 @@ from rayscope.tracer.sampler import MAX_DEPTH, PHASES
 
 _SAMPLES = Path(__file__).parent / "samples"
 _MAIN = "<module> (ray/_private/workers/default_worker.py:323);Worker.main_loop (ray/_private/worker.py:1069)"
+_TRAINS = "ThreadRunner.run.<locals>._run_target (ray/train/v2/_internal/execution/worker_group/thread_runner.py:46)"
 _THREAD = "Thread._bootstrap (threading.py:1002);Thread._bootstrap_inner (threading.py:1045)"
 
 
@@ -72,6 +73,12 @@ def test_an_async_actor_while_its_coroutine_runs() -> None:
         (f"{_THREAD};Log.run (ray/_private/log.py:5);wait (grpc/_channel.py:7)", "ray", None),
         (f"{_THREAD};watch (a.py:1);Event.wait (threading.py:629)", "executing", None),
         (f"{_THREAD};watch (a.py:1);read (b.py:7)", "executing", ("a.py:1 watch", "b.py:7 read")),
+        # A rank of Ray Train that waits, as in a collective, is no idle thread.
+        (
+            f"{_THREAD};{_TRAINS};train (a.py:1);Event.wait (threading.py:629)",
+            "executing",
+            ("a.py:1 train", "threading.py:629 Event.wait"),
+        ),
         ("", "executing", None),
         # With native frames: those that the user's code calls count, whatever is around Python.
         (

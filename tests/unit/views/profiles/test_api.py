@@ -9,17 +9,20 @@ from typing import Any
 
 import pytest
 from ray.core.generated import gcs_service_pb2, reporter_pb2
-from tests.story import SESSION, Story
+from tests.story import ORIGIN_NS, SESSION, Story
 from tests.unit.views.lines.test_api import Stacks
 from tests.unit.views.stack.test_frames_api import NODE, Cluster, serve
 from tests.waiting import wait_until
+from typer.testing import CliRunner
 
-from rayscope.model import Span
+from rayscope.cli.main import app
+from rayscope.model import Entity, Span
 from rayscope.ray.events.samples import FOR_PROFILE, SAMPLES
 from rayscope.tracer.demand import HZ
 from rayscope.views.profiles import profiler
 
 _BUSY = Path(__file__).parents[2] / "ray" / "agents" / "samples" / "py-spy-raw-busy.txt"
+MAIN = "<module> (ray/_private/workers/default_worker.py:323);Worker.main_loop (ray/_private/worker.py:1069)"
 PATH = "/api/v1/profiles"
 FIRST, SECOND = "1" * 56, "2" * 56
 
@@ -107,6 +110,10 @@ def test_all_workers_are_profiled_and_their_lines_belong_to_their_attempts(
         assert (worker["tool"], worker["hz"], worker["samples"]) == ("py-spy", 100, 199)
         assert (worker["taken"], worker["expected"], worker["problem"]) == (199, 100, None)
         assert worker["seconds"] > 0
+    (stack,) = taken["stacks"]
+    assert (stack["frames"], stack["share"]) == (["exp.py:6 hot", "exp.py:12 busy"], 133 / 199)
+    assert sorted(stack["worker_ids"]) == [FIRST, SECOND]
+    assert taken["taken_by"] is None
     lines = fresh.get("/api/v1/lines", profile=taken["profile_id"])
     assert (lines["samples"], lines["attempts"], lines["hz"], lines["missing"]) == (398, 2, [100.0], None)
     assert [(line["line"], line["function"], line["self_samples"]) for line in lines["lines"]] == [
@@ -155,6 +162,9 @@ def test_a_worker_that_py_spy_may_not_inspect_is_asked_for_samples(fresh: Any, c
     assert (traced["tool"], traced["hz"], traced["samples"]) == ("tracer", 100.0, 90)
     assert traced["problem"]["code"] == "no_permission"
     assert "SYS_PTRACE" in traced["problem"]["remedy"]
+    # Both have equal stacks.
+    (stack,) = taken["stacks"]
+    assert (stack["frames"], len(stack["worker_ids"])) == (["exp.py:6 hot", "exp.py:12 busy"], 2)
     lines = fresh.get("/api/v1/lines", profile=taken["profile_id"])
     assert (lines["samples"], lines["hz"]) == (289, [100.0])
     assert sum(phase["native_samples"] for phase in lines["phases"]) == 90
@@ -172,6 +182,34 @@ def test_a_profile_shows_no_life_of_a_cluster(fresh: Any, cluster: Profiled) -> 
     _take(fresh, func_name="busy", state="RUNNING")
     assert (list(about.recording), about.last_ns) == before
     assert fresh.get(PATH)["items"][0]["workers"][0]["samples"] == 199
+
+
+def test_workers_of_ray_train_are_profiled_with_their_ranks(fresh: Any, cluster: Profiled) -> None:
+    """They are not in any task."""
+    story = Story()
+    for rank, worker in enumerate((FIRST, SECOND)):
+        actor = f"{rank}" * 32
+        fields: dict[str, Any] = {"world_rank": rank, "actor_id": actor, "node_id": NODE, "pid": 1001 + rank}
+        story.batch.entities.append(
+            Entity("train_worker", f"a1/{rank}", fields, {}, ORIGIN_NS, {"state": "ALIVE"})
+        )
+        story.entity("actor", actor, 0, class_name="RayTrainWorker", worker_id=worker)
+    fresh.record(story)
+    cluster.outputs = {
+        1001: (True, _BUSY.read_text()),
+        1002: (True, f"{MAIN};load (data.py:12) 100"),
+    }
+    taken = _take(fresh)
+    ranks = {worker["worker_id"]: worker["rank"] for worker in taken["workers"]}
+    assert ranks == {FIRST: 0, SECOND: 1}
+    assert [(stack["frames"][0], stack["worker_ids"]) for stack in taken["stacks"]] == [
+        ("exp.py:6 hot", [FIRST]),
+        ("data.py:12 load", [SECOND]),
+    ]
+    overview = CliRunner().invoke(app, ["profile", "--list", "--server", fresh.server.url])
+    assert taken["profile_id"] in overview.output
+    shown = CliRunner().invoke(app, ["lines", "--profile", taken["profile_id"], "--server", fresh.server.url])
+    assert "1 rank (1): 100% of the samples\n  data.py:12 load" in shown.output
 
 
 def test_a_worker_that_has_ended_is_listed(fresh: Any, cluster: Profiled) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rayscope.ray.agents.cpu_profiles import Stack
 from rayscope.tracer.sampler import frame_number
-from rayscope.views.profiles.compute import UNKNOWN, Running, add_up, owner
+from rayscope.views.profiles.compute import UNKNOWN, Running, add_up, group_stacks, most_frequent, owner
 
 FIT = Running("Trainer.fit", 1, ("a" * 48, 0), True, 1.0)
 EVALUATE = Running("Trainer.evaluate", 1, ("b" * 48, 1), False, 1.0)
@@ -55,3 +56,36 @@ def test_the_rarest_stacks_are_left_out_beyond_the_limit() -> None:
     sums = add_up(stacks, [FIT], max_frames=7)
     assert sums.samples == 100 + 99 + 98
     assert len(sums.frames) == 6
+
+
+def test_the_most_frequent_stack_is_of_a_chosen_function() -> None:
+    stacks = [Stack(0, ("a.py:7 evaluate",), 90), Stack(0, ("a.py:1 fit",), 10)]
+    assert most_frequent(stacks, [FIT, EVALUATE]) == stacks[1]
+    assert most_frequent(stacks[:1], [FIT, EVALUATE]) is None
+
+
+def test_workers_are_grouped_by_equal_stacks() -> None:
+    waiting, deep = ("a.py:1 train", "a.py:2 all_reduce"), tuple(f"a.py:{at} f" for at in range(20))
+    groups = group_stacks(
+        {
+            "odd": (Stack(0, deep, 30), 30),
+            "first": (Stack(2, waiting, 10), 20),
+            "second": (Stack(2, waiting, 20), 20),
+        }
+    )
+    assert groups == [
+        {
+            "phase": "ray.get",
+            "frames": ["a.py:2 all_reduce", "a.py:1 train"],
+            "frames_left_out": 0,
+            "share": 0.75,
+            "worker_ids": ["first", "second"],
+        },
+        {
+            "phase": "executing",
+            "frames": [f"a.py:{at} f" for at in range(19, 3, -1)],
+            "frames_left_out": 4,
+            "share": 1.0,
+            "worker_ids": ["odd"],
+        },
+    ]

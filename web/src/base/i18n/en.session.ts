@@ -57,6 +57,12 @@ export const enSession = {
     byTracer: '{{n}} worker{{n, s}} by the tracer, without py-spy',
     leftOut: '{{n}} more worker{{n, s}} left out',
     without: '{{n}} worker{{n, s}} without py-spy: ',
+    takenBy: 'taken by the alert {{rule}}',
+    stacks: 'Workers by their most frequent stack, the innermost line first',
+    ranks: '{{n}} rank{{n, s}}:',
+    workers: '{{n}} worker{{n, s}}:',
+    stackShare: '{{share}}% of their samples, {{phase}}',
+    noStack: 'no stack',
   },
   frames: {
     thread: 'thread {{name}}',

@@ -57,6 +57,12 @@ export const zhSession: Translated<typeof enSession> = {
     byTracer: '{{n}} 个 Worker 由追踪器采样，未使用 py-spy',
     leftOut: '另有 {{n}} 个 Worker 未剖析',
     without: '{{n}} 个 Worker 未能使用 py-spy：',
+    takenBy: '由告警 {{rule}} 触发',
+    stacks: '按最常见的调用栈对 Worker 分组（最内层在前）',
+    ranks: '{{n}} 个 Rank：',
+    workers: '{{n}} 个 Worker：',
+    stackShare: '占其样本的 {{share}}%，{{phase}}',
+    noStack: '没有调用栈',
   },
   frames: {
     thread: '线程 {{name}}',
