@@ -32,6 +32,9 @@ _MAX_NAME = 200
 _LONGEST_S = 366 * 86400
 #: Evaluation interval of groups that do not set one, in ns.
 INTERVAL_NS = 10 * 10**9
+#: Annotation with how long to profile when an alert of the rule begins to fire, and its limit in seconds.
+PROFILE = "rayscope_profile"
+_MAX_PROFILE_S = 60
 #: Minimum evaluation interval, in ns.
 _MIN_INTERVAL_NS = 10**9
 _FILE_KEYS = ("groups", "disable", "enable")
@@ -80,6 +83,23 @@ class Rule(msgspec.Struct, frozen=True):
         """The expression and the duration of `for`, in one line."""
         expr = " ".join(self.expr.split())
         return f"{expr} for {duration_text(self.for_ns)}" if self.for_ns else expr
+
+    @property
+    def profile_s(self) -> int:
+        """How long to profile when an alert begins to fire, 0 for no profile. Raises BadQuery."""
+        if PROFILE not in self.annotations:
+            return 0
+        text = self.annotations[PROFILE]
+        seconds, rest = divmod(duration_ns(text), 10**9)
+        if rest or not 1 <= seconds <= _MAX_PROFILE_S:
+            raise BadQuery(
+                f"{PROFILE} cannot be {text[:50]!r}.",
+                f"Use whole seconds, from 1s to {_MAX_PROFILE_S}s.",
+                what="rule_profile",
+                text=text[:50],
+                limit=_MAX_PROFILE_S,
+            )
+        return seconds
 
     def templates(self) -> tuple[dict[str, Template], dict[str, Template]]:
         """Return the templates of the labels and annotations."""
@@ -291,6 +311,7 @@ def _rule(entry: Any, group: str, source: str, interval_ns: int, records: Mappin
             threshold,
         )
         rule.templates()
+        _ = rule.profile_s
     except BadQuery as problem:
         raise BadQuery(f"{name}: {problem.message}", problem.remedy).with_params(problem.params) from problem
     return rule

@@ -22,10 +22,18 @@ class AckInfo(TypedDict):
     time_ns: int
 
 
+class AlertProfile(TypedDict):
+    """The profile that an alert took when it began to fire, or the reason why it took none."""
+
+    profile_id: str | None
+    problem: ErrorDetail | None
+
+
 class PlainAlert(TypedDict):
     """One alert, without the silences that match it. Times that do not apply are 0.
 
-    ``condition`` is the rule's expression with the duration for which it must hold.
+    ``condition`` is the rule's expression with the duration for which it must hold. ``profile``: null unless
+    the rule takes profiles and the alert has fired.
     """
 
     fingerprint: str
@@ -40,6 +48,7 @@ class PlainAlert(TypedDict):
     keep_ns: int
     ack: AckInfo | None
     condition: str
+    profile: AlertProfile | None
 
 
 class AlertInfo(PlainAlert):
@@ -167,6 +176,7 @@ class AlertEvent(TestedTransition):
     op: str | None
     times_ms: list[int]
     values: list[float | None]
+    profile: AlertProfile | None
 
 
 class HistoryAnswer(TypedDict):

@@ -21,6 +21,7 @@ from rayscope.alerts.notification.delivery import RETRY_S
 from rayscope.alerts.notification.notify import Notifier
 from rayscope.alerts.notification.silences import Silences
 from rayscope.alerts.notification.texts import Language, summary
+from rayscope.alerts.profiles import TakeProfile, take_profiles
 from rayscope.alerts.recorded import expand
 from rayscope.alerts.rules import INTERVAL_NS, Rule, RuleSet, load_rules, rule_files
 from rayscope.alerts.simple_form import RENAMED
@@ -69,7 +70,7 @@ class AlertService:
     ``live()`` returns the sessions whose metrics are being collected, ``store(session)`` their series, and
     ``home(session)`` a session's folder. ``has_ended(session)`` returns whether its cluster has ended, and
     ``is_lost(session)`` whether it does not respond now. ``link(session)`` returns the address of the
-    session's page, and ``url()`` that of the server.
+    session's page, and ``url()`` that of the server. ``profile``: takes profiles for alerts.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class AlertService:
         is_lost: Callable[[str], bool] = lambda _: False,
         link: Callable[[str], str | None] = lambda _: None,
         url: Callable[[], str] = lambda: "",
+        profile: TakeProfile | None = None,
         retry_s: tuple[float, ...] = RETRY_S,
         language: Language = "en",
     ) -> None:
@@ -94,6 +96,7 @@ class AlertService:
         self._is_lost = is_lost
         self._link = link
         self._url = url
+        self._profile = profile
         self._turning = threading.Lock()
         self._lock = threading.RLock()
         self._sessions: OrderedDict[str, Session] = OrderedDict()
@@ -233,7 +236,7 @@ class AlertService:
         is_lost = cache(lambda: self._is_lost(name))
         for rule in due:
             session.due_ns[rule.name] = now_ns + rule.interval_ns
-            changed |= self._evaluate_rule(session, rule, store, now_ns, is_lost)
+            changed |= self._evaluate_rule(name, session, rule, store, now_ns, is_lost)
         with self._lock:
             session.evaluated_ns = now_ns
             if changed or now_ns - self._saved_ns.get(name, 0) >= _SAVE_NS:
@@ -241,7 +244,13 @@ class AlertService:
                 session.save()
 
     def _evaluate_rule(
-        self, session: Session, rule: Rule, store: SeriesStore, now_ns: int, is_lost: Callable[[], bool]
+        self,
+        name: str,
+        session: Session,
+        rule: Rule,
+        store: SeriesStore,
+        now_ns: int,
+        is_lost: Callable[[], bool],
     ) -> bool:
         """Evaluate a rule. Returns whether any alert changed its state."""
         began = time.monotonic()
@@ -259,6 +268,11 @@ class AlertService:
                 session.errors.pop(rule.name, None)
                 session.template_errors[rule.name] = rendered.problem
                 session.matched[rule.name] = len(vector)
+            if rule.profile_s and self._profile is not None:
+                fired = [change.alert for change in changes if change.after is State.FIRING]
+                take_profiles(session, name, rule, fired, now_ns, self._profile)
+                for alert in fired:
+                    alerts[alert.fingerprint].profile = alert.profile
             series = TransitionSeries(rule, store)
             events = [event_of(rule, change, series) for change in changes]
         except StoreError as problem:

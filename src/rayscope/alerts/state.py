@@ -77,6 +77,7 @@ class Alert(msgspec.Struct):
     keep_ns: int = 0
     ack: Acknowledgement | None = None
     condition: str = ""
+    profile: schemas.AlertProfile | None = None
 
     def info(self) -> schemas.PlainAlert:
         """Return the alert in the API's format."""

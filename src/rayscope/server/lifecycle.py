@@ -50,6 +50,7 @@ from rayscope.settings import Settings, ingest_key, operator_token, server_name
 from rayscope.storage.catalog import Catalog, Retention
 from rayscope.storage.errors import StoreError
 from rayscope.storage.spool import Spool
+from rayscope.storage.sql.filters import TaskFilters
 from rayscope.user_sql.run import SqlRunner
 from rayscope.views.critical_path.read import read_ns_by_task
 from rayscope.views.profiles.profiler import Profiler
@@ -106,6 +107,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         warehouse.exchanges.append(RunExchange(runs.store, settings.max_runs))
     deletion = Deletion(records, writer, metrics, runs, archive, warehouse)
     findings = LiveFindings(records, metrics, read_ns_by_task)
+    profiler = Profiler(records, writer, clusters)
     metrics.register("insights", findings.collector)
     metrics.register("runs", RunCollector(runs).collector)
 
@@ -131,10 +133,12 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         findings=findings,
         metrics=metrics,
         node_usage=node_usage,
-        alerts=_create_alerts(settings, catalog, records, clusters, metrics, is_keeper, lambda: services.url),
+        alerts=_create_alerts(
+            settings, catalog, records, clusters, metrics, profiler, is_keeper, lambda: services.url
+        ),
         bodies=Bodies(settings.max_batch_bytes),
         dumps=Dumps(),
-        profiler=Profiler(records, writer, clusters),
+        profiler=profiler,
         debuggees=Debuggees(settings.debugger_limit_s if settings.debugger else None),
         replays=Replays(),
         searches=Searches(logs),
@@ -184,12 +188,16 @@ def _create_alerts(
     records: SessionReader,
     clusters: Clusters,
     metrics: Metrics,
+    profiler: Profiler,
     is_keeper: Callable[[str | None], bool],
     server_url: Callable[[], str | None],
 ) -> AlertService:
     def link(session: str) -> str | None:
         url = server_url()
         return f"{url}/s/{quote(session)}/alerts" if url else None
+
+    def profile(session: str, filters: TaskFilters, seconds: int, rule: str) -> str:
+        return profiler.start(session, filters, seconds, native=False, taken_by=rule)["profile_id"]
 
     return AlertService(
         settings.folder / "alerts",
@@ -200,6 +208,7 @@ def _create_alerts(
         is_lost=clusters.is_lost,
         link=link,
         url=lambda: server_url() or "",
+        profile=profile,
         language=settings.language,
     )
 

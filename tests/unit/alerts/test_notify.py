@@ -183,6 +183,18 @@ def test_a_notification_is_in_the_configured_language() -> None:
     assert any(line.startswith("结束时间：") for line in chinese.body.splitlines())
 
 
+def test_a_notification_leads_to_the_profile() -> None:
+    taken = replace(alert("n1"), profile={"profile_id": "p1", "problem": None})
+    problem = {"code": "busy", "message": "A profile is being taken.", "remedy": "Wait."}
+    without = replace(taken, profile={"profile_id": None, "problem": problem})
+    for profiled, url, line in (
+        (taken, "http://host/s/s/alerts", "Profile: http://host/s/s/alerts?profile=p1"),
+        (taken, None, "Profile: rayscope lines --profile p1"),
+        (without, None, "Profile: none, see the alert"),
+    ):
+        assert line in Notification("s", {}, [profiled], [], url, T0).body.splitlines()
+
+
 def test_a_failed_delivery_is_retried_then_abandoned_and_sent_again_later(
     make: Callable[..., Notifier], wait_for: Callable[..., Any]
 ) -> None:

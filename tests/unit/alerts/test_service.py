@@ -20,7 +20,8 @@ from rayscope.alerts.state import State
 from rayscope.metrics.promql.evaluate import Result, evaluate
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import sample
-from rayscope.storage.errors import BadQuery, StoreError
+from rayscope.storage.errors import BadQuery, Busy, StoreError
+from rayscope.storage.sql.filters import TaskFilters
 
 S = 10**9
 T0 = 1_760_000_000 * S
@@ -29,7 +30,8 @@ disable: [NodeDead]
 groups:
 - name: g
   rules:
-  - {alert: Hot, expr: temperature > 80, for: 60s, labels: {severity: critical}}
+  - {alert: Hot, expr: temperature > 80, for: 60s, labels: {severity: critical},
+     annotations: {rayscope_profile: 5s}}
   - {alert: Bad, expr: a / on () group_left () b > 1}
 """
 
@@ -39,6 +41,8 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        #: Session, filters, seconds and rule of each profile.
+        self.profiles: list[tuple[object, ...]] = []
         self.store = SeriesStore()
         self.now_s = 0
         (folder / "s").mkdir()
@@ -52,7 +56,14 @@ class World:
             live=lambda: ["s"],
             store=lambda _: self.store,
             home=lambda session: self.folder / session,
+            profile=self.take_profile,
         )
+
+    def take_profile(self, session: str, filters: TaskFilters, seconds: int, rule: str) -> str:
+        self.profiles.append((session, filters.active(), seconds, rule))
+        if len(self.profiles) > 1:
+            raise Busy("A profile of this session is being taken.", "Wait for its end.", what="profile")
+        return "p1"
 
     def pass_time(self, seconds: int, temperature: float, *, looking: bool = True) -> None:
         for _ in range(seconds):
@@ -91,6 +102,27 @@ def test_from_pending_to_resolved_with_the_values_that_caused_it(world: World) -
     assert {20.0, 95.0} <= set(fired.values)
     assert events[2].values[-1] == 20.0
     assert len(fired.times_ms) == len(fired.values)
+
+
+def test_an_alert_takes_one_profile_and_pauses(world: World) -> None:
+    world.pass_time(90, 95)
+    (alert,) = world.service.active("s")
+    assert alert.profile == {"profile_id": "p1", "problem": None}
+    assert world.profiles == [("s", {"node_id": "n1"}, 5, "Hot")]
+    assert [event.profile for event in world.service.events("s")] == [None, alert.profile]
+    # It fires again within the pause, also after a restart, and then while somebody takes a profile.
+    codes = []
+    for seconds in (20, 600):
+        world.pass_time(seconds, 20)
+        world.service.stop()
+        world.service = world.start()
+        world.pass_time(90, 95)
+        profile = world.service.active("s")[0].profile
+        assert profile is not None
+        assert profile["problem"] is not None
+        codes.append((profile["profile_id"], profile["problem"]["code"]))
+    assert codes == [(None, "profile_pause"), (None, "busy")]
+    assert len(world.profiles) == 2
 
 
 @pytest.mark.parametrize(("away_s", "fires_after_s"), [(120, 30), (2 * 3600, 60)])

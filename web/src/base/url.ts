@@ -138,6 +138,7 @@ const SETTINGS = [
   'internal',
   'sql',
   'finding',
+  'profile',
   'changes',
   'form',
 ] as const;
@@ -426,6 +427,10 @@ export function toItem(url: SessionUrl, view: View, id: string): SessionUrl {
   if (view === 'jobs') return { ...toView(url, view), item: id };
   return { ...toView(url, view, { q: id }), item: id };
 }
+
+/** A profile, beside the alerts that took it. */
+export const toProfile = (url: SessionUrl, profile: string): SessionUrl =>
+  withSettings(toView(url, 'alerts'), { profile });
 
 /** The view that lists an entity, by the name of its id in the API. */
 export const LIST_BY_ID_FIELD: Record<string, EntityView> = {

@@ -25,6 +25,8 @@ _WORDS: dict[Language, dict[str, str]] = {
         "until": "Over at",
         "id": "ID",
         "labels": "Labels",
+        "profile": "Profile",
+        "no_profile": "none, see the alert",
         "session": "Session",
         "more": "more",
         "colon": ": ",
@@ -46,6 +48,8 @@ _WORDS: dict[Language, dict[str, str]] = {
         "until": "结束时间",
         "id": "ID",
         "labels": "标签",
+        "profile": "性能剖析",
+        "no_profile": "未采集，原因见告警",
         "session": "会话",
         "more": "条未列出",
         "colon": "：",
@@ -80,7 +84,11 @@ def body(
     for kind, alerts in (("firing", firing), ("resolved", resolved)):
         for alert in alerts[:_LIMIT]:
             word = words["ended" if alert.state is State.ENDED else kind]
-            lines += [f"{word}{words['colon']}{summary(alert, language)}", *_paragraph(alert, language), ""]
+            lines += [
+                f"{word}{words['colon']}{summary(alert, language)}",
+                *_paragraph(alert, language, url),
+                "",
+            ]
         if len(alerts) > _LIMIT:
             lines += [f"{words[kind]}{words['colon']}{len(alerts) - _LIMIT} {words['more']}", ""]
     lines += [f"{words['session']}{words['colon']}{session}", *([url] if url else [])]
@@ -92,7 +100,7 @@ def summary(alert: Alert, language: Language) -> str:
     return _annotation(alert, "summary", language) or alert.rule
 
 
-def _paragraph(alert: Alert, language: Language) -> list[str]:
+def _paragraph(alert: Alert, language: Language, url: str | None) -> list[str]:
     words = _WORDS[language]
     description = _annotation(alert, "description", language)
     facts = {
@@ -104,9 +112,20 @@ def _paragraph(alert: Alert, language: Language) -> list[str]:
         "until": _time(alert.resolved_ns) if alert.resolved_ns else "",
         "id": alert.fingerprint,
         "labels": ", ".join(f"{name}={value}" for name, value in sorted(alert.labels.items())),
+        "profile": _profile(alert, language, url),
     }
     lines = [f"{words[name]}{words['colon']}{fact}" for name, fact in facts.items() if fact]
     return [description, *lines] if description else lines
+
+
+def _profile(alert: Alert, language: Language, url: str | None) -> str:
+    """Return the address of the alert's profile, or the command that shows it."""
+    if alert.profile is None:
+        return ""
+    profile_id = alert.profile["profile_id"]
+    if profile_id is None:
+        return _WORDS[language]["no_profile"]
+    return f"{url}?profile={profile_id}" if url else f"rayscope lines --profile {profile_id}"
 
 
 def _annotation(alert: Alert, name: str, language: Language) -> str:

@@ -117,6 +117,16 @@ def workers(file: SessionFile, attempt_id: str, limit: int) -> list[Row]:
         )
 
 
+def progress(file: SessionFile, limit: int) -> list[Row]:
+    """The running runs whose workers have reported at least twice: ``run_id``, ``name``, ``job_id``,
+    ``last_ns`` (the last report), and ``longest_ns`` (the longest time between two reports of a worker).
+    """
+    with file.reader() as reader:
+        if reader.execute("SELECT 1 FROM train_runs WHERE state = 'RUNNING' LIMIT 1").fetchone() is None:
+            return []
+        return rows_of(reader.execute(_PROGRESS, [limit]))
+
+
 def untracked(file: SessionFile, now_ns: int | None) -> tuple[int, int]:
     """The number of Ray Train's controllers without a recorded run, and the number of workers without a
     controller, which belong to the first version of Ray Train. ``now_ns``: None if the session has ended.
@@ -146,6 +156,15 @@ SELECT task_lo AS actor_id, TRY_CAST(extra ->> '$.step' AS BIGINT) AS step, begi
 FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FROM span_rows
     WHERE name = 'train.report' AND task_hi = 18446744073709551615)
 WHERE step IS NOT NULL
+"""
+#: When the workers of each running run last reported, and the longest time between two reports of one.
+_PROGRESS = f"""
+SELECT r.run_id, r.name, r.job_id, max(p.end_ns) AS last_ns, max(p.end_ns - p.since_ns) AS longest_ns
+FROM train_runs r JOIN train_workers w USING (run_id) JOIN (
+    SELECT actor_id, end_ns, since_ns FROM ({_REPORTS}) UNION ALL
+    SELECT task_lo, end_ns, NULL FROM span_rows WHERE name = 'rayscope.train_report') p USING (actor_id)
+WHERE r.state = 'RUNNING' AND w.state = 'ALIVE' GROUP BY ALL HAVING longest_ns > 0
+ORDER BY run_id LIMIT ?
 """
 #: The steps of an attempt's ranks: the time until the report, and how it was spent. The first step begins
 #: when the worker was asked to run the user's function.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rayscope.libraries.data import sql as data_sql
+from rayscope.libraries.train import sql as train_sql
 from rayscope.metrics.collector import Cluster, CollectorError
 from rayscope.metrics.collectors.ends import (
     class_restarts,
@@ -23,6 +24,10 @@ _CLASSES = 200
 _PLATFORM_EVENTS = 50
 #: Platform events of the built-in rules. They start at zero, so that the first one is visible as an increase.
 _ALERTED_EVENTS = ("OOMKilled", "CrashLoopBackOff")
+#: Maximum number of runs of Ray Train with series of their own.
+_TRAIN_RUNS = 50
+#: Shorter times between the reports of a run count as this, in ns: the record is some seconds behind.
+_MIN_REPORT_INTERVAL_NS = 60 * 10**9
 #: Maximum number of datasets with series of their own.
 _DATASETS = 200
 
@@ -74,6 +79,18 @@ class Actors:
         yield Family("rayscope_train_runs", "gauge", "Runs of Ray Train on record by state.", "count")
         for state, count in ({"ERRORED": 0} | counts.get("train_runs", {})).items():
             yield sample("rayscope_train_runs", count, state=state)
+        name = "rayscope_train_overdue_ratio"
+        yield Family(
+            name,
+            "gauge",
+            "Time since the last report of a run of Ray Train, divided by its longest time between "
+            "reports, or by 1 min if that is longer.",
+        )
+        for run in cluster.record(lambda file: train_sql.progress(file, _TRAIN_RUNS)):
+            interval_ns = max(run["longest_ns"], _MIN_REPORT_INTERVAL_NS)
+            ratio = max(0, cluster.time_ns - run["last_ns"]) / interval_ns
+            labels = {"run_id": run["run_id"], "run": run["name"] or "", "job_id": run["job_id"] or ""}
+            yield sample(name, ratio, **labels)
         for what, failed in (("experiments", "ERRORED"), ("trials", "ERROR")):
             name, view = f"rayscope_tune_{what}", f"tune_{what}"
             yield Family(name, "gauge", f"{what.capitalize()} of Ray Tune on record by state.", "count")

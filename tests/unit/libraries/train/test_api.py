@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.story import JOB, MS, ORIGIN_NS, Story, at
+from tests.story import JOB, MS, ORIGIN_NS, SESSION, Story, at
 
+from rayscope.libraries.train import sql
 from rayscope.model import Edge, Entity, Span
 
 CONTROLLER = "c" * 24
@@ -57,3 +58,21 @@ def test_a_worker_that_is_gone_waits_no_more(fresh: Any) -> None:
     gone, waiting, _ = fresh.get("/api/v1/train/r1")["workers"]
     assert (gone["state"], gone["reporting_since_ns"]) == ("DEAD", None)
     assert waiting["reporting_since_ns"] == at(200)
+
+
+def test_the_progress_of_a_run_is_known_after_two_reports(fresh: Any) -> None:
+    story = training()
+    fresh.record(story)
+
+    def progress() -> list[Any]:
+        rows: list[Any] = fresh.server.services.records.read(SESSION, lambda file: sql.progress(file, 9))
+        return rows
+
+    assert progress() == []
+    later = Story()
+    extra = f'{{"step":1,"rank":0,"metrics":{{}},"since_ns":{at(105)}}}'
+    later.batch.spans.append(Span("f" * 16 + RANKS[0] + JOB, 0, "train.report", at(200), at(305), extra))
+    fresh.record(later)
+    assert progress() == [
+        {"run_id": "r1", "name": "hangs", "job_id": JOB, "last_ns": at(305), "longest_ns": 200 * MS}
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 
 from rayscope.cli.main import app
 from rayscope.model import Entity, Span
+from rayscope.model.metric import sample
 from rayscope.ray.events.samples import FOR_PROFILE, SAMPLES
 from rayscope.tracer.demand import HZ
 from rayscope.views.profiles import profiler
@@ -244,3 +246,26 @@ def test_no_more_than_the_limit_are_profiled(
     cluster.outputs = dict.fromkeys((1001, 1002), (True, _BUSY.read_text()))
     taken = _take(fresh)
     assert (len(taken["workers"]), taken["workers_left_out"]) == (1, 1)
+
+
+def test_an_alert_profiles_the_workers_that_its_labels_select(fresh: Any, cluster: Profiled) -> None:
+    fresh.record(_story())
+    cluster.outputs = dict.fromkeys((1001, 1002), (True, _BUSY.read_text()))
+    rule = {"alert": "Slow", "expr": "my_lag > 9", "annotations": {"rayscope_profile": "1s"}}
+    folder = fresh.folder / "alerts"
+    folder.mkdir(exist_ok=True)
+    (folder / "mine.yml").write_text(json.dumps({"groups": [{"name": "mine", "rules": [rule]}]}))
+    services = fresh.server.services
+    lag = sample("my_lag", 10, func_name="busy", queue="q1")
+
+    def taken() -> Any:
+        services.metrics.store(SESSION).append(time.time_ns(), [lag])
+        services.alerts.turn(time.time_ns())
+        items = fresh.get(PATH)["items"]
+        return items and not items[0]["is_running"] and items
+
+    (profile,) = wait_until(taken, "the profile")
+    (alert,) = fresh.get("/api/v1/alerts")["items"]
+    assert alert["profile"] == {"profile_id": profile["profile_id"], "problem": None}
+    assert (profile["filters"], profile["taken_by"]) == ({"func_name": "busy"}, "Slow")
+    assert profile["workers"][0]["samples"] == 199

@@ -49,6 +49,10 @@ export const zhServerMessages = {
       message: '该性能剖析只有 {{samples}} 个用户代码的样本（至少需要 {{least}} 个）。',
       remedy: '请在代码运行期间剖析更长时间。',
     },
+    profile_pause: {
+      message: '告警对一个会话每 10 分钟最多剖析一次。',
+      remedy: '请查看此前告警的剖析，或手动采集。',
+    },
     profile_gone: { message: '进程已结束。', remedy: '请剖析当前正在运行的 Worker。' },
     bad_query_profiles_full: {
       message: '该会话的剖析过多。',
@@ -93,6 +97,10 @@ export const zhServerMessages = {
     bad_query_simple_operator: {
       message: '{{operator}} 不是运算符。',
       remedy: '请使用以下之一：{{known}}。',
+    },
+    bad_query_rule_profile: {
+      message: 'rayscope_profile 不能是 {{text}}。',
+      remedy: '请使用整数秒，从 1s 到 {{limit}}s。',
     },
     bad_query_duration: { message: '{{text}} 不是时长。', remedy: '请写成 30s、5m 或 1h30m。' },
     session_live: {

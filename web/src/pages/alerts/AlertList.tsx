@@ -15,6 +15,7 @@ import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import { AlertCause } from './AlertCause';
 import css from './AlertList.module.css';
+import { AlertProfile } from './AlertProfile';
 import shared from './alerts.module.css';
 import { useAlertActions } from './useAlertActions';
 
@@ -95,6 +96,7 @@ function Row({ alert, now, live }: { alert: AlertInfo; now: number; live: boolea
           ))}
         </div>
         <AlertCause labels={alert.labels} />
+        <AlertProfile profile={alert.profile} />
         {alert.ack !== null && (
           <div className={css.note}>
             <IconUserCheck size={14} aria-hidden />

@@ -20,6 +20,7 @@ import { AlertsTitle } from './AlertsTitle';
 import shared from './alerts.module.css';
 import { ChannelsTab } from './ChannelsTab';
 import { HistoryTab } from './HistoryTab';
+import { ProfileDrawer } from './ProfileDrawer';
 import { RuleDrawer } from './RuleDrawer';
 import { RuleProblems } from './RuleProblems';
 import { RulesTab } from './RulesTab';
@@ -133,7 +134,8 @@ export default function AlertsPage() {
           {chosen === 'channels' &&
             (channels.data ? <ChannelsTab channels={channels.data} /> : <Wait error={channels.error} />)}
         </div>
-        {rule !== undefined && (
+        {url.settings?.profile !== undefined && <ProfileDrawer id={url.settings.profile} />}
+        {rule !== undefined && url.settings?.profile === undefined && (
           <RuleDrawer
             rule={rule}
             alerts={(data?.items ?? []).filter((alert) => alert.rule === rule.name)}

@@ -9,6 +9,7 @@ import { Time } from '../../ui/Time';
 import plain from '../../ui/theme/plainTable.module.css';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
+import { AlertProfile } from './AlertProfile';
 import { AlertSparkline } from './AlertSparkline';
 import shared from './alerts.module.css';
 import css from './HistoryTab.module.css';
@@ -50,6 +51,7 @@ export function HistoryTab(props: { items: readonly AlertEvent[]; total: number;
                   {event.rule}
                 </button>
                 <div className={`${words.dim} ${shared.small}`}>{annotations(event.annotations).summary}</div>
+                <AlertProfile profile={event.profile} />
               </td>
               <td>
                 <span className={`${words.state} ${shared.state} ${css.went}`}>

@@ -1,8 +1,9 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { type AlertsTopic, useTopic } from '../../api/realtime';
 import type { FindingItem } from '../../api/schema';
-import { toView, withSettings } from '../../base/url';
+import { toProfile, toView, withSettings } from '../../base/url';
 import { Severity } from '../../ui/alerts/Severity';
 import { severityTone } from '../../ui/alerts/severity';
 import { CopyButton } from '../../ui/CopyButton';
@@ -115,6 +116,10 @@ function Sketch({ code }: { code: string }) {
 function FindingLinks({ finding, job }: { finding: FindingItem; job: string }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
+  const profile = useTopic<AlertsTopic>('alerts', { session: url.session })?.items.find(
+    ({ labels, profile }) =>
+      labels.kind === finding.kind && labels.job_id === job && profile?.profile_id != null,
+  )?.profile?.profile_id;
   const filters = filtersOf(finding);
   const name = finding.function ?? filters.func_name;
   const chart =
@@ -131,6 +136,11 @@ function FindingLinks({ finding, job }: { finding: FindingItem; job: string }) {
       <Link to={chart} testId="finding-gantt">
         {t('insights.findings.gantt')}
       </Link>
+      {profile != null && (
+        <Link to={toProfile(url, profile)} testId="finding-profile">
+          {t('profile.title')}
+        </Link>
+      )}
       {finding.doc !== '' && (
         <span className={words.dim}>{t('insights.findings.doc', { page: finding.doc })}</span>
       )}
