@@ -117,13 +117,14 @@ format: $(SETUP) ## Format and mend what can be mended
 	$(BIN)/ruff check --fix src tests tools benchmarks examples hatch_build.py
 
 .PHONY: system
-system: ## Install with apt what the tests need and the machine lacks (Chromium, a Chinese font, Prometheus, nginx)
+system: ## Install with apt what the tests need and the machine lacks (Chromium, a Chinese font, Prometheus, nginx, gdb)
 	@wanted=""; bare=""; \
 	command -v chromium-headless-shell >/dev/null 2>&1 || wanted="$$wanted chromium-headless-shell fontconfig"; \
 	fc-list 2>/dev/null | grep -qi cjk || wanted="$$wanted fonts-noto-cjk fontconfig"; \
 	{ command -v prometheus && command -v promtool; } >/dev/null 2>&1 || bare="$$bare prometheus"; \
 	command -v prometheus-alertmanager >/dev/null 2>&1 || bare="$$bare prometheus-alertmanager"; \
 	{ command -v nginx || test -x /usr/sbin/nginx; } >/dev/null 2>&1 || bare="$$bare nginx"; \
+	command -v gdb >/dev/null 2>&1 || bare="$$bare gdb"; \
 	if [ -n "$$wanted$$bare" ]; then \
 	  echo "Installing$$wanted$$bare with apt"; \
 	  INSTALL="$$(test "$$(id -u)" = 0 || echo sudo) env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get"; \

@@ -21,13 +21,13 @@ from tests.cluster import ray_logs, turn_to_start
 from tests.waiting import TIMEOUT_S, wait_until
 
 JOB = """
-import asyncio, functools, sys, time
+import asyncio, collections, functools, sys, time
 import ray
 from ray._private.parameter import RayParams
 
 # Any port: the usual one is wanted by clusters of tests that run beside.
 RayParams.__init__ = functools.partialmethod(RayParams.__init__, dashboard_agent_listen_port=0)
-ray.init(num_cpus=8, _temp_dir=sys.argv[1], include_dashboard=False, log_to_driver=False)
+ray.init(num_cpus=9, _temp_dir=sys.argv[1], include_dashboard=False, log_to_driver=False)
 
 def inner():
     time.sleep(600)
@@ -52,6 +52,17 @@ def busy():
         spin()
         time.sleep(0.05)
 
+def filled(megabytes):
+    return bytearray(megabytes << 20)
+
+@ray.remote(max_retries=0)
+def holder():
+    kept = collections.deque(maxlen=5)
+    while True:
+        kept.append(filled(10))
+        filled(20)
+        time.sleep(0.1)
+
 @ray.remote
 def waiter(reference):
     return ray.get(reference[0])
@@ -70,12 +81,20 @@ sleepers = [sleeper.remote() for _ in range(2)]
 threaded, asynchronous = Threaded.remote(), Asynchronous.remote()
 others = [waiter.remote([sleepers[0]]), victim.remote(), asynchronous.work.remote()]
 others += [threaded.work.remote() for _ in range(2)]
-others += [busy.remote() for _ in range(2)]
+others += [busy.remote() for _ in range(2)] + [holder.remote()]
 print("ready", flush=True)
 ray.get(sleepers)
 """
 #: Function -> how many attempts of it run.
-RUNNING = {"sleeper": 2, "victim": 1, "waiter": 1, "Threaded.work": 2, "Asynchronous.work": 1, "busy": 2}
+RUNNING = {
+    "sleeper": 2,
+    "victim": 1,
+    "waiter": 1,
+    "Threaded.work": 2,
+    "Asynchronous.work": 1,
+    "busy": 2,
+    "holder": 1,
+}
 
 
 @dataclass
@@ -122,7 +141,8 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     py_spy = folder / "tools" / "py-spy"
     py_spy.parent.mkdir()
     env = recording.with_py_spy(recording.child_env(server.ingest_url))
-    py_spy.symlink_to(shutil.which("py-spy", path=env["PATH"]) or "")
+    for tool in (py_spy, py_spy.with_name("memray")):
+        tool.symlink_to(shutil.which(tool.name, path=env["PATH"]) or "")
     # Without the folders of the environment, so that a test can take py-spy away.
     env["PATH"] = f"{py_spy.parent}:/usr/local/bin:/usr/bin:/bin"
     with turn_to_start(), (folder / "out").open("w") as out:

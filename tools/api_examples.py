@@ -66,6 +66,7 @@ REQUESTS = (
     "/api/v1/flow/activity",
     "/api/v1/lines",
     "/api/v1/profiles",
+    "/api/v1/memory-lines?profile=98e33ef0b23ffe59",
     f"/api/v1/flow/stack?at_ns={BUSY_NS}",
     f"/api/v1/insights?session={TRACED}",
     "/api/v1/dashboards",

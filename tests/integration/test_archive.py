@@ -98,6 +98,7 @@ QUESTIONS = (
     "/api/v1/lines",
     "/api/v1/lines/export?format=collapsed",
     "/api/v1/profiles",
+    "/api/v1/memory-lines?profile=98e33ef0b23ffe59",
     "/api/v1/flow/range?since_ns={begin}&until_ns={end}",
     "/api/v1/flow/transfers?until_ns={end}",
     "/api/v1/flow/physical/node?on_node={node}",

@@ -1,8 +1,9 @@
-"""Profiles of the workers of a live cluster, by py-spy through Ray's agent."""
+"""Profiles of the workers of a live cluster, by py-spy and memray through Ray's agent."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from typing import Any
 
@@ -13,12 +14,12 @@ from tests.waiting import wait_until
 pytestmark = [pytest.mark.ray]
 
 
-def _start(live: Live, **filters: str) -> Any:
+def _start(live: Live, body: Any = None, **filters: str) -> Any:
     assert live.server.services is not None
     answer = live.client.post(
         "/api/v1/profiles",
         params={"session": live.session, **filters},
-        json={"seconds": 3},
+        json={"seconds": 3, **(body or {})},
         headers={"X-Rayscope-Operator": live.server.services.secrets.operator_token},
     )
     assert answer.status_code == 200, answer.text
@@ -83,3 +84,33 @@ def _hottest(answer: Any) -> set[str]:
         if line["file"].endswith("job.py") and line["self_samples"]
     }
     return set(sorted(own, key=lambda text: -own[text])[:2])
+
+
+@pytest.mark.parametrize("memory", ["peak", "leaks"])
+def test_the_lines_that_hold_memory(live: Live, memory: str) -> None:
+    """A task keeps the last 50 MB that it allocated, and frees 20 MB at once, which count at the peak."""
+    assert shutil.which("gdb") or shutil.which("lldb"), "both are missing: run `make system`"
+    taken = _finished(live, _start(live, {"memory": memory}, func_name="holder")["profile_id"])
+    (worker,) = taken["workers"]
+    assert (worker["tool"], worker["problem"]) == ("memray", None)
+    held = live.client.get(
+        "/api/v1/memory-lines", params={"session": live.session, "profile": taken["profile_id"]}
+    ).json()
+    megabytes = {
+        JOB.splitlines()[line["line"] - 1].strip(): (
+            line["self_bytes"] / 2**20,
+            line["total_bytes"] / 2**20,
+        )
+        for line in held["lines"]
+        if line["file"].endswith("job.py")
+    }
+    _, kept = megabytes["kept.append(filled(10))"]
+    own, _ = megabytes["return bytearray(megabytes << 20)"]
+    if memory == "peak":
+        assert kept == pytest.approx(50, rel=0.02)
+        assert own == pytest.approx(70, rel=0.02)
+        assert megabytes["filled(20)"][1] == pytest.approx(20, rel=0.02)
+    else:  # the end may be where a new part is not yet in place of the oldest, or before 20 MB are freed
+        assert kept in (pytest.approx(50, rel=0.02), pytest.approx(60, rel=0.02))
+        assert own <= 71
+    assert held["bytes"] <= worker["held_bytes"]

@@ -54,7 +54,7 @@ _KEYS = """
     data_ns checkpoint trial training_iteration time_total_s SessionName NodeId JobId WorkerId ActorId
     hz samples frames Source State Component Version Type Name Reason ip pid Pid session
     profile func_name tool taken expected seconds problem remedy params native phase share worker_ids
-    frames_left_out
+    frames_left_out held_bytes
 """
 #: Keys of resources, which may be of a placement group or name an accelerator.
 _RESOURCE = re.compile(r"(?:CPU|GPU|TPU|memory|object_store_memory|bundle)_group_\w+|accelerator_type:[\w-]+")
@@ -64,7 +64,7 @@ _VALUES = """
     rayscope.arguments submit_task export content fork pickled_reference data_issue gpus
     task:deserialize_arguments task:execute task:store_outputs serve.hop serve.calls serve.left_out
     train.report tune.result ray.put ray.cancel rayscope.samples rayscope.samples_for_profile
-    rayscope.profile rayscope.frames rayscope.lines py-spy tracer
+    rayscope.profile rayscope.frames rayscope.lines rayscope.memory py-spy memray tracer
 """
 #: Words of Ray's and Rayscope's own that are parts of names.
 _WORDS = """
@@ -73,7 +73,12 @@ _WORDS = """
 """
 #: By the keys of an object of JSON, the places of numbers of frames in each row of its last value
 #: (:mod:`rayscope.ray.events.samples`).
-_FRAME_NUMBERS = {("hz", "samples"): (3,), ("profile", "hz", "samples"): (3,), ("frames",): (0, 1)}
+_FRAME_NUMBERS = {
+    ("hz", "samples"): (3,),
+    ("profile", "hz", "samples"): (3,),
+    ("profile", "memory"): (2,),
+    ("frames",): (0, 1),
+}
 #: Labels of metrics whose values are Ray's own words, if the metric is Ray's own.
 _LABELS = "Component GpuDeviceName IsHeadNode Location Reason SessionName Source State Type"
 _NUMBER = re.compile(r"[+-]?(?:Inf|NaN|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)")

@@ -213,7 +213,7 @@ KEPT_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "platform_event_rows": ("id", "severity", "reason", "object_kind"),
     "process_end_rows": ("id", "node_id", "signal", "source"),
     "gpu_sample_rows": ("id", "node_id", "gpu_uuid", "problem", "samples", "looks"),
-    "profile_rows": ("id",),
+    "profile_rows": ("id", "memory"),
     "metric_families": ("type", "unit", "collector"),
 }
 

@@ -17,9 +17,10 @@ from rayscope.cli.export import explain_write_errors, real_path, refuse_existing
 from rayscope.cli.lists import without_none
 from rayscope.cli.options import DataDir, Job, ServerUrl, Session, Since, Token, Until, between
 from rayscope.cli.printing import Column, Format, Row, counted, print_rows, short_id, text
+from rayscope.units import size
 
 if TYPE_CHECKING:
-    from rayscope.client.types import LinesAnswer, ProfileItem
+    from rayscope.client.types import LinesAnswer, MemoryLinesAnswer, ProfileItem
 
 
 class LinesFormat(str, Enum):
@@ -64,6 +65,13 @@ _LINES = (
     Column("line", lambda row: shown(place_of(row)), long=True),
     text("function", long=True),
     text("source", long=True),
+)
+_HELD_LINES = (
+    Column("self", lambda row: size(row["self_bytes"]), right=True),
+    Column("allocations", lambda row: f"{row['self_allocations']:,}", right=True),
+    Column("total", lambda row: size(row["total_bytes"]), right=True),
+    Column("line", lambda row: shown(place_of(row)), long=True),
+    text("function", long=True),
 )
 
 
@@ -121,8 +129,16 @@ def lines(
     if output is not None:
         refuse_existing(output, force)
     with open_client(server, data_dir, token, session) as client:
+        items = client.profiles()["items"] if profile and output is None else []
+        taken = next((item for item in items if item["profile_id"] == profile), None)
+        if taken is not None and taken["memory"] is not None:
+            held = client.memory_lines(taken["profile_id"])
+            if form is LinesFormat.json:
+                print_json(held, indent=2)
+            else:
+                print_memory(held, limit, Format(form.value))
+            return
         answer = client.lines(**filters)
-        items = client.profiles()["items"] if profile and form is LinesFormat.table else []
         if output is not None:
             with explain_write_errors(output):
                 written = client.export_lines(form.value, real_path(output), **filters)
@@ -134,9 +150,8 @@ def lines(
         print_json(answer, indent=2)
         return
     print_lines(answer, limit, Format(form.value))
-    for item in items:
-        if item["profile_id"] == profile:
-            print_stacks(item)
+    if taken is not None and form is LinesFormat.table:
+        print_stacks(taken)
 
 
 def print_stacks(profile: ProfileItem) -> None:
@@ -172,6 +187,14 @@ def print_lines(answer: LinesAnswer, limit: int, form: Format = Format.table) ->
         stdout().print(Text(_summary(answer), style="dim"))
     if (missing := answer["missing"]) is not None:
         say(f"{missing['message']} {missing['remedy']}")
+
+
+def print_memory(answer: MemoryLinesAnswer, limit: int, form: Format = Format.table) -> None:
+    """Print the lines that hold the most memory, and in a table the sum of all lines."""
+    print_rows(form, answer["lines"][:limit], _HELD_LINES)
+    if form is Format.table:
+        of = counted(answer["allocations"], "allocation")
+        stdout().print(Text(f"{size(answer['bytes'])} in {of} of user code", style="dim"))
 
 
 def _summary(answer: LinesAnswer) -> str:

@@ -10,13 +10,14 @@ import typer
 
 from rayscope.cli.clients import open_client
 from rayscope.cli.console import fail, print_json, say
-from rayscope.cli.lines import print_lines, print_stacks
+from rayscope.cli.lines import print_lines, print_memory, print_stacks
 from rayscope.cli.options import DataDir, ServerUrl, Session, Token
 from rayscope.cli.printing import Column, Format, counted, print_rows, text, when
 from rayscope.client import Client
+from rayscope.units import size
 
 if TYPE_CHECKING:
-    from rayscope.client.types import ProfileItem
+    from rayscope.client.types import MemoryKind, ProfileItem
 
 _FILTERS = {
     "function": "func_name",
@@ -32,6 +33,7 @@ _LIST = (
         "of", lambda row: " ".join(f"{name}={value}" for name, value in row["filters"].items()), long=True
     ),
     Column("workers", lambda row: "…" if row["is_running"] else str(len(row["workers"])), right=True),
+    text("memory"),
     text("taken_by", "taken by"),
 )
 #: Interval at which the server is asked whether the profile has finished, in seconds.
@@ -52,6 +54,13 @@ def profile(
         bool,
         typer.Option("--native", help="Include frames of C and C++. This takes more of the workers' time."),
     ] = False,
+    memory: Annotated[
+        bool,
+        typer.Option("--memory", help="Profile the memory that is held at its peak, with memray, instead."),
+    ] = False,
+    leaks: Annotated[
+        bool, typer.Option("--leaks", help="With --memory: what is not freed until the end.")
+    ] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Max lines.")] = 20,
     as_list: Annotated[
         bool, typer.Option("--list", help="List the profiles of the session instead, the newest first.")
@@ -66,22 +75,29 @@ def profile(
 
     Requires the operator token.
     """
+    if leaks and not memory:
+        fail("--leaks is for profiles of memory.", "Add --memory.")
+    kind: MemoryKind | None = ("leaks" if leaks else "peak") if memory else None
     with open_client(server, data_dir, token, session, needs_server=not as_list) as client:
         if as_list:
             print_rows(Format.json if as_json else Format.table, client.profiles()["items"], _LIST)
             return
         filters = _filters(client, target)
-        started = client.start_profile(seconds=seconds, native=native, **filters)
+        started = client.start_profile(seconds=seconds, native=native, memory=kind, **filters)
         if not as_json:
             chosen = "".join(f" {name}={value}" for name, value in filters.items())
             say(f"Profiling{chosen} for {seconds} s …")
         taken = _wait(client, started["profile_id"])
-        answer = client.lines(profile=taken["profile_id"])
+        held = client.memory_lines(taken["profile_id"]) if memory else None
+        answer = client.lines(profile=taken["profile_id"]) if held is None else None
     if as_json:
-        print_json({"profile": taken, "lines": answer}, indent=2)
+        print_json({"profile": taken, "lines": held or answer}, indent=2)
         return
-    print_lines(answer, limit)
-    print_stacks(taken)
+    if held is not None:
+        print_memory(held, limit)
+    elif answer is not None:
+        print_lines(answer, limit)
+        print_stacks(taken)
     for line in _describe(taken):
         say(line)
     say(f"To see it again: rayscope lines --profile {taken['profile_id']}")
@@ -92,18 +108,20 @@ def _filters(client: Client, target: str | None) -> dict[str, Any]:
     if target is None:
         return {}
     by_id: list[dict[str, Any]] = []
+    by_prefix: list[dict[str, Any]] = []
     by_name: list[dict[str, Any]] = []
     for group in client.find(target)["groups"]:
         field = _FILTERS.get(group["kind"])
         if field is None:
             continue
         for item in group["items"]:
-            is_prefix = group["kind"] != "function" and len(target) >= 8 and item["id"].startswith(target)
-            if item["id"] == target or is_prefix:
+            if item["id"] == target:
                 by_id.append({field: item["id"]})
+            elif group["kind"] != "function" and len(target) >= 8 and item["id"].startswith(target):
+                by_prefix.append({field: item["id"]})
             elif item["name"] == target:
                 by_name.append({field: item["id"]})
-    meant = by_id or by_name
+    meant = by_id or by_prefix or by_name
     if len(meant) > 1:
         fail(
             f"Several entities match {target}.",
@@ -141,12 +159,23 @@ def _describe(taken: ProfileItem) -> list[str]:
         said.append(f"py-spy ran for {spent:.0f} s in total and missed {counted(lost, 'sample')}.")
         if not all(worker["native"] for worker in measured):
             said.append("Frames of C and C++ are missing (--native).")
+    reported = [worker["held_bytes"] for worker in workers if worker["held_bytes"] is not None]
+    if reported:
+        what = "was not freed until the end" if taken["memory"] == "leaks" else "was held at the peak"
+        said.append(
+            f"{counted(len(reported), 'worker')} by memray. Of the memory that they allocated meanwhile, "
+            f"{size(sum(reported))} {what}."
+        )
+    tool = "py-spy" if taken["memory"] is None else "memray"
     problems = Counter(
-        f"{worker['problem']['message']} {worker['problem']['remedy']}"
+        (
+            "that memray did not detach from" if worker["tool"] == "memray" else f"without {tool}",
+            f"{worker['problem']['message']} {worker['problem']['remedy']}",
+        )
         for worker in workers
         if worker["problem"] is not None
     )
-    said += [f"{counted(number, 'worker')} without py-spy: {text}" for text, number in problems.items()]
+    said += [f"{counted(number, 'worker')} {which}: {text}" for (which, text), number in problems.items()]
     if taken["workers_left_out"]:
         said.append(
             f"{counted(taken['workers_left_out'], 'more worker')} ran, too: the limit is {len(workers)}."

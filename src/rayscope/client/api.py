@@ -489,25 +489,32 @@ class Api(LogsApi):
         return Call("GET", "/api/v1/profiles", params(session=self._of(session)))
 
     @request
+    def memory_lines(self, profile: str, session: str | None = None) -> Call[t.MemoryLinesAnswer]:
+        """Return the lines of code that hold the memory of a profile."""
+        return Call("GET", "/api/v1/memory-lines", params(profile=profile, session=self._of(session)))
+
+    @request
     def start_profile(
         self,
         *,
         seconds: int = 10,
         native: bool = False,
+        memory: t.MemoryKind | None = None,
         session: str | None = None,
         **filters: Unpack[TaskFilters],
     ) -> Call[t.ProfileItem]:
         """Start to profile the workers that run matching attempts now. Requires the operator token.
 
-        ``native``: with frames of C and C++. :meth:`profiles` shows when it has finished, and :meth:`lines`
-        returns its lines.
+        ``native``: with frames of C and C++. ``memory``: instead of CPU time, profile the memory that is
+        held at its ``"peak"``, or that is not freed until the end (``"leaks"``). :meth:`profiles` shows when
+        the profile has finished. :meth:`lines` returns its lines, or :meth:`memory_lines` for memory.
         """
         query = params(f.TaskFilters, filters, session=self._of(session))
         return Call(
             "POST",
             "/api/v1/profiles",
             query,
-            {"seconds": seconds, "native": native},
+            {"seconds": seconds, "native": native, "memory": memory},
             needs_operator=True,
             pick=lambda answer: answer["profile"],
         )

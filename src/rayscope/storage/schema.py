@@ -449,6 +449,7 @@ ENTITY_COLUMNS: dict[Kind, tuple[tuple[str, str], ...]] = {
     # A profile of workers on demand (see views/profiles), with JSON. It has no state.
     "profile": (
         ("filters", "VARCHAR"),
+        ("memory", "VARCHAR"),
         ("begin_ns", "BIGINT"),
         ("end_ns", "BIGINT"),
         ("workers", "VARCHAR"),

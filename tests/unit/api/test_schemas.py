@@ -14,6 +14,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "/api/v1/deaths": {"kind": "actor"},
     "/api/v1/find": {"q": "a"},
     "/api/v1/logs/file": {"name": "raylet.out"},
+    "/api/v1/memory-lines": {"profile": "a" * 16},
     "/api/v1/logs/search": {"q": "error"},
     "/api/v1/metrics/query": {"expr": "up"},
     "/api/v1/metrics/label-values": {"label": "node_ip"},

@@ -290,10 +290,12 @@ def test_numbers_of_frames_reveal_no_names() -> None:
         "frames"
     ]
     samples = json.loads(anonymiser._json(json.dumps({"hz": 1.0, "samples": [[0, 0, 5, number]]})))["samples"]
+    held = json.loads(anonymiser._json(json.dumps({"profile": "98e3", "memory": [[9, 1, number]]})))["memory"]
     ((replaced, caller, text),) = frames
     lines = {"lines": [["secret.py:1 train", "login(password)"]]}
     assert json.loads(anonymiser._json(json.dumps(lines))) == {"lines": []}
     assert samples == [[0, 0, 5, replaced]]
+    assert held == [[9, 1, replaced]]
     assert (replaced != number, caller) == (True, 0)
     assert "secret" not in text
     assert "train" not in text

@@ -39,6 +39,7 @@ NEEDED: dict[str, dict[str, str]] = {
     "/api/v1/realtime": {"topic": "cluster"},
     "/api/v1/export": {"format": "perfetto"},
     "/api/v1/lines/export": {"format": "pprof"},
+    "/api/v1/memory-lines": {"profile": "a" * 16},
     "/api/v1/flow/physical/node": {"on_node": "a" * 56},
 }
 #: Answers that are the same for all sessions.

@@ -26,7 +26,7 @@ FINGERPRINTS = {
     7: "fb965dde421cae8a",
     8: "ab02848c9dd775a9",
     9: "c6104d889a603058",
-    10: "b0d8d96c9ef3606f",
+    10: "96f3882d8a294fba",
 }
 
 

@@ -1738,6 +1738,16 @@ export interface LogStyle {
   italic: boolean;
   underline: boolean;
 }
+/** A line of code, and the memory and allocations of the stacks in which it is. */
+export interface HoldingLine {
+  file: string;
+  line: number;
+  function: string;
+  self_bytes: number;
+  self_allocations: number;
+  total_bytes: number;
+  total_allocations: number;
+}
 /** The state of ingestion. ``behind_ns`` is for this session. Batches are counted for all sessions. */
 export interface Ingest {
   events: number;
@@ -2433,6 +2443,15 @@ export interface Suspect {
   pid: number;
   oldest_ns: number;
 }
+/** The lines that hold the memory of a profile, those with the most first. */
+export interface MemoryLinesAnswer {
+  session: string;
+  bytes: number;
+  allocations: number;
+  lines: HoldingLine[];
+  lines_total: number;
+  self_lines_total: number;
+}
 /** A metric of one rank: pairs of column and mean value. */
 export interface MetricLine {
   rank: number;
@@ -3019,13 +3038,14 @@ export interface ProfileAnswer {
   session: string;
   profile: ProfileItem;
 }
-/** A profile of the workers that ran attempts matching ``filters``. */
+/** A profile of the workers that ran attempts matching ``filters``. ``memory``: null for CPU profiles. */
 export interface ProfileItem {
   profile_id: string;
   is_running: boolean;
   filters: {
     [k: string]: string | number;
   };
+  memory: ('peak' | 'leaks') | null;
   begin_ns: number;
   end_ns: number;
   workers: ProfiledWorker[];
@@ -3039,12 +3059,13 @@ export interface ProfiledWorker {
   node_id: string;
   pid: number;
   rank: number | null;
-  tool: ('py-spy' | 'tracer') | null;
+  tool: ('py-spy' | 'tracer' | 'memray') | null;
   hz: number | null;
   samples: number;
   native: boolean;
   taken: number | null;
   expected: number | null;
+  held_bytes: number | null;
   seconds: number | null;
   problem: ErrorDetail | null;
 }
@@ -3056,10 +3077,11 @@ export interface StackGroup {
   share: number;
   worker_ids: string[];
 }
-/** How long to profile, and whether to include frames of C and C++. */
+/** How long to profile, and whether to include frames of C and C++, or to profile memory instead. */
 export interface ProfileRequest {
   seconds?: number;
   native?: boolean;
+  memory?: ('peak' | 'leaks') | null;
 }
 /** The profiles of a session, the newest first. */
 export interface ProfilesAnswer {
@@ -4624,6 +4646,7 @@ export interface Paths {
     answer: MemoryAnswer;
     params: 'by' | 'job_id' | 'node_id' | 'older_than_s' | 'session' | 'type';
   };
+  '/memory-lines': { answer: MemoryLinesAnswer; params: 'profile' | 'session' };
   '/memory/objects/{object_id}': { answer: ObjectCopies; params: 'object_id' | 'session' };
   '/metrics': {
     answer: LatestAnswer;

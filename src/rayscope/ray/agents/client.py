@@ -26,7 +26,8 @@ class AgentError(RayscopeError):
     """A request to a node's agent failed.
 
     ``code``: ``no_agent``, ``unreachable``, ``unauthenticated`` or ``timeout`` for a problem with the agent
-    itself, ``no_py_spy`` for a problem with the node, otherwise ``no_permission``, ``gone``, or ``failed``.
+    itself, ``no_py_spy`` for a problem with the node, otherwise ``no_permission``, ``gone``, ``failed``,
+    ``no_memray``, or ``no_debugger``.
     """
 
     status = 502
@@ -105,6 +106,13 @@ def explain_rpc(error: Any, timeout_s: float) -> AgentError:
     if code is codes.UNIMPLEMENTED:
         return AgentError(
             "The service at that port is not a Ray agent.", _AGENT_REMEDY, "no_agent", what="not_agent"
+        )
+    if code is codes.RESOURCE_EXHAUSTED:
+        return AgentError(
+            "The answer of the node's agent is too large.",
+            "Profile for fewer seconds.",
+            "failed",
+            what="too_large",
         )
     return AgentError(
         f"The node's agent answered {code.name}.", _AGENT_REMEDY, "failed", what="agent", answer=code.name

@@ -80,16 +80,22 @@ def _user_frames(path: str) -> tuple[int, list[str], bool]:
     innermost, outermost = python[0][1], python[-1][1]
     is_main = _MAIN.fullmatch(outermost) is not None
     phase, frames = user_stack(python)
-    may_idle = _STARTED.fullmatch(outermost) and not any(_TRAINS.fullmatch(frame) for _, frame in python)
-    if not frames or (may_idle and (phase == _RAYS_PHASE or _WAITS.match(frames[0]))):
+    if not frames or (may_idle(python) and (phase == _RAYS_PHASE or _WAITS.match(frames[0]))):
         return phase, [], is_main
     if frames[0] == innermost:
         frames[:0] = native
-    frames.reverse()
-    if len(frames) > MAX_DEPTH:
-        half = MAX_DEPTH // 2
-        frames[half:-half] = [_CUT]
-    return phase, frames, is_main
+    return phase, without_middle(frames[::-1]), is_main
+
+
+def may_idle(path: list[tuple[int, str]]) -> bool:
+    """Whether a stack is of a thread that Python starts, and not of a worker of Ray Train."""
+    return bool(_STARTED.fullmatch(path[-1][1])) and not any(_TRAINS.fullmatch(text) for _, text in path)
+
+
+def without_middle(frames: list[str]) -> list[str]:
+    """Return the frames, without the middle of a deep stack."""
+    half = MAX_DEPTH // 2
+    return frames if len(frames) <= MAX_DEPTH else [*frames[:half], _CUT, *frames[-half:]]
 
 
 def _parse(frame: str) -> tuple[int, str]:
@@ -98,4 +104,9 @@ def _parse(frame: str) -> tuple[int, str]:
     name, file, line = match.groups() if match else (frame, "", None)
     is_python = file.endswith(".py") or file.startswith("<")
     kind = kind_of(file, name.rpartition(".")[2]) if is_python else _NATIVE
-    return kind, f"{file[-_MAX_FILE:]}:{line or 0} {name[-_MAX_FUNCTION:]}"
+    return kind, frame_text(file, int(line or 0), name)
+
+
+def frame_text(file: str, line: int, function: str) -> str:
+    """Return the text of a frame."""
+    return f"{file[-_MAX_FILE:]}:{line} {function[-_MAX_FUNCTION:]}"

@@ -1,8 +1,8 @@
 """Fetches the Python stacks of a process from the agent of its node, at one moment or over some seconds.
 
-Ray's agent runs ``py-spy`` for anyone who calls its ``ReporterService``, as the dashboard does. Unlike the
-dashboard's, these requests need no ``RAY_DASHBOARD_ENABLE_PROFILING``. The stacks have no values of
-variables.
+Ray's agent runs ``py-spy`` and ``memray`` for anyone who calls its ``ReporterService``, as the dashboard
+does. Unlike the dashboard's, these requests need no ``RAY_DASHBOARD_ENABLE_PROFILING``. The stacks have no
+values of variables.
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ from collections.abc import Callable
 from typing import Any
 
 from rayscope.ray.agents.client import AgentError, agent_address, explain_rpc, open_channel
+from rayscope.ray.agents.memory_profiles import explain_memray
 from rayscope.ray.gcs.client import GcsClient
 
 #: Maximum size of a dump, in bytes. One of a thousand threads has about 1 MB.
 _MAX_BYTES = 8 << 20
 #: Time that a profile may take beyond its length, in seconds.
 _PROFILE_OVERHEAD_S = 20.0
+#: The same for memray, whose report takes up to three seconds per second. If we gave up before it detaches,
+#: it would stay switched on in the process.
+_MEMRAY_OVERHEAD_S = 240.0
 _GONE_REMEDY = "Take the stacks again."
 _PY_SPY_REMEDY = (
     "py-spy is part of ray[default]. Install it there, and start Ray with py-spy's folder on PATH "
@@ -61,7 +65,9 @@ class Agent:
             request = self._messages.GetTracebackRequest(pid=pid)
         except ValueError:
             raise TracebackError(f"{pid} is not a process.", _GONE_REMEDY, "gone", what="process") from None
-        return self._output(lambda: self._stub.GetTraceback(request, **self._options(timeout_s)), timeout_s)
+        return self._output(
+            lambda: self._stub.GetTraceback(request, **self._options(timeout_s)), timeout_s, explain
+        )
 
     def start_profile(self, pid: int, seconds: int, *, native: bool) -> RunningProfile:
         """Start to profile a process, at 100 samples per second. ``native``: with frames of C and C++.
@@ -74,36 +80,59 @@ class Agent:
         timeout_s = seconds + _PROFILE_OVERHEAD_S
         request = self._messages.CpuProfilingRequest(**fields)
         future = self._stub.CpuProfiling.future(request, **self._options(timeout_s))
-        return RunningProfile(future, lambda: self._output(future.result, timeout_s))
+        return RunningProfile(future, lambda: self._output(future.result, timeout_s, explain))
+
+    def start_memory_profile(self, pid: int, seconds: int, *, leaks: bool) -> RunningProfile:
+        """Start to record the allocations of a process with memray.
+
+        The report is about the peak. ``leaks``: it is about what was not freed until the end. This needs
+        each object of Python, because Python keeps the memory of small ones for others.
+        """
+        fields = {"pid": pid, "duration": seconds, "format": "flamegraph", "leaks": leaks}
+        timeout_s = seconds + _MEMRAY_OVERHEAD_S
+        request = self._messages.MemoryProfilingRequest(**fields, trace_python_allocators=leaks)
+        future = self._stub.MemoryProfiling.future(request, **self._options(timeout_s))
+        return RunningProfile(future, lambda: self._output(future.result, timeout_s, explain_memray))
 
     def _options(self, timeout_s: float) -> dict[str, Any]:
         return {"timeout": timeout_s, "metadata": self._gcs.metadata}
 
-    def _output(self, wait: Callable[[], Any], timeout_s: float) -> str:
+    def _output(
+        self, wait: Callable[[], Any], timeout_s: float, explain_output: Callable[[str], AgentError]
+    ) -> str:
         try:
             reply = wait()
         except self._grpc.RpcError as error:
             raise explain_rpc(error, timeout_s) from None
         if not reply.success:
-            raise explain(reply.output)
+            raise explain_output(reply.output)
         return str(reply.output)
 
 
 class RunningProfile:
-    """A profile that is being taken. ``seconds``: how long py-spy ran, with its start, once it has ended."""
+    """A profile that is being taken. ``seconds``: how long the tool ran, with its start, once it ended."""
 
     def __init__(self, future: Any, wait: Callable[[], str]) -> None:
         self._began = time.monotonic()
+        self._future = future
         self._wait = wait
         self.seconds: float | None = None
         future.add_done_callback(lambda _: self._note_end())
 
     def wait(self) -> str:
-        """Return the output of ``py-spy record --format raw`` at its end. Raises TracebackError."""
+        """Return the output of ``py-spy record --format raw`` or ``memray flamegraph`` at its end.
+
+        Raises TracebackError.
+        """
         try:
             return self._wait()
         finally:
             self._note_end()  # gRPC wakes us before it calls its callbacks
+
+    def detach_problem(self) -> AgentError | None:
+        """Return why memray did not detach, or None. Its report covers the time until then."""
+        warning = self._future.result().warning
+        return explain_memray(warning) if warning else None
 
     def _note_end(self) -> None:
         if self.seconds is None:

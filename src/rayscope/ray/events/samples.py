@@ -4,6 +4,7 @@ A span per attempt and report has the sums of its samples. Spans without a task 
 of lines of code that its process had not reported before. Frames refer to the frames that called them by
 number. A profile has the same spans under a name of their own. If the attempt of its samples is unknown,
 their span has no task either.
+A profile of memory has spans of another name, with bytes and allocations in place of samples.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ SAMPLES = "rayscope.samples"
 FOR_PROFILE = "rayscope.samples_for_profile"
 #: Name of the span for the samples of an attempt in a profile.
 PROFILE = "rayscope.profile"
+#: Name of the span for the memory of an attempt in a profile.
+MEMORY = "rayscope.memory"
 #: Name of the span for descriptions of frames.
 FRAMES = "rayscope.frames"
 #: Name of the span for texts of lines.
@@ -33,6 +36,8 @@ _SUMS = 1000
 _FRAMES = 200
 #: Maximum number of samples in a sum.
 MAX_SAMPLES = 1_000_000
+#: Maximum number of bytes, and of allocations, in a sum.
+MAX_MEMORY = 2**44
 #: Maximum length of a report's interval, in ns.
 _LONGEST_NS = 3600 * 10**9
 #: Maximum difference between the clocks of Python and of Ray's C++, in ns.
@@ -93,6 +98,21 @@ class _Profile(msgspec.Struct, gc=False):
     samples: list[Sum]
 
 
+class Held(msgspec.Struct, array_like=True, gc=False):
+    """The memory of one stack, whose innermost frame is ``frame``, in bytes, and its allocations."""
+
+    size: int
+    allocations: int
+    frame: int
+
+
+class _Memory(msgspec.Struct, gc=False):
+    """The extra data of a span of memory in a profile."""
+
+    profile: str
+    memory: list[Held]
+
+
 class _Frames(msgspec.Struct, gc=False):
     """The extra data of a span of frames."""
 
@@ -141,6 +161,17 @@ def profile_spans(
     ]
 
 
+def memory_spans(
+    profile: str, times: tuple[int, int], sums: Mapping[tuple[str, int], list[Held]]
+) -> list[Span]:
+    """The spans of a profile's memory, by task ID and attempt like those of samples."""
+    return [
+        Span(task_id, attempt, MEMORY, *times, _text(_Memory(profile, held[at : at + _SUMS])))
+        for (task_id, attempt), held in sums.items()
+        for at in range(0, len(held), _SUMS)
+    ]
+
+
 def frame_spans(times: tuple[int, int], frames: list[Frame]) -> list[Span]:
     """The spans of a profile's frames."""
     return [
@@ -149,5 +180,5 @@ def frame_spans(times: tuple[int, int], frames: list[Frame]) -> list[Span]:
     ]
 
 
-def _text(extra: _Samples | _Profile | _Frames | _Lines) -> str:
+def _text(extra: _Samples | _Profile | _Memory | _Frames | _Lines) -> str:
     return msgspec.json.encode(extra).decode()

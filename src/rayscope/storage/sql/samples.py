@@ -12,9 +12,11 @@ IS_FOR_PROFILE = f"""(name = '{samples.FOR_PROFILE}' AND json_valid(extra))"""
 #: Whether a row of ``span_rows`` has samples of a profile. Its task ID is '' if the attempt is unknown.
 IS_PROFILE = f"""(name = '{samples.PROFILE}' AND starts_with(extra, '{{"profile":') AND json_valid(extra))"""
 HAS_SAMPLES = f"({IS_SAMPLES} OR {IS_PROFILE})"
-#: Whether a row of ``span_rows`` is about samples, and not a span of the task.
+#: Whether a row of ``span_rows`` has memory of a profile. Its task ID is '' if the attempt is unknown.
+IS_MEMORY = f"""(name = '{samples.MEMORY}' AND starts_with(extra, '{{"profile":') AND json_valid(extra))"""
+#: Whether a row of ``span_rows`` is about stacks, and not a span of the task.
 ABOUT_SAMPLES = f"""name IN ('{samples.SAMPLES}', '{samples.FOR_PROFILE}', '{samples.PROFILE}',
-    '{samples.FRAMES}', '{samples.LINES}')"""
+    '{samples.MEMORY}', '{samples.FRAMES}', '{samples.LINES}')"""
 #: Whether the tracer of a row of ``worker_rows`` lacks nothing, apart from samples that are off.
 TRACES_ALL = f"tracer IN ('on', 'on, without {OFF}', 'on, without {NEED_GIL}')"
 #: The phases as SQL strings, by their numbers in reports.
@@ -30,6 +32,14 @@ FROM (
         from_json(extra, '{{{{"profile":"VARCHAR","hz":"DOUBLE","samples":[["BIGINT"]]}}}}') AS report
         FROM ({{rows}})))
 WHERE one[1] BETWEEN 0 AND {len(PHASES) - 1} AND one[3] BETWEEN 0 AND {samples.MAX_SAMPLES} AND one[4] >= 0"""
+#: Query for the memory of stacks in ``{rows}``, which are rows of ``span_rows``.
+MEMORY_SUMS = f"""
+SELECT least(sum(one[1]), {samples.MAX_MEMORY})::BIGINT AS size,
+    least(sum(one[2]), {samples.MAX_MEMORY})::BIGINT AS allocations, one[3] AS frame_id
+FROM (SELECT unnest(from_json(extra, '{{{{"memory":[["BIGINT"]]}}}}').memory) AS one FROM ({{rows}}))
+WHERE one[1] BETWEEN 0 AND {samples.MAX_MEMORY} AND one[2] BETWEEN 0 AND {samples.MAX_MEMORY}
+    AND one[3] > 0
+GROUP BY frame_id"""
 #: Query for the frames of stacks: number, number of the frame around it (0: none), and text.
 FRAMES = f"""
 SELECT DISTINCT TRY_CAST(one[1] AS BIGINT) AS frame_id, TRY_CAST(one[2] AS BIGINT) AS caller_id,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar, cast
 
 from rayscope.ray.agents.cpu_profiles import Stack
 from rayscope.storage.sql.pages import Row
@@ -21,6 +21,7 @@ _MAX_STACK_FRAMES = 16
 _MIN_SHARE = 0.5
 #: The key of samples whose attempt is unknown.
 UNKNOWN = ("", 0)
+_T = TypeVar("_T")
 
 
 class Running(NamedTuple):
@@ -78,19 +79,35 @@ def add_up(
     Stacks of functions that are not chosen are left out.
     """
     sums = Sums({}, {})
-    for phase, frames, samples in stacks:
+    chosen = assign(
+        ((frames, (phase, samples)) for phase, frames, samples in stacks), functions, sums.frames, max_frames
+    )
+    for key, number, (phase, samples) in chosen:
+        sums.by_attempt.setdefault(key, Counter())[phase, number] += samples
+    return sums
+
+
+def assign(
+    stacks: Iterable[tuple[Sequence[str], _T]],
+    functions: Sequence[Running],
+    known: dict[int, tuple[int, str]],
+    max_frames: int = MAX_FRAMES,
+) -> Iterator[tuple[tuple[str, int], int, _T]]:
+    """Yield the key of a stack's attempt, the number of its innermost frame, and what comes with the stack.
+
+    Stacks of functions that are not chosen are left out. ``known`` gets the frames, as in :class:`Sums`.
+    """
+    for frames, value in stacks:
         function = owner(frames, functions)
         if function is not None and not function.is_chosen:
             continue
-        if len(sums.frames) + len(frames) > max_frames:
+        if len(known) + len(frames) > max_frames:
             break
         number = 0
         for text in frames:
             caller, number = number, frame_number(number, text)
-            sums.frames[number] = (caller, text)
-        key = UNKNOWN if function is None else function.key
-        sums.by_attempt.setdefault(key, Counter())[phase, number] += samples
-    return sums
+            known[number] = (caller, text)
+        yield UNKNOWN if function is None else function.key, number, value
 
 
 def most_frequent(stacks: Iterable[Stack], functions: Sequence[Running]) -> Stack | None:

@@ -2,6 +2,7 @@
 
 Ray's agents run py-spy on their nodes. Workers for which that fails take samples at the same rate themselves,
 in their tracer, as soon as all of them know of it.
+For profiles of memory, the agents run memray.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from rayscope.ingest.clusters import Clusters
 from rayscope.ingest.writer import Writer
 from rayscope.model import Entity, RecordBatch, Span
 from rayscope.ray.agents.cpu_profiles import Stack, read_profile
+from rayscope.ray.agents.memory_profiles import MemoryProfile, read_memory_profile
 from rayscope.ray.agents.stack_dumps import Agent, RunningProfile, TracebackError
 from rayscope.ray.events.samples import Frame, Sum, frame_spans, profile_spans
 from rayscope.ray.gcs.client import GcsClient, GcsError
@@ -47,7 +49,8 @@ from rayscope.views.profiles.compute import (
     most_frequent,
     most_frequent_traced,
 )
-from rayscope.views.profiles.schemas import ProfiledWorker, ProfileItem, StackGroup
+from rayscope.views.profiles.memory import ProfiledMemory
+from rayscope.views.profiles.schemas import MemoryKind, ProfiledWorker, ProfileItem, StackGroup
 from rayscope.views.profiles.sql import Worker
 
 log = logging.getLogger("rayscope.server")
@@ -77,15 +80,17 @@ class _Job(NamedTuple):
     workers: Sequence[Worker]
     seconds: int
     native: bool
+    memory: MemoryKind | None
     item: ProfileItem
 
 
 class _Output(NamedTuple):
-    """The output of py-spy for a worker, or None and the problem. ``seconds``: how long it ran."""
+    """The output of py-spy or memray for a worker, or the problem. ``seconds``: how long it ran."""
 
     text: str | None
     seconds: float | None = None
     problem: ErrorDetail | None = None
+    memory: MemoryProfile | None = None
 
 
 class Profiler:
@@ -111,12 +116,17 @@ class Profiler:
         seconds: int,
         *,
         native: bool,
+        memory: MemoryKind | None = None,
         taken_by: str | None = None,
     ) -> ProfileItem:
         """Start a profile of the workers that run attempts matching the filters.
 
         ``taken_by``: the rule whose alert starts it. Raises BadQuery or Busy.
         """
+        if native and memory is not None:
+            raise BadQuery(
+                "Profiles of memory have no frames of C and C++.", "Leave out native.", what="memory_native"
+            )
         if not self._records.is_live(session):
             raise BadQuery(
                 f"{session} has ended, so its processes are gone.",
@@ -150,6 +160,7 @@ class Profiler:
             "profile_id": secrets.token_hex(8),
             "is_running": True,
             "filters": filters.active(),
+            "memory": memory,
             "begin_ns": begin_ns,
             "end_ns": begin_ns + seconds * 10**9,
             "workers": [],
@@ -165,7 +176,7 @@ class Profiler:
                     "Profiles of other sessions are being taken.", "Wait for their end.", what="profiles"
                 )
             self._running[session] = item
-        job = _Job(session, gcs, filters, workers, seconds, native, item)
+        job = _Job(session, gcs, filters, workers, seconds, native, memory, item)
         threading.Thread(target=self._run, args=(job,), name="rayscope-profile", daemon=True).start()
         return item
 
@@ -200,10 +211,15 @@ class Profiler:
     def _profile(self, job: _Job) -> RecordBatch | None:
         """Take a profile. Returns None if the server is stopping."""
         begin_ns = time.time_ns()
-        outputs = dict(zip(job.workers, _run_py_spy(job), strict=True))
-        end_ns = py_spy_end_ns = min(time.time_ns(), begin_ns + job.seconds * 10**9)
+        outputs = dict(zip(job.workers, _run_tool(job), strict=True))
+        tool_end_ns = time.time_ns()
+        end_ns = min(tool_end_ns, begin_ns + job.seconds * 10**9)
+        if job.memory is None:  # memray runs for longer, because it has to attach first
+            tool_end_ns = end_ns
         failed = [
-            worker.worker_id for worker, output in outputs.items() if output.problem not in (None, _ENDED)
+            worker.worker_id
+            for worker, output in outputs.items()
+            if output.problem not in (None, _ENDED) and job.memory is None
         ]
         tracers = self._records.read(job.session, lambda file: sql.sampling_tracers(file, failed))
         if tracers:
@@ -219,19 +235,22 @@ class Profiler:
 
         def read(file: SessionFile) -> tuple[dict[str, list[Running]], list[Row], dict[int, TracedFrame]]:
             workers = [worker.worker_id for worker in job.workers]
-            functions = sql.functions_of(file, filters, workers, begin_ns, py_spy_end_ns)
+            functions = sql.functions_of(file, filters, workers, begin_ns, tool_end_ns)
             traced_begin_ns = end_ns - job.seconds * 10**9
             traced = sql.traced_samples(file, filters, tracers, traced_begin_ns, end_ns)
             with file.reader() as reader:
                 return functions, traced, read_frames(reader, {row["frame_id"] for row in traced})
 
         functions, traced, frames = self._records.read(job.session, read)
-        samples = _Samples()
+        samples, memory = _Samples(), ProfiledMemory()
         workers = []
         frequent: dict[str, tuple[Stack, int]] = {}
         for worker, output in outputs.items():
             made = _describe(worker, output)
-            if output.text is not None:
+            if output.memory is not None:
+                memory.add(output.memory, functions.get(worker.worker_id, ()))
+                made |= {"tool": "memray", "held_bytes": output.memory.total}
+            elif output.text is not None:
                 profile = read_profile(output.text)
                 ran = functions.get(worker.worker_id, ())
                 sums = add_up(profile.stacks, ran)
@@ -266,11 +285,12 @@ class Profiler:
                 "workers_left_out": job.item["workers_left_out"],
                 "stacks": _json(group_stacks(frequent)),
                 **({"taken_by": taken_by} if (taken_by := job.item["taken_by"]) else {}),
+                **({} if job.memory is None else {"memory": job.memory}),
             },
         )
-        return RecordBatch(
-            job.session, spans=samples.spans(profile_id, (begin_ns, end_ns)), entities=[entity]
-        )
+        times = (begin_ns, end_ns)
+        spans = samples.spans(profile_id, times) + memory.spans(profile_id, times)
+        return RecordBatch(job.session, spans=spans, entities=[entity])
 
     def _ask_tracers(self, job: _Job, worker_ids: Sequence[str]) -> int:
         """Ask the tracers of workers for samples. Returns when they will have taken them, ns."""
@@ -314,19 +334,18 @@ class _Samples:
         return profile_spans(profile_id, HZ, times, self._sums) + frame_spans(times, frames)
 
 
-def _run_py_spy(job: _Job) -> list[_Output]:
+def _run_tool(job: _Job) -> list[_Output]:
     """Let the agents profile all workers at the same moment."""
     agents: dict[str, Agent] = {}
     try:
         problems = [_connect(job.gcs, agents, worker) for worker in job.workers]
         started = [
-            agents[worker.node_id].start_profile(worker.pid, job.seconds, native=job.native)
-            if problem is None
-            else problem
+            _start(agents[worker.node_id], worker.pid, job) if problem is None else problem
             for worker, problem in zip(job.workers, problems, strict=True)
         ]
         return [
-            _wait(run) if isinstance(run, RunningProfile) else _Output(None, problem=run) for run in started
+            _wait(run, job) if isinstance(run, RunningProfile) else _Output(None, problem=run)
+            for run in started
         ]
     finally:
         for agent in agents.values():
@@ -346,9 +365,19 @@ def _connect(gcs: GcsClient, agents: dict[str, Agent], worker: Worker) -> ErrorD
     return None
 
 
-def _wait(run: RunningProfile) -> _Output:
+def _start(agent: Agent, pid: int, job: _Job) -> RunningProfile:
+    if job.memory is None:
+        return agent.start_profile(pid, job.seconds, native=job.native)
+    return agent.start_memory_profile(pid, job.seconds, leaks=job.memory == "leaks")
+
+
+def _wait(run: RunningProfile, job: _Job) -> _Output:
     try:
         text = run.wait()
+        if job.memory is not None:
+            problem = run.detach_problem()
+            detail = None if problem is None else _detail(problem)
+            return _Output(None, run.seconds, detail, read_memory_profile(text))
     except TracebackError as error:
         return _Output(None, run.seconds, _detail(error))
     return _Output(text, run.seconds)
@@ -374,6 +403,7 @@ def _describe(worker: Worker, output: _Output) -> ProfiledWorker:
         "native": False,
         "taken": None,
         "expected": None,
+        "held_bytes": None,
         "seconds": output.seconds,
         "problem": output.problem,
     }

@@ -10,14 +10,18 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.sql.execution import END, FOREVER, NOT_DRIVER, START, TASK_ID, function_name
 from rayscope.storage.sql.filters import TaskFilters, attempt_filters
 from rayscope.storage.sql.pages import Row, Where, equals, rows_of
-from rayscope.storage.sql.samples import IS_FOR_PROFILE, SAMPLE_SUMS
+from rayscope.storage.sql.samples import IS_FOR_PROFILE, IS_MEMORY, MEMORY_SUMS, SAMPLE_SUMS
 from rayscope.tracer.sampler import OFF
+from rayscope.views.lines.compute import Frame
+from rayscope.views.lines.sql import read_frames
 from rayscope.views.profiles.compute import UNKNOWN, Running
 
 #: Maximum number of functions that ran on the workers of a profile.
 _MAX_FUNCTIONS = 10_000
 #: Maximum number of different stacks that are copied from the tracer's samples.
 _MAX_STACKS = 20_000
+#: Maximum number of different stacks of a profile's memory. 16 workers have less.
+_MAX_HELD_STACKS = 50_000
 #: Maximum number of profiles in a list, the newest first.
 MAX_LISTED = 1000
 
@@ -127,6 +131,17 @@ def traced_samples(
                 [begin_ns, end_ns, *where.values],
             )
         )
+
+
+def memory_of(file: SessionFile, profile_id: str) -> tuple[list[tuple[int, int, int]], dict[int, Frame]]:
+    """Return the memory of a profile by stack: bytes, allocations, and innermost frame; and the frames."""
+    rows = f"SELECT * FROM span_rows WHERE {IS_MEMORY} AND json_extract_string(extra, '$.profile') = ?"
+    with file.reader() as reader:
+        sums = reader.execute(
+            f"{MEMORY_SUMS.format(rows=rows)} ORDER BY size DESC, frame_id LIMIT {_MAX_HELD_STACKS}",
+            [profile_id],
+        ).fetchall()
+        return sums, read_frames(reader, {row[2] for row in sums})
 
 
 def profile_count(file: SessionFile) -> int:

@@ -23,18 +23,21 @@ from rayscope.ray.events.samples import FOR_PROFILE, SAMPLES
 from rayscope.tracer.demand import HZ
 from rayscope.views.profiles import profiler
 
-_BUSY = Path(__file__).parents[2] / "ray" / "agents" / "samples" / "py-spy-raw-busy.txt"
+_OUTPUTS = Path(__file__).parents[2] / "ray" / "agents" / "samples"
+_BUSY = _OUTPUTS / "py-spy-raw-busy.txt"
+_PEAK = _OUTPUTS / "memray-peak.html"
 MAIN = "<module> (ray/_private/workers/default_worker.py:323);Worker.main_loop (ray/_private/worker.py:1069)"
 PATH = "/api/v1/profiles"
 FIRST, SECOND = "1" * 56, "2" * 56
 
 
 class Profiled(Cluster):
-    """A cluster whose workers can be profiled. ``outputs``: by process ID, whether py-spy succeeds, and its output."""
+    """A cluster whose workers can be profiled. ``outputs``: by process ID, whether it succeeds, and the output."""
 
     def __init__(self) -> None:
         super().__init__()
         self.outputs: dict[int, tuple[bool, str]] = {}
+        self.warning = ""
         self.pids = {FIRST: 1001, SECOND: 1002}
         #: The contents of the key-value store, and a function that gets each new request.
         self.requests: dict[bytes, bytes] = {}
@@ -59,6 +62,11 @@ class Profiled(Cluster):
         success, output = self.outputs[request.pid]
         return reporter_pb2.CpuProfilingReply(success=success, output=output)
 
+    def MemoryProfiling(self, request: Any, context: Any) -> Any:
+        self.asked.append(request)
+        success, output = self.outputs[request.pid]
+        return reporter_pb2.MemoryProfilingReply(success=success, output=output, warning=self.warning)
+
 
 @pytest.fixture
 def cluster(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Profiled]:
@@ -69,23 +77,23 @@ def cluster(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Profiled]:
         yield made
 
 
-def _story() -> Story:
-    """Two workers that still run ``busy``."""
+def _story(function: str = "busy") -> Story:
+    """Two workers that still run a function."""
     story = Story()
     for worker, pid in ((FIRST, 1001), (SECOND, 1002)):
-        story.task("busy", 0, 10, worker=worker, node=NODE)
+        story.task(function, 0, 10, worker=worker, node=NODE)
         story.batch.attempts[-1].worker_pid = pid
     return story
 
 
-def _start(fresh: Any, status: int = 200, seconds: Any = 1, **filters: Any) -> Any:
+def _start(fresh: Any, status: int = 200, body: Any = None, **filters: Any) -> Any:
     headers = {"X-Rayscope-Operator": fresh.server.services.secrets.operator_token}
-    answer = fresh.client.post(PATH, params=filters, json={"seconds": seconds}, headers=headers)
+    answer = fresh.client.post(PATH, params=filters, json={"seconds": 1, **(body or {})}, headers=headers)
     return answer.json()["profile"] if status == 200 else fresh.error(answer, status)
 
 
-def _take(fresh: Any, **filters: Any) -> Any:
-    started = _start(fresh, **filters)
+def _take(fresh: Any, body: Any = None, **filters: Any) -> Any:
+    started = _start(fresh, body=body, **filters)
     assert started["is_running"]
 
     def finished() -> Any:
@@ -228,8 +236,10 @@ def test_a_worker_that_has_ended_is_listed(fresh: Any, cluster: Profiled) -> Non
 def test_what_is_refused(fresh: Any, cluster: Profiled) -> None:
     fresh.record(_story())
     assert _start(fresh, 400, func_name="other")["code"] == "bad_query"
-    assert _start(fresh, 422, seconds=61)["code"] == "invalid_parameter"
-    assert _start(fresh, 422, seconds=0)["code"] == "invalid_parameter"
+    assert _start(fresh, 422, {"seconds": 61})["code"] == "invalid_parameter"
+    assert _start(fresh, 422, {"seconds": 0})["code"] == "invalid_parameter"
+    assert _start(fresh, 422, {"memory": "all"})["code"] == "invalid_parameter"
+    assert _start(fresh, 400, {"memory": "peak", "native": True})["code"] == "bad_query"
     assert fresh.client.post(PATH, json={}).json()["error"]["code"] == "needs_operator"
     services = fresh.server.services
     services.profiler._running[SESSION] = {}
@@ -269,3 +279,68 @@ def test_an_alert_profiles_the_workers_that_its_labels_select(fresh: Any, cluste
     assert alert["profile"] == {"profile_id": profile["profile_id"], "problem": None}
     assert (profile["filters"], profile["taken_by"]) == ({"func_name": "busy"}, "Slow")
     assert profile["workers"][0]["samples"] == 199
+
+
+def test_the_lines_that_hold_memory_at_its_peak(fresh: Any, cluster: Profiled) -> None:
+    fresh.record(_story("holder"))
+    cluster.outputs = dict.fromkeys((1001, 1002), (True, _PEAK.read_text()))
+    taken = _take(fresh, {"memory": "peak"}, func_name="holder")
+    assert sorted(
+        (each.pid, each.duration, each.format, each.leaks, each.trace_python_allocators)
+        for each in cluster.asked
+    ) == [(1001, 1, "flamegraph", False, False), (1002, 1, "flamegraph", False, False)]
+    assert taken["memory"] == "peak"
+    for worker in taken["workers"]:
+        assert (worker["tool"], worker["samples"], worker["hz"]) == ("memray", 0, None)
+        assert (worker["held_bytes"], worker["problem"]) == (107_353_982, None)
+    held = fresh.get("/api/v1/memory-lines", profile=taken["profile_id"])
+    assert sum(line["self_bytes"] for line in held["lines"]) == held["bytes"]
+    assert sum(line["self_allocations"] for line in held["lines"]) == held["allocations"]
+    assert held["bytes"] < 2 * 107_353_982
+    first = held["lines"][0]
+    assert (first["file"], first["line"], first["function"]) == ("/home/ray/exp.py", 8, "hold")
+    # 50 MB for the task, 7 for a thread that it starts, and 2 at the end of a recursion.
+    assert (first["self_bytes"], first["self_allocations"]) == (2 * (59 * 2**20 + 3), 2 * 3)
+    (caller,) = [line for line in held["lines"] if line["line"] == 32]
+    assert (caller["self_bytes"], caller["total_bytes"]) == (0, 2 * (52 * 2**20 + 2))
+    assert held["self_lines_total"] < held["lines_total"] == len(held["lines"])
+
+
+def test_memory_is_not_among_the_samples(fresh: Any, cluster: Profiled) -> None:
+    fresh.record(_story("holder"))
+    cluster.outputs = dict.fromkeys((1001, 1002), (True, _PEAK.read_text()))
+    taken = _take(fresh, {"memory": "leaks"}, func_name="holder")
+    assert all(each.leaks and each.trace_python_allocators for each in cluster.asked)
+    assert fresh.get("/api/v1/lines")["samples"] == 0
+    assert fresh.get("/api/v1/lines", profile=taken["profile_id"])["samples"] == 0
+    for table in ("samples", "spans"):
+        body = {"sql": f"SELECT count(*) FROM {table}", "session": SESSION}
+        assert fresh.client.post("/api/v1/sql", json=body).json()["rows"] == [[0]]
+    assert fresh.get("/api/v1/memory-lines", profile="0" * 16)["lines"] == []
+
+
+def test_workers_whose_memory_cannot_be_profiled(fresh: Any, cluster: Profiled) -> None:
+    """One has no memray, and the report of the other is no tree. No samples of the tracer replace them."""
+    fresh.record(_story("holder"))
+    page = _PEAK.read_text().replace('"children":[[1', '"children":[[0', 1)
+    cluster.outputs = {1001: (False, "Failed to execute: memray is not installed"), 1002: (True, page)}
+    first, second = sorted(_take(fresh, {"memory": "peak"})["workers"], key=lambda worker: worker["pid"])
+    assert (first["tool"], first["held_bytes"], first["problem"]["code"]) == (None, None, "no_memray")
+    assert (second["tool"], second["held_bytes"]) == (None, None)
+    assert second["problem"]["params"] == {"what": "memray_report"}
+
+
+def test_a_worker_that_ends_meanwhile_keeps_its_result(fresh: Any, cluster: Profiled) -> None:
+    fresh.record(_story("holder"))
+    cluster.outputs = dict.fromkeys((1001, 1002), (True, _PEAK.read_text()))
+    cluster.warning = "The given process ID does not exist."
+    for worker in _take(fresh, {"memory": "peak"})["workers"]:
+        assert (worker["tool"], worker["held_bytes"]) == ("memray", 107_353_982)
+        assert worker["problem"]["code"] == "profile_gone"
+
+
+def test_a_page_that_is_too_large(fresh: Any, cluster: Profiled) -> None:
+    fresh.record(_story("holder"))
+    cluster.outputs = dict.fromkeys((1001, 1002), (True, "x" * (9 << 20)))
+    taken = _take(fresh, {"memory": "peak"})
+    assert {worker["problem"]["params"]["what"] for worker in taken["workers"]} == {"too_large"}

@@ -58,6 +58,7 @@ export const zhServerMessages = {
       message: '该会话的剖析过多。',
       remedy: '请查看已有的剖析：GET /api/v1/profiles',
     },
+    bad_query_memory_native: { message: '内存剖析不包含 C 和 C++ 栈帧。', remedy: '请去掉 native。' },
     bad_query_profile_idle: {
       message: '那里没有正在运行、可供剖析的任务。',
       remedy: '请在任务运行期间开始剖析。记录有几秒延迟。',
@@ -309,6 +310,33 @@ export const zhServerMessages = {
       message: 'py-spy 失败：{{reason}}',
       remedy: '请重新采样，或查看该节点的 dashboard_agent.log。',
     },
+    no_memray: {
+      message: '在该节点上找不到 memray。',
+      remedy:
+        '请在该节点上 Ray 的 Python 环境中安装（`pip install memray`），并在启动 Ray 时让其所在目录位于 PATH 中（激活环境，或使用 `rayscope start`）。',
+    },
+    no_memray_worker: {
+      message: '该 Worker 的 Python 环境中没有 memray。',
+      remedy: '请把它加入运行时环境：`runtime_env={"pip": ["memray"]}`。',
+    },
+    no_debugger: {
+      message: 'memray 需要 gdb 或 lldb，但该节点上两者都没有。',
+      remedy: '请在该节点上安装其中之一，例如 `apt-get install gdb`。',
+    },
+    no_permission_memray: {
+      message: '该节点上的 memray 无权附加到进程。',
+      remedy:
+        '在该节点上执行：`sudo sysctl kernel.yama.ptrace_scope=0`。容器请添加 SYS_PTRACE：docker run --cap-add=SYS_PTRACE；Kubernetes 请用 securityContext.capabilities.add。',
+    },
+    failed_memray: {
+      message: 'memray 失败：{{reason}}',
+      remedy: '请重试，或查看该节点的 dashboard_agent.log。',
+    },
+    failed_memray_report: {
+      message: '无法读取 memray 的报告。',
+      remedy: '请在该节点上安装最新的 memray，或缩短剖析时间。',
+    },
+    failed_too_large: { message: '该节点 agent 的回复过大。', remedy: '请缩短剖析时间。' },
     failed_no_stacks: { message: 'py-spy 返回的内容不是调用栈。', remedy: '请重新采样。' },
     bad_query_not_connected: {
       message: '集群尚未连接。',
