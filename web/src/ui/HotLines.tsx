@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAnswer } from '../api/queries';
 import type { LinesAnswer, SampledLine } from '../api/schema';
@@ -13,7 +14,7 @@ import { useServerMessage } from './useServerMessage';
 import { useSessionUrl } from './useUrl';
 
 /** Maximum number of lines that are listed. */
-const MAX_LISTED = 8;
+export const MAX_LISTED = 8;
 
 /** Samples of an attempt, of a profile, or of all attempts that match filters. */
 type Sampled = { task_id: string; attempt: number } | { profile: string } | Filters;
@@ -96,6 +97,33 @@ export function HotLines({ answer }: { answer: LinesAnswer }) {
 
 function Line({ line, most }: { line: SampledLine; most: number }) {
   const { t } = useTranslation();
+  return (
+    <CodeLine line={line} source={line.source} share={line.self_samples / most}>
+      {line.native_samples > 0 && (
+        <span className={words.dim} title={t('lines.nativeHint')}>
+          {`${t('lines.native', { share: percent(line.native_samples / line.self_samples) })} · `}
+        </span>
+      )}
+      {line.self_share === null
+        ? t('lines.samples', { n: count(line.self_samples) })
+        : `${percent(line.self_share)}%`}
+      {line.self_points !== null && (
+        <span className={words.dim} title={t('lines.pointsHint')}>
+          {` ± ${Math.ceil(line.self_points)}`}
+        </span>
+      )}
+    </CodeLine>
+  );
+}
+
+/** A line of code with its text, if that is known, its figures, and a bar. */
+export function CodeLine(props: {
+  line: { file: string; line: number; function: string };
+  source: string | null;
+  share: number;
+  children: ReactNode;
+}) {
+  const { line, source, share, children } = props;
   const place = codePlace(line);
   const cut = line.file.lastIndexOf('/') + 1;
   // Native code has no lines, so its function says more than its file.
@@ -110,26 +138,12 @@ function Line({ line, most }: { line: SampledLine; most: number }) {
         <span className={`${words.mono} ${css.file}`}>{name}</span>
         <span className={`${css.function} ${words.ellipsis} ${words.dim}`}>{more}</span>
       </span>
-      <span className={words.num}>
-        {line.native_samples > 0 && (
-          <span className={words.dim} title={t('lines.nativeHint')}>
-            {`${t('lines.native', { share: percent(line.native_samples / line.self_samples) })} · `}
-          </span>
-        )}
-        {line.self_share === null
-          ? t('lines.samples', { n: count(line.self_samples) })
-          : `${percent(line.self_share)}%`}
-        {line.self_points !== null && (
-          <span className={words.dim} title={t('lines.pointsHint')}>
-            {` ± ${Math.ceil(line.self_points)}`}
-          </span>
-        )}
-      </span>
-      {line.source !== null && (
-        <code className={`${words.mono} ${words.ellipsis} ${words.dim} ${css.source}`}>{line.source}</code>
+      <span className={words.num}>{children}</span>
+      {source !== null && (
+        <code className={`${words.mono} ${words.ellipsis} ${words.dim} ${css.source}`}>{source}</code>
       )}
       <span className={css.bar}>
-        <ShareBar share={line.self_samples / most} />
+        <ShareBar share={share} />
       </span>
     </li>
   );

@@ -38,9 +38,37 @@ const profile = (parts: Partial<ProfileItem>): ProfileItem => ({
 
 const lines = linesAnswer({ samples: 900, attempts: 1, hz: [100], reports: 1, reports_read: 1 });
 
+const held = {
+  session: 'session_1',
+  bytes: 57 * 2 ** 20,
+  allocations: 3,
+  lines: [
+    {
+      file: 'exp.py',
+      line: 8,
+      function: 'hold',
+      self_bytes: 57 * 2 ** 20,
+      self_allocations: 3,
+      total_bytes: 57 * 2 ** 20,
+      total_allocations: 3,
+    },
+    {
+      file: 'exp.py',
+      line: 32,
+      function: 'train',
+      self_bytes: 0,
+      self_allocations: 0,
+      total_bytes: 50 * 2 ** 20,
+      total_allocations: 2,
+    },
+  ],
+  lines_total: 2,
+  self_lines_total: 1,
+};
+
 const show = (items: ProfileItem[]) =>
   render(<Profile of={{ func_name: 'train' }} canRun />, {
-    answers: { '/profiles': { session: 'session_1', items }, '/lines': lines },
+    answers: { '/profiles': { session: 'session_1', items }, '/lines': lines, '/memory-lines': held },
   });
 
 it('says how the workers were profiled, and why some were not', async () => {
@@ -89,4 +117,32 @@ it('groups the workers by equal stacks, and marks those that differ from most', 
   expect(odd?.textContent).toBe('1 rank: 1100% of their samples, executingdata.py:12load');
   expect([most?.dataset.odd, odd?.dataset.odd]).toEqual([undefined, 'true']);
   expect(screen.getByTestId('profile-taken').textContent).toContain('taken by the alert TrainingRunStalled');
+});
+
+it('shows the lines that hold memory', async () => {
+  const problem = { code: 'no_memray', message: 'No memray.', remedy: 'Install it.' };
+  const ended = { code: 'profile_gone', message: 'It has ended.', remedy: 'Profile others.' };
+  const parts = { hz: null, samples: 0, taken: null, expected: null };
+  await show([
+    profile({
+      memory: 'peak',
+      workers: [
+        worker({ ...parts, tool: 'memray', held_bytes: 60 * 2 ** 20 }),
+        worker({ ...parts, tool: null, problem }),
+        worker({ ...parts, tool: 'memray', held_bytes: 0, problem: ended }),
+      ],
+    }),
+  ]);
+  const line = await screen.findByTestId('hot-line');
+  expect(line.textContent).toContain('exp.py:8');
+  expect(line.textContent).toContain('3 allocations · 57.0 MiB');
+  expect(screen.getByTestId('memory-sum').textContent).toBe('57.0 MiB in 3 allocations of these functions');
+  expect(screen.getByTestId('profile-taken').textContent).toContain(
+    'Memory at its peak · 2 workers by memray, 60.0 MiB in all their code',
+  );
+  expect(screen.getAllByTestId('profile-problem').map((each) => each.textContent)).toEqual([
+    '1 worker without memray: No memray. Install it.',
+    '1 worker that memray did not detach from: It has ended. Profile others.',
+  ]);
+  expect(screen.queryByTestId('lines-export')).toBeNull();
 });

@@ -1,15 +1,17 @@
-import { Button } from '@mantine/core';
+import { Button, SegmentedControl, Stack } from '@mantine/core';
 import { IconFlame } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isOf, useAnswer, useSessions } from '../api/queries';
 import type { ProfiledWorker, ProfileItem } from '../api/schema';
-import { count } from '../base/format';
+import { bytes, count } from '../base/format';
 import { REPORT } from '../base/report';
 import { Section } from './Drawer';
 import { HotLines, SamplesText, useLines } from './HotLines';
 import css from './HotLines.module.css';
 import { LinesExport } from './LinesExport';
+import { MemoryLines } from './MemoryLines';
 import { useOperatorAction } from './operator';
 import { Prose } from './Prose';
 import { StackGroups } from './StackGroups';
@@ -21,6 +23,10 @@ import { useSessionUrl } from './useUrl';
 
 /** The length of a profile, in seconds. */
 const SECONDS = 10;
+
+/** Kinds of profiles: CPU time, memory at its peak, and memory that is not freed. */
+const KINDS = ['cpu', 'peak', 'leaks'] as const;
+type Kind = (typeof KINDS)[number];
 
 /** Filters that select attempts whose workers are profiled. */
 type Target = Partial<Record<'func_name' | 'job_id' | 'actor_id' | 'worker_id' | 'node_id' | 'q', string>>;
@@ -56,7 +62,9 @@ export function Profile({ of, canRun }: { of: Target; canRun: boolean }) {
       testId="profile"
       right={
         <>
-          {taken?.is_running === false && <LinesExport of={{ profile: taken.profile_id }} />}
+          {taken?.is_running === false && taken.memory === null && (
+            <LinesExport of={{ profile: taken.profile_id }} />
+          )}
           {button}
         </>
       }
@@ -75,6 +83,7 @@ function StartButton({ of, disabled }: { of: Target; disabled: boolean }) {
   const act = useOperatorAction();
   const client = useQueryClient();
   const query = new URLSearchParams({ session: url.session, ...of });
+  const draft: { kind: Kind } = { kind: 'cpu' };
   return (
     <Button
       size="compact-xs"
@@ -86,15 +95,42 @@ function StartButton({ of, disabled }: { of: Target; disabled: boolean }) {
         void act({
           method: 'POST',
           path: `/profiles?${query}`,
-          body: { seconds: SECONDS },
+          body: {
+            seconds: SECONDS,
+            get memory() {
+              return draft.kind === 'cpu' ? null : draft.kind;
+            },
+          },
           title: t('profile.confirmTitle'),
-          text: t('profile.text', { seconds: SECONDS }),
+          text: <Kinds draft={draft} />,
           confirm: t('profile.confirm'),
         }).then(() => client.invalidateQueries({ predicate: isOf('/profiles') }))
       }
     >
       {t('profile.start', { seconds: SECONDS })}
     </Button>
+  );
+}
+
+/** Chooses the kind of the profile, and explains what it does to the workers. */
+function Kinds({ draft }: { draft: { kind: Kind } }) {
+  const { t } = useTranslation();
+  const [kind, setKind] = useState(draft.kind);
+  return (
+    <Stack gap="sm">
+      <SegmentedControl
+        size="xs"
+        aria-label={t('profile.kind')}
+        value={kind}
+        onChange={(chosen) => {
+          draft.kind = chosen;
+          setKind(chosen);
+        }}
+        data={KINDS.map((value) => ({ value, label: t(`profile.kinds.${value}`) }))}
+        data-testid="profile-kind"
+      />
+      <Prose text={t(`profile.texts.${kind}`, { seconds: SECONDS })} />
+    </Stack>
   );
 }
 
@@ -106,9 +142,11 @@ export function ProfileBody({ profile }: { profile: ProfileItem }) {
 function Progress({ profile }: { profile: ProfileItem }) {
   const { t } = useTranslation();
   const left = Math.ceil(Number(profile.end_ns) / 1e9 - useNow() / 1e3);
+  const running = profile.memory === null ? 'profile.running' : 'profile.recording';
+  const reading = profile.memory === null ? 'profile.reading' : 'profile.reporting';
   return (
     <p className={`${words.dim} ${css.note}`} data-testid="profile-running">
-      {left > 0 ? t('profile.running', { seconds: left }) : t('profile.reading')}
+      {left > 0 ? t(running, { seconds: left }) : t(reading)}
     </p>
   );
 }
@@ -116,19 +154,22 @@ function Progress({ profile }: { profile: ProfileItem }) {
 /** A profile: when and how it was taken, what is missing, and its hottest lines. */
 function Taken({ profile }: { profile: ProfileItem }) {
   const { t } = useTranslation();
-  const lines = useLines({ profile: profile.profile_id });
-  const translate = useServerMessage();
+  const lines = useLines({ profile: profile.profile_id }, profile.memory === null);
   const byPySpy = profile.workers.filter((worker) => worker.tool === 'py-spy');
   const byTracer = profile.workers.filter((worker) => worker.tool === 'tracer');
+  const byMemray = profile.workers.filter((worker) => worker.tool === 'memray');
   const missed = byPySpy.reduce((sum, worker) => sum + missedBy(worker), 0);
-  const problems = profile.workers.flatMap(({ problem }) =>
-    problem === null ? [] : [translate(problem).line],
-  );
   const notes = [
     byPySpy.length > 0 &&
       t(byPySpy.some(({ native }) => native) ? 'profile.byPySpyNative' : 'profile.byPySpy', {
         n: count(byPySpy.length),
         missed: count(missed),
+      }),
+    profile.memory !== null && t(`profile.kinds.${profile.memory}`),
+    byMemray.length > 0 &&
+      t('profile.byMemray', {
+        n: count(byMemray.length),
+        size: bytes(byMemray.reduce((sum, worker) => sum + (worker.held_bytes ?? 0), 0)),
       }),
     byTracer.length > 0 && t('profile.byTracer', { n: count(byTracer.length) }),
     profile.taken_by !== null && t('profile.takenBy', { rule: profile.taken_by }),
@@ -142,16 +183,34 @@ function Taken({ profile }: { profile: ProfileItem }) {
         {lines !== undefined && ' · '}
         {lines !== undefined && <SamplesText answer={lines} />}
       </p>
-      {[...new Set(problems)].map((text) => (
-        <p key={text} className={css.note} data-testid="profile-problem">
-          {t('profile.without', { n: count(problems.filter((other) => other === text).length) })}
-          <Prose text={text} />
-        </p>
-      ))}
-      <StackGroups profile={profile} />
+      <Problems
+        title={profile.memory === null ? 'profile.without' : 'profile.withoutMemray'}
+        workers={profile.workers.filter((worker) => worker.tool !== 'memray')}
+      />
+      <Problems title="profile.notDetached" workers={byMemray} />
+      {profile.memory === null && <StackGroups profile={profile} />}
       {lines !== undefined && <HotLines answer={lines} />}
+      {byMemray.length > 0 && <MemoryLines profile={profile.profile_id} />}
     </>
   );
+}
+
+/** The problems of workers, each with the number of workers that have it. */
+function Problems(props: {
+  title: 'profile.without' | 'profile.withoutMemray' | 'profile.notDetached';
+  workers: ProfiledWorker[];
+}) {
+  const { t } = useTranslation();
+  const translate = useServerMessage();
+  const problems = props.workers.flatMap(({ problem }) =>
+    problem === null ? [] : [translate(problem).line],
+  );
+  return [...new Set(problems)].map((text) => (
+    <p key={text} className={css.note} data-testid="profile-problem">
+      {t(props.title, { n: count(problems.filter((other) => other === text).length) })}
+      <Prose text={text} />
+    </p>
+  ));
 }
 
 const missedBy = ({ taken, expected }: ProfiledWorker) => Math.max(0, (expected ?? 0) - (taken ?? 0));
