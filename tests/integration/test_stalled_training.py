@@ -32,7 +32,7 @@ def load():
 def train(config):
     rank = ray.train.get_context().get_world_rank()
     for step in range(1000):
-        if step == 2 and rank == 1:
+        if step == 8 and rank == 1:
             load()
         ray.train.report({"step": step})
 

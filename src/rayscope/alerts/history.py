@@ -52,13 +52,13 @@ class Event(msgspec.Struct, frozen=True):
 class SavedState(msgspec.Struct):
     """A session's state that survives restarts of the server. ``alerts``: rule -> fingerprint -> alert.
 
-    ``profiled_ns``: when an alert last tried to take a profile.
+    ``profiles_from_ns``: from when on alerts may take profiles.
     """
 
     alerts: dict[str, Alerts] = {}
     events: list[Event] = []
     evaluated_ns: int = 0
-    profiled_ns: int = 0
+    profiles_from_ns: int = 0
 
 
 _SAVED_STATE = msgspec.json.Decoder(SavedState)
@@ -84,7 +84,7 @@ class Session:
         self.alerts = kept.alerts
         self.events: deque[Event] = deque(kept.events, MAX_EVENTS)
         self.evaluated_ns = kept.evaluated_ns
-        self.profiled_ns = kept.profiled_ns
+        self.profiles_from_ns = kept.profiles_from_ns
         #: Rule -> the time of its next evaluation (ns). Likewise ``errors`` has its last error, ``cost_s``
         #: the time that its last evaluation took, and ``matched`` how many series its last result had.
         self.due_ns: dict[str, int] = {}
@@ -104,7 +104,7 @@ class Session:
     def save(self) -> bool:
         """Save the state for the next start, unless retention has deleted the session."""
         return not self.is_removed and save(
-            self._path, SavedState(self.alerts, list(self.events), self.evaluated_ns, self.profiled_ns)
+            self._path, SavedState(self.alerts, list(self.events), self.evaluated_ns, self.profiles_from_ns)
         )
 
     def of(self, *states: State) -> list[Alert]:

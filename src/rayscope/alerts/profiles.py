@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -10,14 +11,19 @@ from rayscope.alerts.rules import Rule
 from rayscope.alerts.schemas import AlertProfile
 from rayscope.alerts.state import Alert
 from rayscope.api.responses import error_info
+from rayscope.api.schemas import ErrorDetail
 from rayscope.storage.errors import StoreError
 from rayscope.storage.sql.filters import TaskFilters
+
+log = logging.getLogger("rayscope.alerts")
 
 #: Takes a profile of a session: filters, seconds, and the rule's name. Returns its ID. Raises StoreError.
 TakeProfile = Callable[[str, TaskFilters, int, str], str]
 
-#: Minimum pause between two profiles of a session that alerts take, in ns.
+#: Minimum pause after a profile of a session that an alert takes, and after one that failed, in ns.
+#: Even a try reads the record.
 PAUSE_NS = 600 * 10**9
+FAILED_PAUSE_NS = 30 * 10**9
 #: Label -> the filter with its meaning.
 _FILTERS = {
     "job_id": "job_id",
@@ -31,8 +37,8 @@ _PAUSED: AlertProfile = {
     "profile_id": None,
     "problem": {
         "code": "profile_pause",
-        "message": "Alerts profile a session at most once in 10 minutes.",
-        "remedy": "See the profile of the alert before it, or take one by hand.",
+        "message": "An alert has just profiled this session or tried to. The limit is one in 10 minutes.",
+        "remedy": "See the other alerts and their profiles, or take one by hand.",
     },
 }
 
@@ -42,17 +48,30 @@ def take_profiles(
 ) -> None:
     """Take a profile for alerts that have begun to fire, and note in each alert which one, or why none."""
     for alert in alerts:
-        if 0 <= now_ns - session.profiled_ns < PAUSE_NS:
+        if now_ns < session.profiles_from_ns:
             alert.profile = _PAUSED
             continue
-        # A failed try counts, too: it reads the record.
-        session.profiled_ns = now_ns
+        session.profiles_from_ns = now_ns + FAILED_PAUSE_NS
         try:
             profile_id = take(name, filters_of(alert.labels), rule.profile_s, rule.name)
         except StoreError as problem:
             alert.profile = {"profile_id": None, "problem": error_info(problem)}
+        except Exception as error:  # such as too many threads
+            log.exception("the profile of the alert %s", rule.name)
+            alert.profile = {"profile_id": None, "problem": _failed(error)}
         else:
+            session.profiles_from_ns = now_ns + PAUSE_NS
             alert.profile = {"profile_id": profile_id, "problem": None}
+
+
+def _failed(error: Exception) -> ErrorDetail:
+    reason = f"{type(error).__name__}: {error}"[:200]
+    return {
+        "code": "profile_failed",
+        "message": f"The profile could not be started: {reason}",
+        "remedy": "See the server's log.",
+        "params": {"reason": reason},
+    }
 
 
 def filters_of(labels: Mapping[str, str]) -> TaskFilters:

@@ -162,7 +162,7 @@ class Sampler:
         #: Lines that were seen, by the ID of their code and their number, and those whose text has not been
         #: sent, with the description of their frames.
         self._lines: set[tuple[int, int]] = set()
-        self._new_lines: dict[Line, str] = {}
+        self._new_lines: list[tuple[Line, str]] = []
         self._cpu: dict[int, float] = {}  # CPU time of each thread at the last sample, in seconds
         self._sampled_at = 0.0  # when that was (monotonic, s)
 
@@ -213,7 +213,9 @@ class Sampler:
 
     def _take_samples(self) -> None:
         """Take one sample at a random time of each period, until no task has run for a while."""
-        asked = Demand()
+        if not state.connected:
+            return
+        asked = Demand(state.core.get_worker_id().hex())
         now = last_busy = time.monotonic()
         period = 0.0
         while state.connected and not self._stops:
@@ -230,8 +232,9 @@ class Sampler:
                 return
             now = time.monotonic()
             if now >= next_at:
-                late = int((now - began) / period) - number
-                self.sample(1 + min(late, int(gil_wait / period)), gil_wait)
+                # A profile has no samples after its end.
+                late = int(((min(now, asked.end) if profile_hz else now) - began) / period) - number
+                self.sample(1 + max(0, min(late, int(gil_wait / period))), gil_wait)
                 number += late + 1
                 next_at = began + (number + self._random.random()) * period
             if state.tasks or state.driver is not None:
@@ -422,7 +425,7 @@ class Sampler:
                 self._new_frames.append((child, number, text))
                 if since and (id(code), line) not in self._lines:
                     self._lines.add((id(code), line))
-                    self._new_lines[code, line, since] = text
+                    self._new_lines.append(((code, line, since), text))
             number = child
         return number
 
@@ -431,8 +434,8 @@ class Sampler:
         self._send_at, self._sent = float("inf"), time.monotonic()
         sums, self._sums = list(self._sums.items()), {}
         frames, self._new_frames = self._new_frames, []
-        new_lines, self._new_lines = self._new_lines, {}
-        lines = [[new_lines[line], text] for line, text in read_lines(new_lines)] if self.has_source else []
+        new_lines, self._new_lines = self._new_lines, []
+        lines = read_lines(new_lines) if self.has_source else []
         while sums or frames or lines:
             tasks: dict[tuple[bytes, int], list[list[int]]] = {}
             for (task, attempt, phase, is_native, leaf), count in sums[:MAX_SUMS]:

@@ -24,22 +24,26 @@ _PYTHON = os.path.dirname(os.__file__) + os.sep
 Line = tuple[CodeType, int, float]
 
 
-def read_lines(lines: Iterable[Line]) -> list[tuple[Line, str]]:
-    """Return the lines that could be read, with their texts."""
+def read_lines(lines: Iterable[tuple[Line, str]]) -> list[tuple[str, str]]:
+    """Return the names of the lines that could be read, and their texts. ``lines``: with their names."""
     files: dict[str, tuple[list[str], float]] = {}
     texts = []
-    for line in lines:
-        code, number, since = line
+    for (code, number, since), name in lines:
         file = code.co_filename
         if file not in files:
             files[file] = _read(file)
         content, changed = files[file]
         if changed > since or not 0 < number <= len(content) or not _defines(content, code):
             continue
-        text = content[number - 1].strip()
-        if text:
-            texts.append((line, text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"))
+        if text := content[number - 1].strip():
+            texts.append((name, text if len(text) <= MAX_CHARS else _cut(text)))
     return texts
+
+
+def _cut(text: str) -> str:
+    """The beginning of a text. The server removes credentials from URLs, but not from parts of URLs."""
+    text = text[: MAX_CHARS - 1]
+    return (text[: text.index("://")] if "://" in text else text) + "…"
 
 
 def _read(file: str) -> tuple[list[str], float]:
@@ -50,7 +54,7 @@ def _read(file: str) -> tuple[list[str], float]:
         about = os.stat(file)
         if stat.S_ISREG(about.st_mode) and about.st_size <= _MAX_BYTES:
             with tokenize.open(file) as stream:
-                return stream.read().splitlines(), about.st_mtime
+                return stream.readlines(), about.st_mtime
     except (OSError, SyntaxError, ValueError):  # it is not there, or is no Python
         pass
     return [], 0.0
@@ -61,7 +65,6 @@ def _defines(lines: list[str], code: CodeType) -> bool:
     name = code.co_name
     if name.startswith("<"):
         return True
+    defines = re.compile(rf"\s*(async\s+def|def|class)\s+{re.escape(name)}\s*[\[(:]")
     first = code.co_firstlineno - 1
-    return any(
-        f"def {name}" in text or f"class {name}" in text for text in lines[first : first + _MAX_DECORATORS]
-    )
+    return any(defines.match(text) for text in lines[first : first + _MAX_DECORATORS])

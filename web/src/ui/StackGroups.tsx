@@ -24,9 +24,8 @@ export function StackGroups({ profile }: { profile: ProfileItem }) {
   const largest = stacks[0]?.worker_ids.length ?? 0;
   if (workers.length < 2 || largest === 0) return null;
   const ranked = new Set(workers.filter(({ rank }) => rank !== null).map(({ worker_id }) => worker_id));
-  // In a training run, only the ranks count. Its other workers control them.
-  const isOdd = (ids: readonly string[]) =>
-    ids.length < largest && (ranked.size === 0 || ids.some((id) => ranked.has(id)));
+  // The ranks of a training run are to be at the same place. Other workers may be anywhere.
+  const isOdd = (ids: readonly string[]) => ids.length < largest && ids.some((id) => ranked.has(id));
   return (
     <>
       <p className={`${words.dim} ${hot.note}`}>{t('profile.stacks')}</p>
@@ -86,7 +85,8 @@ function Workers({ ids, profile }: { ids: readonly string[]; profile: ProfileIte
 
 function Frames({ group }: { group: StackGroup }) {
   const { t } = useTranslation();
-  const frames = group.frames.map((frame) => <Frame key={frame} text={frame} />);
+  // biome-ignore lint/suspicious/noArrayIndexKey: a recursion has equal frames.
+  const frames = group.frames.map((frame, depth) => <Frame key={`${depth} ${frame}`} text={frame} />);
   const more = frames.length - SHOWN + group.frames_left_out;
   return (
     <>

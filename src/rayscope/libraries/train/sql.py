@@ -118,8 +118,10 @@ def workers(file: SessionFile, attempt_id: str, limit: int) -> list[Row]:
 
 
 def progress(file: SessionFile, limit: int) -> list[Row]:
-    """The running runs whose workers have reported at least twice: ``run_id``, ``name``, ``job_id``,
-    ``last_ns`` (the last report), and ``longest_ns`` (the longest time between two reports of a worker).
+    """The running runs whose workers have reported several times.
+
+    Rows have ``run_id``, ``name``, ``job_id``, ``longest_ns`` (the longest time between two reports of a
+    worker, also before a restart), and ``silent_ns`` (from the last report to the session's newest data).
     """
     with file.reader() as reader:
         if reader.execute("SELECT 1 FROM train_runs WHERE state = 'RUNNING' LIMIT 1").fetchone() is None:
@@ -147,6 +149,8 @@ def untracked(file: SessionFile, now_ns: int | None) -> tuple[int, int]:
     return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
+#: How many times between two reports of a rank are needed to say what is unusually long.
+_MIN_INTERVALS = 5
 #: Reports of workers, attached to the creation tasks of their actors (:mod:`rayscope.tracer.train`).
 _REPORTS = """
 SELECT task_lo AS actor_id, TRY_CAST(extra ->> '$.step' AS BIGINT) AS step, begin_ns, end_ns,
@@ -157,13 +161,16 @@ FROM (SELECT * REPLACE (CASE WHEN json_valid(extra) THEN extra END AS extra) FRO
     WHERE name = 'train.report' AND task_hi = 18446744073709551615)
 WHERE step IS NOT NULL
 """
-#: When the workers of each running run last reported, and the longest time between two reports of one.
+#: For each running run, the time between the last report of its workers and the newest data of the session,
+#: and the longest time between two reports of a worker. Several reports of each rank are needed.
 _PROGRESS = f"""
-SELECT r.run_id, r.name, r.job_id, max(p.end_ns) AS last_ns, max(p.end_ns - p.since_ns) AS longest_ns
+SELECT r.run_id, r.name, r.job_id, max(p.end_ns - p.since_ns) AS longest_ns,
+    (SELECT max(end_ns) FROM span_rows) - max(p.end_ns) FILTER (w.state = 'ALIVE') AS silent_ns
 FROM train_runs r JOIN train_workers w USING (run_id) JOIN (
     SELECT actor_id, end_ns, since_ns FROM ({_REPORTS}) UNION ALL
     SELECT task_lo, end_ns, NULL FROM span_rows WHERE name = 'rayscope.train_report') p USING (actor_id)
-WHERE r.state = 'RUNNING' AND w.state = 'ALIVE' GROUP BY ALL HAVING longest_ns > 0
+WHERE r.state = 'RUNNING' GROUP BY ALL HAVING silent_ns IS NOT NULL
+    AND count(p.since_ns) >= {_MIN_INTERVALS} * count(DISTINCT w.world_rank) AND longest_ns > 0
 ORDER BY run_id LIMIT ?
 """
 #: The steps of an attempt's ranks: the time until the report, and how it was spent. The first step begins

@@ -83,12 +83,12 @@ class Actors:
         yield Family(
             name,
             "gauge",
-            "Time since the last report of a run of Ray Train, divided by its longest time between "
-            "reports, or by 1 min if that is longer.",
+            "Time since the last report of a run of Ray Train until the newest data, divided by its longest "
+            "time between reports, or by 1 min if that is longer.",
         )
         for run in cluster.record(lambda file: train_sql.progress(file, _TRAIN_RUNS)):
             interval_ns = max(run["longest_ns"], _MIN_REPORT_INTERVAL_NS)
-            ratio = max(0, cluster.time_ns - run["last_ns"]) / interval_ns
+            ratio = run["silent_ns"] / interval_ns
             labels = {"run_id": run["run_id"], "run": run["name"] or "", "job_id": run["job_id"] or ""}
             yield sample(name, ratio, **labels)
         for what, failed in (("experiments", "ERRORED"), ("trials", "ERROR")):

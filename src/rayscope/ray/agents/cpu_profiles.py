@@ -59,6 +59,8 @@ def read_profile(text: str) -> CpuProfile:
         # Threads without any Python frame have an empty path.
         if not path or not (number.isascii() and number.isdigit()) or len(number) > 9:
             continue
+        if not int(number):
+            continue
         phase, frames, is_main = _user_frames(path)
         taken += int(number) * is_main
         if frames:

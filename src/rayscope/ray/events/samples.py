@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 
 from rayscope.model import Span
-from rayscope.ray.common import ProfileEntry
+from rayscope.ray.common import ProfileEntry, redact_text
 from rayscope.tracer.demand import HZ
 from rayscope.tracer.sampler import PHASES
 
@@ -143,7 +143,8 @@ def spans(entry: ProfileEntry) -> list[Span]:
     if payload.frames:
         made.append(Span("", 0, FRAMES, begin, end, _text(_Frames(payload.frames))))
     if payload.lines:
-        made.append(Span("", 0, LINES, begin, end, _text(_Lines(payload.lines))))
+        lines = [(place, redact_text(text)) for place, text in payload.lines]
+        made.append(Span("", 0, LINES, begin, end, _text(_Lines(lines))))
     return made
 
 

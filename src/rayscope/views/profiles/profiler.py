@@ -62,6 +62,8 @@ _MAX_PROFILES = 2
 _RECORD_LAG_S = 4.0
 #: How long before its begin the tracers are asked for a profile, in seconds.
 _AHEAD_S = demand.EVERY_S + 1.0
+#: How often to look for the samples of tracers, each time after ``_RECORD_LAG_S``.
+_TRACER_TRIES = 5
 
 #: A worker that ended before or while it was profiled.
 _ENDED: ErrorDetail = {
@@ -177,7 +179,11 @@ class Profiler:
                 )
             self._running[session] = item
         job = _Job(session, gcs, filters, workers, seconds, native, memory, item)
-        threading.Thread(target=self._run, args=(job,), name="rayscope-profile", daemon=True).start()
+        try:
+            threading.Thread(target=self._run, args=(job,), name="rayscope-profile", daemon=True).start()
+        except RuntimeError:  # too many threads
+            del self._running[session]
+            raise
         return item
 
     def profiles(self, session: str) -> list[ProfileItem]:
@@ -223,12 +229,10 @@ class Profiler:
         ]
         tracers = self._records.read(job.session, lambda file: sql.sampling_tracers(file, failed))
         if tracers:
-            end_ns = self._ask_tracers(job, tracers)
-        is_stopping = self._stopping.wait(max(0.0, (end_ns - time.time_ns()) / 1e9) + _RECORD_LAG_S)
-        if tracers:
-            with contextlib.suppress(GcsError):
-                job.gcs.delete_internal_kv(demand.KEY, demand.NAMESPACE)
-        if is_stopping:
+            end_ns = self._run_tracers(job, tracers)
+        else:
+            self._stopping.wait(max(0.0, (end_ns - time.time_ns()) / 1e9) + _RECORD_LAG_S)
+        if self._stopping.is_set():
             return None
         # Attempts that were chosen by what may change meanwhile, such as their state, stay chosen.
         filters = replace(job.filters.without_range(), state=None, error_type=None, annotation=None)
@@ -292,18 +296,32 @@ class Profiler:
         spans = samples.spans(profile_id, times) + memory.spans(profile_id, times)
         return RecordBatch(job.session, spans=spans, entities=[entity])
 
-    def _ask_tracers(self, job: _Job, worker_ids: Sequence[str]) -> int:
-        """Ask the tracers of workers for samples. Returns when they will have taken them, ns."""
+    def _run_tracers(self, job: _Job, worker_ids: Sequence[str]) -> int:
+        """Let the tracers of workers take samples. Returns when they have taken them, ns."""
         begin_ns = time.time_ns() + int(_AHEAD_S * 1e9)
         end_ns = begin_ns + job.seconds * 10**9
+        key = demand.PREFIX + job.item["profile_id"].encode()
         request = {"workers": worker_ids, "begin": begin_ns / 1e9, "end": end_ns / 1e9}
         try:
-            job.gcs.put_internal_kv(demand.KEY, demand.NAMESPACE, msgspec.json.encode(request))
+            job.gcs.put_internal_kv(key, demand.NAMESPACE, msgspec.json.encode(request))
         except GcsError as error:
             log.warning("session %s: the workers could not be asked for samples: %s", job.session, error)
             return time.time_ns()
         with self._lock:
             self._running[job.session] = {**job.item, "end_ns": end_ns}
+        pause_s = (end_ns - time.time_ns()) / 1e9 + _RECORD_LAG_S
+        for _ in range(_TRACER_TRIES):
+            if self._stopping.wait(pause_s):
+                break
+            reported = self._records.read(
+                job.session,
+                lambda file: sql.traced_samples(file, TaskFilters(), worker_ids, begin_ns, end_ns),
+            )
+            if {row["worker_id"] for row in reported} >= set(worker_ids):
+                break
+            pause_s = _RECORD_LAG_S
+        with contextlib.suppress(GcsError):
+            job.gcs.delete_internal_kv(key, demand.NAMESPACE)
         return end_ns
 
 

@@ -60,7 +60,7 @@ def test_a_worker_that_is_gone_waits_no_more(fresh: Any) -> None:
     assert waiting["reporting_since_ns"] == at(200)
 
 
-def test_the_progress_of_a_run_is_known_after_two_reports(fresh: Any) -> None:
+def test_the_progress_of_a_run_is_known_after_several_reports(fresh: Any) -> None:
     story = training()
     fresh.record(story)
 
@@ -68,11 +68,24 @@ def test_the_progress_of_a_run_is_known_after_two_reports(fresh: Any) -> None:
         rows: list[Any] = fresh.server.services.records.read(SESSION, lambda file: sql.progress(file, 9))
         return rows
 
-    assert progress() == []
-    later = Story()
-    extra = f'{{"step":1,"rank":0,"metrics":{{}},"since_ns":{at(105)}}}'
-    later.batch.spans.append(Span("f" * 16 + RANKS[0] + JOB, 0, "train.report", at(200), at(305), extra))
-    fresh.record(later)
+    def report(rank: int, step: int, begin: float, end: float) -> None:
+        extra = f'{{"step":{step},"rank":{rank},"metrics":{{}},"since_ns":{at(begin)}}}'
+        task = "f" * 16 + RANKS[rank] + JOB
+        later = Story()
+        later.batch.spans.append(Span(task, 0, "train.report", at(begin), at(end), extra))
+        fresh.record(later)
+
+    for step in range(1, 6):
+        assert progress() == []
+        for rank in range(3):
+            report(rank, step, 200 * step, 200 * step + 100 + rank)
     assert progress() == [
-        {"run_id": "r1", "name": "hangs", "job_id": JOB, "last_ns": at(305), "longest_ns": 200 * MS}
+        {"run_id": "r1", "name": "hangs", "job_id": JOB, "longest_ns": 102 * MS, "silent_ns": 0}
     ]
+    # Other data arrive, and a worker that is gone has counted.
+    other = Story()
+    other.batch.entities.append(Entity("train_worker", "a1/2", {}, {}, ORIGIN_NS + 1, {"state": "DEAD"}))
+    other.batch.spans.append(Span("", 0, "rayscope.samples", at(5000), at(6000), "{}"))
+    fresh.record(other)
+    (row,) = progress()
+    assert (row["longest_ns"], row["silent_ns"]) == (102 * MS, (6000 - 1101) * MS)

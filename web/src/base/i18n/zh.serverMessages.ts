@@ -50,9 +50,10 @@ export const zhServerMessages = {
       remedy: '请在代码运行期间剖析更长时间。',
     },
     profile_pause: {
-      message: '告警对一个会话每 10 分钟最多剖析一次。',
-      remedy: '请查看此前告警的剖析，或手动采集。',
+      message: '刚有告警剖析过或尝试剖析该会话，每 10 分钟最多剖析一次。',
+      remedy: '请查看其他告警及其剖析，或手动采集。',
     },
+    profile_failed: { message: '无法开始剖析：{{reason}}', remedy: '请查看服务器的日志。' },
     profile_gone: { message: '进程已结束。', remedy: '请剖析当前正在运行的 Worker。' },
     bad_query_profiles_full: {
       message: '该会话的剖析过多。',

@@ -4,6 +4,7 @@ import { useAnswer } from '../../api/queries';
 import { withSettings } from '../../base/url';
 import { Drawer, Section } from '../../ui/Drawer';
 import { EmptyState } from '../../ui/EmptyState';
+import { ErrorPanel } from '../../ui/ErrorPanel';
 import { LinesExport } from '../../ui/LinesExport';
 import { ProfileBody } from '../../ui/Profile';
 import { useSessionUrl } from '../../ui/useUrl';
@@ -12,7 +13,8 @@ import { useSessionUrl } from '../../ui/useUrl';
 export function ProfileDrawer({ id }: { id: string }) {
   const { t } = useTranslation();
   const [url, change] = useSessionUrl();
-  const items = useAnswer('/profiles', { session: url.session }).data?.items;
+  const { data, error } = useAnswer('/profiles', { session: url.session });
+  const items = data?.items;
   const profile = items?.find((item) => item.profile_id === id);
   return (
     <Drawer
@@ -31,6 +33,7 @@ export function ProfileDrawer({ id }: { id: string }) {
           <ProfileBody profile={profile} />
         </Section>
       )}
+      {error !== null && <ErrorPanel error={error} />}
       {items !== undefined && profile === undefined && (
         <EmptyState icon={<IconFlame size={26} />} title={t('alerts.profileGone')} />
       )}
