@@ -129,9 +129,11 @@ def lines(
     if output is not None:
         refuse_existing(output, force)
     with open_client(server, data_dir, token, session) as client:
-        items = client.profiles()["items"] if profile and output is None else []
+        items = client.profiles()["items"] if profile else []
         taken = next((item for item in items if item["profile_id"] == profile), None)
         if taken is not None and taken["memory"] is not None:
+            if without_none(**filters).keys() != {"profile"} or output is not None:
+                fail("Profiles of memory have no filters and no exports.", "Leave out the other options.")
             held = client.memory_lines(taken["profile_id"])
             if form is LinesFormat.json:
                 print_json(held, indent=2)

@@ -161,7 +161,7 @@ def _describe(taken: ProfileItem) -> list[str]:
             said.append("Frames of C and C++ are missing (--native).")
     reported = [worker["held_bytes"] for worker in workers if worker["held_bytes"] is not None]
     if reported:
-        what = "was not freed until the end" if taken["memory"] == "leaks" else "was held at the peak"
+        what = "was not freed until the end" if taken["memory"] == "leaks" else "was held at the peak of each"
         said.append(
             f"{counted(len(reported), 'worker')} by memray. Of the memory that they allocated meanwhile, "
             f"{size(sum(reported))} {what}."

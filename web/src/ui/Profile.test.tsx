@@ -2,7 +2,7 @@ import { screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import type { ProfiledWorker, ProfileItem } from '../api/schema';
 import { linesAnswer } from '../testing/lines';
-import { render } from '../testing/render';
+import { click, render } from '../testing/render';
 import { Profile } from './Profile';
 
 const worker = (parts: Partial<ProfiledWorker>): ProfiledWorker => ({
@@ -66,9 +66,14 @@ const held = {
   self_lines_total: 1,
 };
 
-const show = (items: ProfileItem[]) =>
+const show = (items: ProfileItem[], state = 'ended') =>
   render(<Profile of={{ func_name: 'train' }} canRun />, {
-    answers: { '/profiles': { session: 'session_1', items }, '/lines': lines, '/memory-lines': held },
+    answers: {
+      '/profiles': { session: 'session_1', items },
+      '/sessions': { items: [{ session: 'session_1', state }] },
+      '/lines': lines,
+      '/memory-lines': held,
+    },
   });
 
 it('says how the workers were profiled, and why some were not', async () => {
@@ -91,6 +96,17 @@ it('says how the workers were profiled, and why some were not', async () => {
   expect(screen.getAllByTestId('profile-problem').map((line) => line.textContent)).toEqual([
     '2 workers without py-spy: Not allowed. Allow it.',
   ]);
+});
+
+it('profiles the kind of memory that was chosen in the dialog', async () => {
+  sessionStorage.setItem('rayscope.operator', 'known');
+  const { requests } = await show([], 'live');
+  await click(await screen.findByTestId('profile-start'));
+  await click(await screen.findByText('Memory not freed'));
+  await click(screen.getByTestId('act-confirm'));
+  const sent = requests.filter(({ method }) => method === 'POST');
+  expect(sent).toMatchObject([{ path: '/profiles', body: { seconds: 10, memory: 'leaks' } }]);
+  sessionStorage.removeItem('rayscope.operator');
 });
 
 it('shows that a profile is being taken', async () => {

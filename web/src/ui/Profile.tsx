@@ -95,12 +95,7 @@ function StartButton({ of, disabled }: { of: Target; disabled: boolean }) {
         void act({
           method: 'POST',
           path: `/profiles?${query}`,
-          body: {
-            seconds: SECONDS,
-            get memory() {
-              return draft.kind === 'cpu' ? null : draft.kind;
-            },
-          },
+          body: async () => ({ seconds: SECONDS, memory: draft.kind === 'cpu' ? null : draft.kind }),
           title: t('profile.confirmTitle'),
           text: <Kinds draft={draft} />,
           confirm: t('profile.confirm'),

@@ -110,7 +110,7 @@ def explain_rpc(error: Any, timeout_s: float) -> AgentError:
     if code is codes.RESOURCE_EXHAUSTED:
         return AgentError(
             "The answer of the node's agent is too large.",
-            "Profile for fewer seconds.",
+            "Ask for less: fewer seconds, files, or processes.",
             "failed",
             what="too_large",
         )

@@ -21,12 +21,16 @@ from rayscope.tracer.sampler import PHASES, kind_of, user_stack
 #: Maximum number of stacks that are read, those with the most bytes, and of frames in a stack.
 _MAX_STACKS = 3000
 _MAX_FRAMES = 1000
+#: Maximum length of the name of a file or function, of which the end is kept.
+_MAX_NAME = 500
+#: The name of the frame that memray puts in place of those beyond its own limit.
+_CUT_BY_MEMRAY = "..."
 #: The statement in the page whose value is the JSON. Strings of the JSON have no line breaks.
 _DATA = "const packed_data = "
 _DATA_END = ";\n"
 #: Folders before the name of a module, and before the files of a job.
 _FOLDERS = re.compile(r"^.*/(?:(?:site|dist)-packages|lib/python3\.\d+t?|_ray_pkg_\w+)/")
-_MEMRAY_FILES = re.compile(r"(?:^|/)(?:memray/|_memray_attach_hook\.py$)")
+_MEMRAY_FILES = re.compile(r"(?:^|/)(?:(?:site|dist)-packages/memray/|_memray_attach_hook\.py$)")
 #: The kind of memray's own frames, of which the tracer has none.
 _MEMRAY = -100
 _RAYS_PHASE = PHASES.index("ray")
@@ -80,13 +84,15 @@ def read_memory_profile(page: str) -> MemoryProfile:
     if begin < 0 or end < 0:
         raise _unreadable()
     try:
-        nodes, strings = (report := _decode(page[begin + len(_DATA) : end])).nodes, report.strings
+        report = _decode(page[begin + len(_DATA) : end])
+        nodes = report.nodes
+        names = [html.unescape(text[-_MAX_NAME:]) for text in report.strings]
         parents = _parents(nodes)
         own, allocations = _own(nodes.value, parents), _own(nodes.n_allocations, parents)
 
         @cache
         def frame(file: int, line: int, function: int) -> tuple[int, str]:
-            path, name = html.unescape(strings[file]), html.unescape(strings[function])
+            path, name = names[file], names[function]
             kind = _MEMRAY if _MEMRAY_FILES.search(path) else kind_of(path, name.rpartition(".")[2])
             return kind, frame_text(_FOLDERS.sub("", path), line, name)
 
@@ -96,11 +102,12 @@ def read_memory_profile(page: str) -> MemoryProfile:
             path = []
             at = number
             while at:
-                path.append(frame(nodes.filename[at], nodes.lineno[at], nodes.function[at]))
+                if names[nodes.filename[at]] != _CUT_BY_MEMRAY:
+                    path.append(frame(nodes.filename[at], nodes.lineno[at], nodes.function[at]))
                 at = parents[at]
-            if frames := _user_frames(path):
+            if path and (frames := _user_frames(path)):
                 stacks.append(HeldStack(frames, own[number], allocations[number]))
-    except (msgspec.MsgspecError, ValueError, IndexError):
+    except (msgspec.MsgspecError, ValueError, IndexError, RecursionError):
         raise _unreadable() from None
     return MemoryProfile(stacks, nodes.value[0])
 

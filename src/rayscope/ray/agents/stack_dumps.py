@@ -22,6 +22,8 @@ _PROFILE_OVERHEAD_S = 20.0
 #: The same for memray, whose report takes up to three seconds per second. If we gave up before it detaches,
 #: it would stay switched on in the process.
 _MEMRAY_OVERHEAD_S = 240.0
+#: Time before which memray has not attached to a process, in seconds.
+_MIN_ATTACH_S = 0.5
 _GONE_REMEDY = "Take the stacks again."
 _PY_SPY_REMEDY = (
     "py-spy is part of ray[default]. Install it there, and start Ray with py-spy's folder on PATH "
@@ -128,6 +130,14 @@ class RunningProfile:
             return self._wait()
         finally:
             self._note_end()  # gRPC wakes us before it calls its callbacks
+
+    def may_be_attached(self) -> bool:
+        """Whether memray may still record after a failure: it did not detach, or the call broke off."""
+        error = self._future.exception()
+        if error is None:
+            return bool(self._future.result().warning)
+        broke_off = error.code().name in ("DEADLINE_EXCEEDED", "UNAVAILABLE", "CANCELLED")
+        return broke_off and (self.seconds or 0) >= _MIN_ATTACH_S
 
     def detach_problem(self) -> AgentError | None:
         """Return why memray did not detach, or None. Its report covers the time until then."""

@@ -58,6 +58,10 @@ log = logging.getLogger("rayscope.server")
 #: Maximum number of workers of a profile, and of profiles at the same time: one per session.
 MAX_WORKERS = 16
 _MAX_PROFILES = 2
+#: The same for profiles of memory, and their maximum length in seconds. Each second of a worker may take its
+#: node three to report.
+MAX_MEMORY_WORKERS = 4
+MAX_MEMORY_S = 30
 #: How far the record may be behind, in seconds.
 _RECORD_LAG_S = 4.0
 #: How long before its begin the tracers are asked for a profile, in seconds.
@@ -125,6 +129,13 @@ class Profiler:
 
         ``taken_by``: the rule whose alert starts it. Raises BadQuery or Busy.
         """
+        if memory is not None and seconds > MAX_MEMORY_S:
+            raise BadQuery(
+                f"Memory is profiled for at most {MAX_MEMORY_S} s.",
+                "Choose fewer seconds.",
+                what="memory_seconds",
+                limit=MAX_MEMORY_S,
+            )
         if native and memory is not None:
             raise BadQuery(
                 "Profiles of memory have no frames of C and C++.", "Leave out native.", what="memory_native"
@@ -142,9 +153,8 @@ class Profiler:
                 "Wait a few seconds, or attach: rayscope attach HOST:PORT.",
                 what="stack_not_connected",
             )
-        workers, left_out = self._records.read(
-            session, lambda file: sql.busy_workers(file, filters, MAX_WORKERS)
-        )
+        limit = MAX_WORKERS if memory is None else MAX_MEMORY_WORKERS
+        workers, left_out = self._records.read(session, lambda file: sql.busy_workers(file, filters, limit))
         if not workers:
             raise BadQuery(
                 "Nothing that could be profiled is running there.",
@@ -220,8 +230,10 @@ class Profiler:
         outputs = dict(zip(job.workers, _run_tool(job), strict=True))
         tool_end_ns = time.time_ns()
         end_ns = min(tool_end_ns, begin_ns + job.seconds * 10**9)
-        if job.memory is None:  # memray runs for longer, because it has to attach first
+        if job.memory is None:
             tool_end_ns = end_ns
+        else:  # memray runs for longer, because it has to attach first
+            end_ns = tool_end_ns
         failed = [
             worker.worker_id
             for worker, output in outputs.items()
@@ -392,13 +404,25 @@ def _start(agent: Agent, pid: int, job: _Job) -> RunningProfile:
 def _wait(run: RunningProfile, job: _Job) -> _Output:
     try:
         text = run.wait()
-        if job.memory is not None:
-            problem = run.detach_problem()
-            detail = None if problem is None else _detail(problem)
-            return _Output(None, run.seconds, detail, read_memory_profile(text))
+        if job.memory is None:
+            return _Output(text, run.seconds)
+        problem = run.detach_problem()
+        detail = None if problem is None else _detail(problem)
+        return _Output(None, run.seconds, detail, read_memory_profile(text))
     except TracebackError as error:
-        return _Output(None, run.seconds, _detail(error))
-    return _Output(text, run.seconds)
+        detail = _detail(error)
+        if job.memory is not None and run.may_be_attached():
+            detail = _memray_is_on(detail)
+        return _Output(None, run.seconds, detail)
+
+
+def _memray_is_on(detail: ErrorDetail) -> ErrorDetail:
+    return {
+        "code": "memray_on",
+        "message": f"{detail['message']} memray may still be on in the worker.",
+        "remedy": "Profile its memory again: memray is switched off at the end.",
+        "params": {"reason": f"{detail['message']} "},
+    }
 
 
 def _detail(error: RayscopeError) -> ErrorDetail:

@@ -21,8 +21,8 @@ class ProfiledWorker(TypedDict):
     ``tool``: null if there is no result. ``hz``: samples per second and thread. ``samples``: how many are
     of the chosen functions. ``native``: whether they have frames of C and C++. ``taken`` and ``expected``:
     samples of its main thread, for py-spy. ``held_bytes``: the memory of the whole process, for memray.
-    ``seconds``: how long py-spy or memray ran, with its start. ``problem``: why it did not profile the
-    worker, or why memray did not detach from it, or null. ``rank``: its world rank in Ray Train.
+    ``seconds``: how long py-spy or memray ran, with its start and report. ``problem``: why it did not profile
+    the worker, or why memray did not detach from it, or null. ``rank``: its world rank in Ray Train.
     """
 
     worker_id: str

@@ -88,6 +88,32 @@ def test_nodes_without_their_children() -> None:
     ]
 
 
+def test_what_memray_cut_off_counts_at_the_last_line_that_is_known() -> None:
+    texts = ["root", "/home/a/memray/a.py", "f", "..."]
+    page = _tree(strings=texts, filename=[0, 1, 3], function=[0, 2, 3], lineno=[0, 10, 0])
+    assert read_memory_profile(page).stacks == [
+        (("/home/a/memray/a.py:10 f",), 4, 1),
+        (("/home/a/memray/a.py:10 f",), 3, 1),
+    ]
+
+
+def test_huge_names_are_cut() -> None:
+    texts = ["root", "/" + "a" * 4_000_000 + "/b.py", "f" * 4_000_000, "g"]
+    count = 3000
+    page = _tree(
+        strings=texts,
+        filename=[1] * count,
+        function=[2] * count,
+        lineno=list(range(count)),
+        value=[count, *[1] * (count - 1)],
+        n_allocations=[count, *[1] * (count - 1)],
+        children=[list(range(1, count)), *[[]] * (count - 1)],
+    )
+    frames = {stack.frames for stack in read_memory_profile(page).stacks}
+    assert len(frames) == count - 1
+    assert max(len(frame) for (frame,) in frames) < 400
+
+
 def test_only_the_largest_stacks_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_profiles, "_MAX_STACKS", 1)
     assert [stack.size for stack in read_memory_profile(_tree()).stacks] == [4]
@@ -100,6 +126,7 @@ def test_only_the_largest_stacks_are_read(monkeypatch: pytest.MonkeyPatch) -> No
         "const packed_data = ",
         "const packed_data = {};\n",
         "const packed_data = " + "[" * 100_000 + ";\n",
+        'const packed_data = {"x":' + "[" * 100_000 + ";\n",
         "const packed_data = alert(1);\n",
         _tree(children=[[1], [2], [0]]),
         _tree(children=[[1], [1, 2], []]),

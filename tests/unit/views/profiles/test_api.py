@@ -240,6 +240,7 @@ def test_what_is_refused(fresh: Any, cluster: Profiled) -> None:
     assert _start(fresh, 422, {"seconds": 0})["code"] == "invalid_parameter"
     assert _start(fresh, 422, {"memory": "all"})["code"] == "invalid_parameter"
     assert _start(fresh, 400, {"memory": "peak", "native": True})["code"] == "bad_query"
+    assert _start(fresh, 400, {"memory": "peak", "seconds": 31})["code"] == "bad_query"
     assert fresh.client.post(PATH, json={}).json()["error"]["code"] == "needs_operator"
     services = fresh.server.services
     services.profiler._running[SESSION] = {}

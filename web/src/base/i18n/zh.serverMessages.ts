@@ -59,6 +59,7 @@ export const zhServerMessages = {
       message: '该会话的剖析过多。',
       remedy: '请查看已有的剖析：GET /api/v1/profiles',
     },
+    bad_query_memory_seconds: { message: '内存剖析最多持续 {{limit}} 秒。', remedy: '请缩短时间。' },
     bad_query_memory_native: { message: '内存剖析不包含 C 和 C++ 栈帧。', remedy: '请去掉 native。' },
     bad_query_profile_idle: {
       message: '那里没有正在运行、可供剖析的任务。',
@@ -337,7 +338,14 @@ export const zhServerMessages = {
       message: '无法读取 memray 的报告。',
       remedy: '请在该节点上安装最新的 memray，或缩短剖析时间。',
     },
-    failed_too_large: { message: '该节点 agent 的回复过大。', remedy: '请缩短剖析时间。' },
+    failed_too_large: {
+      message: '该节点 agent 的回复过大。',
+      remedy: '请减少请求的内容：缩短时间，或减少文件、进程。',
+    },
+    memray_on: {
+      message: '{{reason}}memray 可能仍在该 Worker 中运行。',
+      remedy: '请再次对其进行内存剖析：结束时会关闭 memray。',
+    },
     failed_no_stacks: { message: 'py-spy 返回的内容不是调用栈。', remedy: '请重新采样。' },
     bad_query_not_connected: {
       message: '集群尚未连接。',

@@ -28,7 +28,7 @@ export function ProfileDrawer({ id }: { id: string }) {
       {profile !== undefined && (
         <Section
           title={t('profile.title')}
-          right={!profile.is_running && <LinesExport of={{ profile: id }} />}
+          right={!profile.is_running && profile.memory === null && <LinesExport of={{ profile: id }} />}
         >
           <ProfileBody profile={profile} />
         </Section>
