@@ -40,8 +40,8 @@ _STARTUP_PHASES = ("preparing", "finishing")
 _MIN_EXPLAINED_SHARE = 0.15
 _SPANS = "Mark its parts with rayscope.span to see which takes long."
 _EXPLANATIONS = {
-    "executing": "{name} itself ran for {took}. Python stacks of its workers, or rayscope.span in its code, "
-    "tell which part takes long.",
+    "executing": "{name} itself ran for {took}. Its hottest lines, or rayscope.span in its code, tell "
+    "which part takes long.",
     "awaiting": "{name} awaited for {took}: it slept, or waited for I/O, a lock, or its turn in the "
     "event loop.",
     "driver": f"The driver's own code ran for {{took}}. {_SPANS}",

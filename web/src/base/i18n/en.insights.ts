@@ -29,7 +29,7 @@ export const enInsights = {
     },
     explained: {
       executing:
-        '{{name}} itself ran for {{took}}. Python stacks of its workers, or `rayscope.span` in its code, tell which part takes long.',
+        '{{name}} itself ran for {{took}}. Its hottest lines, or `rayscope.span` in its code, tell which part takes long.',
       awaiting:
         '{{name}} awaited for {{took}}: it slept, or waited for I/O, a lock, or its turn in the event loop.',
       driver:

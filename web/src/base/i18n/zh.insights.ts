@@ -372,7 +372,7 @@ export const zhInsights: Translated<typeof enInsights> = {
     },
     explained: {
       executing:
-        '{{name}} 自身运行了 {{took}}。查看其 Worker 的 Python 调用栈，或在代码中使用 `rayscope.span`，即可看出哪一部分耗时。',
+        '{{name}} 自身运行了 {{took}}。查看其最耗时的代码行，或在代码中使用 `rayscope.span`，即可看出哪一部分耗时。',
       awaiting: '{{name}} 异步等待了 {{took}}：休眠、等待 I/O、等待锁，或等待事件循环调度。',
       driver: 'Driver 自身的代码运行了 {{took}}。用 `rayscope.span` 标记各部分，即可看出哪一部分耗时。',
       preparing: '首个任务之前 Driver 运行了 {{took}}。用 `rayscope.span` 标记各部分，即可看出哪一部分耗时。',

@@ -27,6 +27,8 @@ interface Props {
 /** A finding with its place and cost. When unfolded, it also shows the reason and the advice. */
 export function FindingCard({ finding, job, isWanted, isFirst }: Props) {
   const texts = useFindingTexts();
+  // Findings about an actor name the method that their filters select.
+  const name = finding.function ?? filtersOf(finding).func_name;
   const [opened, setOpened] = useState(isFirst || isWanted);
   const card = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -63,9 +65,9 @@ export function FindingCard({ finding, job, isWanted, isFirst }: Props) {
           <p className={css.advice}>{texts.advice(finding)}</p>
           <Evidence finding={finding} />
           {finding.sketch !== '' && <Sketch code={finding.sketch} />}
-          {finding.function !== null && (
+          {name !== undefined && (
             <div className={css.lines}>
-              <FunctionLines filters={{ func_name: finding.function, job_id: job }} />
+              <FunctionLines filters={{ func_name: name, job_id: job }} />
             </div>
           )}
           <FindingLinks finding={finding} job={job} />
