@@ -73,6 +73,21 @@ def test_without_py_spy_the_workers_take_the_samples_themselves(live: Live) -> N
     assert _hottest(answer) == HOTTEST
 
 
+def test_a_driver_is_profiled_by_its_tracer(live: Live) -> None:
+    workers = live.client.get("/api/v1/workers", params={"session": live.session}).json()["items"]
+    (driver,) = [worker["worker_id"] for worker in workers if worker["worker_type"] == "DRIVER"]
+    taken = _finished(live, _start(live, worker_id=driver)["profile_id"])
+    (worker,) = taken["workers"]
+    assert (worker["worker_id"], worker["tool"], worker["problem"]) == (driver, "tracer", None)
+    answer = live.client.get(
+        "/api/v1/lines", params={"session": live.session, "profile": taken["profile_id"]}
+    ).json()
+    assert answer["samples"] == worker["samples"] >= 20
+    line = answer["lines"][0]
+    assert (JOB.splitlines()[line["line"] - 1], line["source"]) == ("ray.get(sleepers)", "ray.get(sleepers)")
+    assert answer["phases"][0]["phase"] == "ray.get"
+
+
 HOTTEST = {"time.sleep(0.05)", "return sum(number * number for number in range(100_000))"}
 
 

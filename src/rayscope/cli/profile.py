@@ -50,6 +50,7 @@ def profile(
         ),
     ] = None,
     seconds: Annotated[int, typer.Option("--seconds", min=1, max=60, help="How long to profile.")] = 10,
+    driver: Annotated[bool, typer.Option("--driver", help="Profile the driver (TARGET: its job).")] = False,
     native: Annotated[
         bool,
         typer.Option("--native", help="Include frames of C and C++. This takes more of the workers' time."),
@@ -82,7 +83,7 @@ def profile(
         if as_list:
             print_rows(Format.json if as_json else Format.table, client.profiles()["items"], _LIST)
             return
-        filters = _filters(client, target)
+        filters = _filters(client, target) | ({"type": "DRIVER_TASK"} if driver else {})
         started = client.start_profile(seconds=seconds, native=native, memory=kind, **filters)
         if not as_json:
             chosen = "".join(f" {name}={value}" for name, value in filters.items())

@@ -69,6 +69,13 @@ _AHEAD_S = demand.EVERY_S + 1.0
 #: How often to look for the samples of tracers, each time after ``_RECORD_LAG_S``.
 _TRACER_TRIES = 5
 
+#: The type of a driver's task.
+DRIVER = "DRIVER_TASK"
+_UNTRACED: ErrorDetail = {
+    "code": "driver_untraced",
+    "message": "The driver's tracer took no samples.",
+    "remedy": "Record the driver with samples: `rayscope run`, without --samples 0.",
+}
 #: A worker that ended before or while it was profiled.
 _ENDED: ErrorDetail = {
     "code": "profile_gone",
@@ -153,8 +160,14 @@ class Profiler:
                 "Wait a few seconds, or attach: rayscope attach HOST:PORT.",
                 what="stack_not_connected",
             )
+        chosen = _of_driver(filters)
+        if chosen.type == DRIVER and memory is not None:
+            raise BadQuery(
+                "The memory of drivers cannot be profiled.", "Run `memray run` there.", what="memory_driver"
+            )
         limit = MAX_WORKERS if memory is None else MAX_MEMORY_WORKERS
-        workers, left_out = self._records.read(session, lambda file: sql.busy_workers(file, filters, limit))
+        find = sql.running_drivers if chosen.type == DRIVER else sql.busy_workers
+        workers, left_out = self._records.read(session, lambda file: find(file, chosen, limit))
         if not workers:
             raise BadQuery(
                 "Nothing that could be profiled is running there.",
@@ -188,7 +201,7 @@ class Profiler:
                     "Profiles of other sessions are being taken.", "Wait for their end.", what="profiles"
                 )
             self._running[session] = item
-        job = _Job(session, gcs, filters, workers, seconds, native, memory, item)
+        job = _Job(session, gcs, chosen, workers, seconds, native, memory, item)
         try:
             threading.Thread(target=self._run, args=(job,), name="rayscope-profile", daemon=True).start()
         except RuntimeError:  # too many threads
@@ -237,7 +250,7 @@ class Profiler:
         failed = [
             worker.worker_id
             for worker, output in outputs.items()
-            if output.problem not in (None, _ENDED) and job.memory is None
+            if output.text is None and output.problem != _ENDED and job.memory is None
         ]
         tracers = self._records.read(job.session, lambda file: sql.sampling_tracers(file, failed))
         if tracers:
@@ -284,6 +297,8 @@ class Profiler:
             else:
                 rows = [row for row in traced if row["worker_id"] == worker.worker_id]
                 samples.add_traced(rows)
+                if not rows and job.filters.type == DRIVER:
+                    made["problem"] = _UNTRACED
                 if rows:
                     made |= {"tool": "tracer", "hz": HZ, "samples": sum(row["samples"] for row in rows)}
                 if stack := most_frequent_traced(rows, frames):
@@ -321,13 +336,14 @@ class Profiler:
             return time.time_ns()
         with self._lock:
             self._running[job.session] = {**job.item, "end_ns": end_ns}
+        every = TaskFilters(type=job.filters.type)
         pause_s = (end_ns - time.time_ns()) / 1e9 + _RECORD_LAG_S
         for _ in range(_TRACER_TRIES):
             if self._stopping.wait(pause_s):
                 break
             reported = self._records.read(
                 job.session,
-                lambda file: sql.traced_samples(file, TaskFilters(), worker_ids, begin_ns, end_ns),
+                lambda file: sql.traced_samples(file, every, worker_ids, begin_ns, end_ns),
             )
             if {row["worker_id"] for row in reported} >= set(worker_ids):
                 break
@@ -364,8 +380,19 @@ class _Samples:
         return profile_spans(profile_id, HZ, times, self._sums) + frame_spans(times, frames)
 
 
+def _of_driver(filters: TaskFilters) -> TaskFilters:
+    """The filters for a driver's task, if they select the driver's process."""
+    job_id, _, rest = (filters.worker_id or "").partition("f" * 48)
+    return TaskFilters(type=DRIVER, job_id=job_id) if len(job_id) == 8 and not rest else filters
+
+
 def _run_tool(job: _Job) -> list[_Output]:
-    """Let the agents profile all workers at the same moment."""
+    """Let the agents profile all workers at the same moment.
+
+    A driver may be in a container of its own, where its process ID is another. Only its tracer samples it.
+    """
+    if job.filters.type == DRIVER:
+        return [_Output(None)] * len(job.workers)
     agents: dict[str, Agent] = {}
     try:
         problems = [_connect(job.gcs, agents, worker) for worker in job.workers]

@@ -28,6 +28,10 @@ _SKEW_NS = 3 * 10**9
 MAX_LISTED = 1000
 
 
+#: SQL for the worker ID of an attempt. That of a driver is the ID of its job, filled up.
+_WORKER_ID = f"CASE WHEN {NOT_DRIVER} THEN worker_id ELSE rpad(job_id, 56, 'f') END"
+
+
 class Worker(NamedTuple):
     """A worker process. ``rank``: its world rank in Ray Train."""
 
@@ -57,6 +61,20 @@ def busy_workers(file: SessionFile, filters: TaskFilters, limit: int) -> tuple[l
             "AND worker_id NOT IN (SELECT id FROM worker_rows WHERE state = 'DEAD') "
             "ORDER BY row_number() OVER (PARTITION BY node_id ORDER BY rank, worker_id), node_id",
             [*where.values, *trainers.values],
+        ).fetchall()
+    return [Worker(*row) for row in rows[:limit]], max(0, len(rows) - limit)
+
+
+def running_drivers(file: SessionFile, filters: TaskFilters, limit: int) -> tuple[list[Worker], int]:
+    """The drivers that are connected, or that of a job, and how many there are beyond ``limit``.
+
+    Their worker IDs begin with those of their jobs.
+    """
+    with file.reader() as reader:
+        rows = reader.execute(
+            "SELECT id, node_id, pid, NULL FROM worker_rows WHERE worker_type = 'DRIVER' "
+            "AND state IS DISTINCT FROM 'DEAD' AND node_id IS NOT NULL AND starts_with(id, ?) ORDER BY id",
+            [filters.job_id or ""],
         ).fetchall()
     return [Worker(*row) for row in rows[:limit]], max(0, len(rows) - limit)
 
@@ -120,15 +138,16 @@ def traced_samples(
     Rows have ``worker_id``, ``task_id``, ``attempt``, ``phase``, ``is_native``, ``samples`` and ``frame_id``.
     """
     where = attempt_filters(filters)
-    where.add("list_contains(?, worker_id)", list(workers))
+    where.add(f"list_contains(?, {_WORKER_ID})", list(workers))
     reports = f"SELECT * FROM span_rows WHERE {IS_FOR_PROFILE} AND begin_ns BETWEEN ? AND ?"
     with file.reader() as reader:
         return rows_of(
             reader.execute(
                 f"SELECT worker_id, {TASK_ID} AS task_id, attempt, phase, is_native, "
                 f"sum(samples)::BIGINT AS samples, frame_id FROM ({SAMPLE_SUMS.format(rows=reports)}) "
-                f"JOIN (SELECT task_hi, task_lo, attempt, worker_id FROM attempts{where.sql}) "
-                f"USING (task_hi, task_lo, attempt) GROUP BY ALL ORDER BY samples DESC LIMIT {_MAX_STACKS}",
+                f"JOIN (SELECT task_hi, task_lo, attempt, {_WORKER_ID} AS worker_id "
+                f"FROM attempts{where.sql}) USING (task_hi, task_lo, attempt) "
+                f"GROUP BY ALL ORDER BY samples DESC LIMIT {_MAX_STACKS}",
                 [begin_ns - _SKEW_NS, end_ns + _SKEW_NS, *where.values],
             )
         )

@@ -59,6 +59,14 @@ export const zhServerMessages = {
       message: '该会话的剖析过多。',
       remedy: '请查看已有的剖析：GET /api/v1/profiles',
     },
+    driver_untraced: {
+      message: 'Driver 的追踪器没有采到样本。',
+      remedy: '请记录 Driver 并开启采样：使用 `rayscope run`，不要加 --samples 0。',
+    },
+    bad_query_memory_driver: {
+      message: '无法剖析 Driver 的内存。',
+      remedy: '请在其所在处运行 `memray run`。',
+    },
     bad_query_memory_seconds: { message: '内存剖析最多持续 {{limit}} 秒。', remedy: '请缩短时间。' },
     bad_query_memory_native: { message: '内存剖析不包含 C 和 C++ 栈帧。', remedy: '请去掉 native。' },
     bad_query_profile_idle: {

@@ -42,7 +42,7 @@ export function EntityDrawer(props: {
       {extras?.detail?.(item)}
       {(view === 'actors' || view === 'workers') && hasTasks && (
         <>
-          <Profile of={of} canRun={item.state !== 'DEAD' && item.worker_type !== 'DRIVER'} />
+          <Profile of={of} canRun={item.state !== 'DEAD'} />
           <Section title={t('nav.logs')} testId="item-logs">
             <LogPanel of={of} />
           </Section>
