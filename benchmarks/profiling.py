@@ -16,7 +16,7 @@ call is right if it is in the call's own function.
 
 ``cost``: the CPU time of a worker without samples, with 1 per second, with 20, and with the 100 of a profile on
 demand. Its call waits in 20 nested functions, beside four threads that wait. ``busy``: the worker computes, and the
-work done is compared.
+work done is compared. ``py-spy``: the same while py-spy profiles it as Ray's agent does, also with native frames.
 ``bytes``: the size of a record of samples as 1,000 workers send them in an hour.
 
 The aims: a difference of at most 5 points, 95 % kept apart, at most 0.5 % of a core with 1 sample per second and
@@ -50,8 +50,20 @@ from rayscope.tracer.sampler import MAX_HZ, frame_number
 from rayscope.views.lines.compute import margin
 from whatif import Cluster
 
-PROGRAMS = ("loop", "thread", "async", "native", "apart threads", "apart coroutines", "cost", "busy")
+PROGRAMS = (
+    "loop",
+    "thread",
+    "async",
+    "native",
+    "apart threads",
+    "apart coroutines",
+    "cost",
+    "busy",
+    "py-spy",
+)
 RATES = (0, 1, 20, 100)
+#: Options of py-spy by kind of profile.
+PY_SPY = {"none": None, "Python": [], "native": ["--native"]}
 #: The aims: largest difference in points, smallest share kept apart, largest record in MB.
 MAX_POINTS = 5.0
 MIN_APART = 0.95
@@ -162,6 +174,22 @@ def program(kind: str, seconds: float) -> None:
             turns += 1
         return hz, turns / seconds
 
+    def profiled(options: list[str] | None) -> float:
+        """The work that is done per second while py-spy profiles this process with options, or without py-spy."""
+        command = ["py-spy", "record", "-p", str(os.getpid()), "-d", str(int(seconds) + 2), "-f", "raw"]
+        output = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        tool = None
+        if options is not None:
+            tool = subprocess.Popen([*command, "-o", os.devnull, "--idle", *options], **output)
+        time.sleep(2)
+        until, turns = time.perf_counter() + seconds, 0
+        while time.perf_counter() < until:
+            slow(10_000)
+            turns += 1
+        if tool is not None and tool.wait():
+            raise RuntimeError("py-spy failed")
+        return turns / seconds
+
     class Async:
         """Its calls run as coroutines."""
 
@@ -221,6 +249,9 @@ def program(kind: str, seconds: float) -> None:
         actor = of.options(**options).remote()
         names = [f"{kind} {which}" for which in ("first", "second")]
         result = ray.get([getattr(actor, name.split()[-1]).options(name=name).remote() for name in names])
+    elif kind == "py-spy":
+        measured = ray.remote(profiled)
+        result = {name: ray.get(measured.remote(options)) for name, options in PY_SPY.items()}
     else:
         measured = ray.remote(waits if kind == "cost" else computes)
         result = [ray.get(measured.options(**sampled(hz)).remote(hz)) for hz in RATES]
@@ -291,6 +322,15 @@ def costs(results: dict[str, Any]) -> Iterator[tuple[bool, list[Any]]]:
                     True,
                     [kind, hz, f"{values[0]:.0f} turns/s", f"{values[hz]:.0f} turns/s", f"{lost:+.2%}"],
                 )
+
+
+def costs_of_py_spy(results: dict[str, Any]) -> Iterator[tuple[bool, list[Any]]]:
+    """The share of work that is lost to py-spy. There is no aim."""
+    values = results.get("py-spy", {})
+    for name in list(values)[1:]:
+        without, with_it = values["none"], values[name]
+        row = [f"py-spy, {name}", 100, f"{without:.0f} turns/s", f"{with_it:.0f} turns/s"]
+        yield True, [*row, f"{1 - with_it / without:+.2%}"]
 
 
 def record_bytes(workers: int, reports: int, folder: Path) -> int:
@@ -395,7 +435,7 @@ def main() -> int:
         finally:
             cluster.stop()
             server.stop()
-    measured = list(costs(results))
+    measured = [*costs(results), *costs_of_py_spy(results)]
     heads = ["program", "samples", "true, %", "sampled, %", "difference"]
     print(table(heads, [row for _, row in compared]))
     print(
