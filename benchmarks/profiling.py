@@ -136,7 +136,7 @@ def program(kind: str, seconds: float) -> None:
                 "end": begin + seconds,
             }
             worker.gcs_client.internal_kv_put(
-                demand.KEY, json.dumps(request).encode(), True, demand.NAMESPACE
+                demand.PREFIX + b"benchmark", json.dumps(request).encode(), True, demand.NAMESPACE
             )
             time.sleep(demand.EVERY_S + 1)
 
@@ -176,7 +176,8 @@ def program(kind: str, seconds: float) -> None:
 
     def profiled(options: list[str] | None) -> float:
         """The work that is done per second while py-spy profiles this process with options, or without py-spy."""
-        command = ["py-spy", "record", "-p", str(os.getpid()), "-d", str(int(seconds) + 2), "-f", "raw"]
+        py_spy = str(Path(sys.executable).parent / "py-spy")
+        command = [py_spy, "record", "-p", str(os.getpid()), "-d", str(int(seconds) + 2), "-f", "raw"]
         output = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         tool = None
         if options is not None:
