@@ -9,8 +9,8 @@ A profile of memory has spans of another name, with bytes and allocations in pla
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -43,6 +43,7 @@ _LONGEST_NS = 3600 * 10**9
 #: Maximum difference between the clocks of Python and of Ray's C++, in ns.
 _SKEW_NS = 10**9
 
+_T = TypeVar("_T")
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _Text = Annotated[str, msgspec.Meta(max_length=300)]
 _TaskId = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{48}$")]
@@ -155,21 +156,26 @@ def profile_spans(
 
     ``sums``: by task ID and attempt, which are '' and 0 if they are unknown.
     """
-    return [
-        Span(task_id, attempt, PROFILE, *times, _text(_Profile(profile, hz, counts[at : at + _SUMS])))
-        for (task_id, attempt), counts in sums.items()
-        for at in range(0, len(counts), _SUMS)
-    ]
+    return _in_parts(PROFILE, times, sums, lambda part: _Profile(profile, hz, part))
 
 
 def memory_spans(
     profile: str, times: tuple[int, int], sums: Mapping[tuple[str, int], list[Held]]
 ) -> list[Span]:
     """The spans of a profile's memory, by task ID and attempt like those of samples."""
+    return _in_parts(MEMORY, times, sums, lambda part: _Memory(profile, part))
+
+
+def _in_parts(
+    name: str,
+    times: tuple[int, int],
+    sums: Mapping[tuple[str, int], list[_T]],
+    extra: Callable[[list[_T]], _Profile | _Memory],
+) -> list[Span]:
     return [
-        Span(task_id, attempt, MEMORY, *times, _text(_Memory(profile, held[at : at + _SUMS])))
-        for (task_id, attempt), held in sums.items()
-        for at in range(0, len(held), _SUMS)
+        Span(task_id, attempt, name, *times, _text(extra(counts[at : at + _SUMS])))
+        for (task_id, attempt), counts in sums.items()
+        for at in range(0, len(counts), _SUMS)
     ]
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeVar, cast
 
 from rayscope.ray.agents.cpu_profiles import Stack
 from rayscope.storage.sql.pages import Row
-from rayscope.tracer.sampler import MAX_DEPTH, PHASES, frame_number
-from rayscope.views.lines.compute import Frame
+from rayscope.tracer.sampler import PHASES, frame_number
+from rayscope.views.lines.compute import Frame, path_to
 from rayscope.views.lines.schemas import Phase
 from rayscope.views.profiles.schemas import StackGroup
 
@@ -122,12 +122,9 @@ def most_frequent_traced(rows: Iterable[Row], frames: Mapping[int, Frame]) -> St
     for row in rows:
         counts[row["phase"], row["frame_id"]] += row["samples"]
     for (phase, number), samples in counts.most_common(1):
-        texts: list[str] = []
-        while number in frames and len(texts) <= MAX_DEPTH:
-            texts.append(frames[number].text)
-            number = frames[number].caller
+        texts = tuple(frames[at].text for at in path_to(number, frames) if at in frames)
         if texts:
-            return Stack(PHASES.index(phase), tuple(reversed(texts)), samples)
+            return Stack(PHASES.index(phase), texts, samples)
     return None
 
 

@@ -205,7 +205,8 @@ class Profiler:
         try:
             threading.Thread(target=self._run, args=(job,), name="rayscope-profile", daemon=True).start()
         except RuntimeError:  # too many threads
-            del self._running[session]
+            with self._lock:
+                del self._running[session]
             raise
         return item
 
@@ -242,11 +243,9 @@ class Profiler:
         begin_ns = time.time_ns()
         outputs = dict(zip(job.workers, _run_tool(job), strict=True))
         tool_end_ns = time.time_ns()
-        end_ns = min(tool_end_ns, begin_ns + job.seconds * 10**9)
-        if job.memory is None:
-            tool_end_ns = end_ns
-        else:  # memray runs for longer, because it has to attach first
-            end_ns = tool_end_ns
+        if job.memory is None:  # memray runs for longer, because it has to attach first
+            tool_end_ns = min(tool_end_ns, begin_ns + job.seconds * 10**9)
+        end_ns = tool_end_ns
         failed = [
             worker.worker_id
             for worker, output in outputs.items()
@@ -382,8 +381,8 @@ class _Samples:
 
 def _of_driver(filters: TaskFilters) -> TaskFilters:
     """The filters for a driver's task, if they select the driver's process."""
-    job_id, _, rest = (filters.worker_id or "").partition("f" * 48)
-    return TaskFilters(type=DRIVER, job_id=job_id) if len(job_id) == 8 and not rest else filters
+    job_id = (filters.worker_id or "").removesuffix("f" * 48)
+    return TaskFilters(type=DRIVER, job_id=job_id) if len(job_id) == 8 else filters
 
 
 def _run_tool(job: _Job) -> list[_Output]:
