@@ -117,7 +117,10 @@ except Exception:
 counts = {str(code): codes.count(code) for code in set(codes)}
 print(json.dumps({"codes": counts, "slow": slow}), flush=True)
 for line in sys.stdin:
-    if line == "status\\n":
+    if line == "call\\n":
+        serve.get_deployment_handle("Model", "shop").remote(2).result()
+        print("{}", flush=True)
+    elif line == "status\\n":
         result = {name: {"status": app.status, "deployments": {
             each: {"status": one.status, "replica_states": one.replica_states}
             for each, one in app.deployments.items()}} for name, app in serve.status().applications.items()}
@@ -155,6 +158,7 @@ class Serving(Recorded):
         state = self._line()
         self.codes, self.slow = state["codes"], state["slow"]
         wait_until(self._agrees, "the state that Serve tells")
+        wait_until(self._is_measured, "the latency of Model in Ray's own metrics", pause_s=0.5)
         self.shop = self.get("/api/v1/serve/shop")
 
     def _line(self) -> Any:
@@ -166,15 +170,32 @@ class Serving(Recorded):
                 return json.loads(line)
         raise AssertionError("".join(lines))
 
-    def _agrees(self) -> bool:
+    def _ask_driver(self, question: str) -> Any:
         assert self.driver.stdin is not None
-        self.driver.stdin.write("status\n")
+        self.driver.stdin.write(f"{question}\n")
         self.driver.stdin.flush()
-        self.status, self.all = self._line(), self.get("/api/v1/serve")
+        return self._line()
+
+    def _agrees(self) -> bool:
+        self.status, self.all = self._ask_driver("status"), self.get("/api/v1/serve")
         # (The replica that died is replaced.)
         is_steady = self.status["shop"]["deployments"]["Model"]["status"] == "HEALTHY"
         died = any("STOPPED" in one["replicas"] for one in self._model())
         return is_steady and died and states_of(self.all) == self.status
+
+    def _is_measured(self) -> bool:
+        """Whether Ray has a latency of ``Model``, after another call of it, from the driver, if not.
+
+        A replica that dies takes along what it measured in its last 10 s, and Ray's agent may lose reports of
+        the others on a busy node.
+        """
+        (address,) = self.endpoints().values()
+        for sample in samples_at(address):
+            is_latency = sample.name == "ray_serve_deployment_processing_latency_ms_count"
+            if is_latency and sample.labels["deployment"] == "Model":
+                return True
+        self._ask_driver("call")
+        return False
 
     def _model(self) -> list[dict[str, Any]]:
         return [one for app in self.all["items"] for one in app["deployments"] if one["name"] == "Model"]
@@ -217,8 +238,9 @@ class Serving(Recorded):
         wait_until(agree, f"{counter} of {deployment}")
 
     def wait_for_counts(self) -> None:
-        """Wait for the counts of the applications that Ray has: failures, batches, and models."""
+        """Wait for the counts of the applications that Ray has: failures, requests, batches, and models."""
         self.wait_for_count("ray_serve_deployment_error_counter", "Front")
+        self.wait_for_count("ray_serve_deployment_processing_latency_ms_count", "Model")
         self.wait_for_count("ray_serve_actual_batch_size_count", "Library")
         self.wait_for_count("ray_serve_multiplexed_get_model_requests_counter", "Library")
 
