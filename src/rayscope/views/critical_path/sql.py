@@ -18,6 +18,7 @@ from rayscope.storage.sql.execution import (
     FASTEST_START_NS,
     FIRST_TASK_NS,
     FOREVER,
+    IS_AWAITING,
     IS_DRIVER_TRACED,
     NOT_DRIVER,
     REACHED,
@@ -237,7 +238,10 @@ class PathReader:
         return None
 
     def before(self, attempt: PathAttempt, before_ns: int) -> PathAttempt | None:
-        """Return the last attempt to end by ``before_ns`` of those that reached the same worker earlier."""
+        """Return the last attempt to end by ``before_ns`` of those that reached the same worker earlier.
+
+        Calls that were suspended are left out, because others run on their actor meanwhile.
+        """
         worker = attempt.worker_id
         if worker is None:
             return None
@@ -248,8 +252,29 @@ class PathReader:
                 # ended by ``before_ns``.
                 reached_ns = attempts.reached_ns[row] if attempts.has_start[row] else attempts.end_ns[row] - 1
                 if reached_ns < before_ns and not _is(attempt, attempts, row):
+                    if worker in self._async_workers and self._was_suspended(attempts, row):
+                        continue
                     return self._attempt(attempts, row)
         return None
+
+    @cached_property
+    def _async_workers(self) -> set[str | None]:
+        """The workers on which calls of async methods were suspended."""
+        found = self._reader.execute(
+            "SELECT DISTINCT worker_id FROM attempts "
+            f"SEMI JOIN (SELECT task_hi, task_lo FROM span_rows WHERE {IS_AWAITING}) "
+            "USING (task_hi, task_lo)"
+        ).fetchall()
+        return {worker for (worker,) in found}
+
+    def _was_suspended(self, attempts: Attempts, row: int) -> bool:
+        """Return whether a call of an async method was suspended while it ran."""
+        high, low = split_id(attempts.task(row) or "")
+        found = self._reader.execute(
+            f"SELECT 1 FROM span_rows WHERE task_hi = $high AND task_lo = $low AND {IS_AWAITING} LIMIT 1",
+            {"high": high, "low": low},
+        ).fetchall()
+        return bool(found)
 
     def wait(self, attempt: PathAttempt, before_ns: int) -> PathWait | None:
         """Return an attempt's latest wait to end by ``before_ns``, of those that began earlier."""

@@ -15,6 +15,7 @@ from tests.tables import insert_attempts
 from rayscope.model import Attempt, Edge, Span
 from rayscope.storage import rows
 from rayscope.storage.schema import TABLES
+from rayscope.storage.sql.execution import AWAITING
 from rayscope.views.critical_path import sql
 from rayscope.views.critical_path.compute import SLACK_NS, walk
 from rayscope.views.critical_path.sql import PathAttempt, PathReader, PathWait
@@ -89,8 +90,9 @@ class Plain:
         if attempt.worker_id is None:
             return None
         found = []
+        suspended = {span.task_id for span in self.spans if span.name == AWAITING}
         for one in [one for one in self.attempts if one.worker_id == attempt.worker_id]:
-            if (one.task_id, one.attempt) == (attempt.task_id, attempt.attempt):
+            if (one.task_id, one.attempt) == (attempt.task_id, attempt.attempt) or one.task_id in suspended:
                 continue
             end, reached = self._end(one), self._reached(one)
             if (
@@ -106,7 +108,7 @@ class Plain:
         found = [
             PathWait(span.begin_ns, span.end_ns, None)
             for span in self.spans
-            if (span.task_id, span.attempt) == (attempt.task_id, attempt.attempt)
+            if (span.task_id, span.attempt) == (attempt.task_id, attempt.attempt) and span.name != AWAITING
         ]
         if attempt is self.job.driver and not self.job.traced:
             found = [
@@ -167,7 +169,10 @@ def records(draw: st.DrawFn) -> Plain:
             one.states[draw(st.sampled_from(["FINISHED", "FAILED"]))] = end
             for begin, length in draw(st.lists(st.tuples(steps, steps), max_size=3)):
                 begin += one.states.get("RUNNING", now) + len(spans)
-                spans.append(Span(task_id, number, "ray.get", begin, begin + length))
+                name = draw(st.sampled_from(["ray.get", "ray.get", AWAITING]))
+                spans.append(Span(task_id, number, name, begin, begin + length))
+                if name == AWAITING:
+                    continue
                 for of in draw(st.lists(st.sampled_from(ids), max_size=3, unique=True)):
                     edges.append(Edge(task_id, number, "get", of, 1, 1, begin, begin + length))
         for of in draw(st.lists(st.sampled_from(ids), max_size=2, unique=True)):
