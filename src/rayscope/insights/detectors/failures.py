@@ -10,7 +10,7 @@ import numpy as np
 from rayscope.insights.finding import Facts, Finding, groups
 from rayscope.insights.memory import is_killed, is_killed_by_kernel
 from rayscope.insights.replay.changes import Change
-from rayscope.insights.replay.recorded import Bools, Ints
+from rayscope.insights.replay.recorded import STOPPED, Bools, Ints
 from rayscope.insights.risks import find_data_issues, find_risks
 from rayscope.insights.spans import union_ns, union_of
 
@@ -146,15 +146,15 @@ def _running(facts: Facts, killed: Ints) -> int:
     return most
 
 
-#: Types of errors that other detectors report.
-_OTHER_DETECTORS_ERRORS = ("NODE_DIED", "OUT_OF_MEMORY")
+#: Types of errors that other detectors report, or that are intended.
+_OTHER_ERRORS = ("NODE_DIED", "OUT_OF_MEMORY", STOPPED)
 
 
 class Retries:
     """Attempts that failed and were retried.
 
     Limits: any attempt that had begun and was followed by another attempt of the same task. Restarts of
-    actors are left out.
+    actors are left out, and so are attempts that Ray's libraries stopped on purpose.
 
     Needs: when attempts began and ended.
     """
@@ -174,7 +174,7 @@ class Retries:
         is_last = np.isin(np.arange(len(a)), facts.last_rows)
 
         # Tasks that ran again although an attempt had finished are reported by the detector `reconstruction`.
-        has_other_finding = a.state.equals("FINISHED") | a.error.equals(*_OTHER_DETECTORS_ERRORS)
+        has_other_finding = a.state.equals("FINISHED") | a.error.equals(*_OTHER_ERRORS)
         has_other_finding |= is_killed_by_kernel(facts)
         is_lost = (a.start >= 0) & ~is_last & ~facts.is_creation & ~has_other_finding
         spans = np.maximum(np.maximum(a.returned, a.ended) - a.start, 0)

@@ -16,6 +16,8 @@ import numpy.typing as npt
 FIRST_PUT = 100_000_001
 #: Values larger than this, in bytes, are passed through the object store.
 LARGE_BYTES = 100_000
+#: Stands for the type of the error of an attempt that a library stopped on purpose.
+STOPPED = "STOPPED_BY_LIBRARY"
 #: Stands for the driver in place of a task's number.
 BY_DRIVER = -1
 #: Stands for a task that is not recorded.
@@ -65,12 +67,12 @@ class Attempts(Generic[Numbers]):
     ``starting``: when its worker began to start, if it waited for a new worker. ``loading`` and ``fetching``:
     how long it loaded code and fetched its arguments before its start. ``yielded``: when a generator yielded
     its first value. ``ran``: whether its function is known to have begun (1 or 0); ``start`` may be its
-    arrival at the worker. ``state`` and ``error`` (its type): Ray's names. ``cpu_ns``: the CPU time that it
-    used. ``code``: Ray's hash of the function's code; ``call_site``: where it was called; ``environment``:
-    its runtime environment as JSON. Strings are "" if unknown. ``returned_bytes``: the size of its first
-    value; ``output_bytes``: of all its values; ``pid``: its worker's process. ``peak_memory``: the
-    largest size of that process while it ran, in bytes; ``start_memory``: the size when it began. These are
-    -1 if unknown. ``memory_scope``: ``own`` if nothing else ran in the process meanwhile.
+    arrival at the worker. ``state`` and ``error`` (its type, or :data:`STOPPED`): Ray's names. ``cpu_ns``:
+    the CPU time that it used. ``code``: Ray's hash of the function's code; ``call_site``: where it was
+    called; ``environment``: its runtime environment as JSON. Strings are "" if unknown. ``returned_bytes``:
+    the size of its first value; ``output_bytes``: of all its values; ``pid``: its worker's process.
+    ``peak_memory``: the largest size of that process while it ran, in bytes; ``start_memory``: the size when
+    it began. These are -1 if unknown. ``memory_scope``: ``own`` if nothing else ran in the process meanwhile.
     """
 
     task: Numbers = field(default_factory=no_numbers)

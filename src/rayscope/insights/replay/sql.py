@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from rayscope.insights.replay.recorded import ARGUMENT, GET, LARGE_BYTES, PUT, RETURN
+from rayscope.insights.replay.recorded import ARGUMENT, GET, LARGE_BYTES, PUT, RETURN, STOPPED
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.schema import SHOWN_JOB
 from rayscope.storage.sql.execution import (
@@ -32,6 +32,7 @@ from rayscope.storage.sql.execution import (
     moved,
     with_worker_starts,
 )
+from rayscope.storage.sql.library_stops import IS_STOPPED
 from rayscope.storage.sql.node_names import unique_node_name
 from rayscope.storage.sql.process_ends import IS_CLOSEST, IS_OF_WORKER
 
@@ -74,7 +75,7 @@ def read_attempts(reader: duckdb.DuckDBPyConnection, job: str) -> pa.Table:
         reader,
         f"""
 SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, task_hi, task_lo,
-    attempt AS number, coalesce({called_name("a")}, creation, '') AS function, type,
+    attempt AS number, coalesce({called_name("attempts")}, creation, '') AS function, type,
     actor_id, node_id, worker_id, placement_group_id, required_resources, {CREATED} AS created,
     pending_node_assignment_ns AS pending,
     coalesce(submitted_to_worker_ns, {REACHED}) AS given,
@@ -87,13 +88,14 @@ SELECT {_TASK.format("task")} AS task, {_TASK.format("parent")} AS parent, task_
         THEN execute_begin_ns - coalesce(deserialize_begin_ns, running_ns) END AS fetching,
     CASE WHEN returned_ns < execute_end_ns - 5000 THEN returned_ns END AS yielded,
     (coalesce(execute_begin_ns, running_ns) IS NOT NULL)::BIGINT AS ran,
-    state, error_type AS error, cpu_ns, module_name AS module, function_hash AS code, call_site,
+    state, CASE WHEN {IS_STOPPED} THEN '{STOPPED}' ELSE error_type END AS error,
+    cpu_ns, module_name AS module, function_hash AS code, call_site,
     runtime_env AS environment, return_bytes AS returned_bytes,
     output_bytes, peak_memory, start_memory, memory_scope,
     worker_pid AS pid
 FROM (SELECT *, {CREATED_ACTOR} AS made FROM ({with_worker_starts("job_id = $job AND type != 'DRIVER_TASK'")})
-    WHERE {CREATED} IS NOT NULL) a
-LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = a.made""",
+    WHERE {CREATED} IS NOT NULL) attempts
+LEFT JOIN (SELECT id, class_name || '.__init__' AS creation FROM actor_rows) r ON r.id = attempts.made""",
         job,
     )
 

@@ -459,6 +459,23 @@ def test_failures_make_nothing_again(fresh: Running) -> None:
     assert not kinds & {"reconstruction", "node_death", "oom_kill"}
 
 
+@pytest.mark.parametrize(("module", "is_found"), [("ray.serve._private.controller", False), ("shop", True)])
+def test_no_work_is_lost_if_a_library_stops_its_actor(fresh: Running, module: str, is_found: bool) -> None:
+    story = Story()
+    actor, killed = "c" * 24, {"actor_died_error_context": {"reason": "RAY_KILL"}}
+    story.entity("actor", actor + JOB, 0, 510, state="DEAD", death_cause=json.dumps(killed))
+    task = story.task("Controller.shut_down", 0, 10, 500, failed=True, actor=actor)
+    fail(story, 500, "ACTOR_DIED")
+    story.task("Controller.shut_down", 0, 500, 510, attempt=1, task_id=task, actor=actor)
+    for attempt in story.batch.attempts:
+        attempt.module_name = module
+    story.get(DRIVER, task, 0, 510)
+    ends(story, 510)
+    fresh.record(story)
+    kinds = {one["kind"] for one in fresh.get("/api/v1/insights")["findings"]}
+    assert ("retries" in kinds) == is_found
+
+
 @pytest.mark.parametrize("percent", [3.0, 160.0])
 def test_gpus_are_idle(fresh: Running, percent: float) -> None:
     story = Story()
