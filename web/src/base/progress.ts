@@ -21,6 +21,11 @@ export function failedOf(states: Readonly<Record<string, number>>, internalsStop
   return Math.max(0, (states.FAILED ?? 0) - internalsStopped);
 }
 
+/** The counts by state, with the attempts that libraries stopped on purpose apart from those that failed. */
+export function withStopped(states: Readonly<Record<string, number>>, internalsStopped: number) {
+  return { ...states, FAILED: failedOf(states, internalsStopped), STOPPED_BY_LIBRARIES: internalsStopped };
+}
+
 /** Adds up the counts by state. Attempts stopped on purpose count as ended but not as failed. */
 export function progressOf(states: Readonly<Record<string, number>>, internalsStopped = 0): Progress {
   const all = total(states);

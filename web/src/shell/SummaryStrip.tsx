@@ -9,7 +9,7 @@ import { slowestOf, toggleState, toView, withFilter, withSettings } from '../bas
 import { Dot } from '../ui/Dot';
 import { useJobName } from '../ui/JobName';
 import { Link } from '../ui/Link';
-import { orderedStates, StackedBar } from '../ui/StackedBar';
+import { orderedStates, StackedBar, StateNumber } from '../ui/StackedBar';
 import { Stat } from '../ui/Stat';
 import { durationText, useSession } from '../ui/session';
 import chips from '../ui/theme/chips.module.css';
@@ -71,8 +71,8 @@ export function SummaryStrip({ summary }: { summary: Summary | undefined }) {
         <PathStats />
         <Stat name={t('summary.span')} value={session === undefined ? '–' : durationText(session)} />
       </div>
-      <StackedBar states={states} />
-      <StateChips states={states} />
+      <StackedBar states={states} stopped={summary.stopped_by_libraries} />
+      <StateChips states={states} stopped={summary.stopped_by_libraries} />
     </section>
   );
 }
@@ -117,7 +117,7 @@ function PathStats() {
 
 const percent = (share: number) => `${(share * 100).toFixed(share >= 0.1 || share === 0 ? 0 : 1)}%`;
 
-function StateChips({ states }: { states: Record<string, number> }) {
+function StateChips({ states, stopped }: { states: Record<string, number>; stopped: number }) {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
   const name = useStateName();
@@ -142,7 +142,9 @@ function StateChips({ states }: { states: Record<string, number> }) {
         >
           <Dot color={stateColor(state)} />
           {name(state)}
-          <span className={`${words.num} ${css.chipNumber}`}>{count(number)}</span>
+          <span className={`${words.num} ${css.chipNumber}`}>
+            <StateNumber state={state} number={number} stopped={stopped} />
+          </span>
         </Link>
       ))}
     </div>

@@ -179,6 +179,7 @@ export const shared = {
     FINISHED: 'Finished',
     FAILED: 'Failed',
     CUT_OFF: 'Cut off',
+    STOPPED_BY_LIBRARIES: 'Stopped by libraries',
     UNKNOWN: 'Unknown',
   },
   /** States of actors, workers, nodes, jobs and placement groups. */

@@ -41,7 +41,10 @@ describe('the languages', () => {
     }
   });
   it('name every task state that has a colour', () => {
-    expect(Object.keys(en.state).filter((state) => state !== 'UNKNOWN')).toEqual(Object.keys(stateColors));
+    const withoutColour = ['STOPPED_BY_LIBRARIES', 'UNKNOWN'];
+    expect(Object.keys(en.state).filter((state) => !withoutColour.includes(state))).toEqual(
+      Object.keys(stateColors),
+    );
   });
 });
 

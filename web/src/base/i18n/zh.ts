@@ -176,6 +176,7 @@ const shared: Translated<typeof english> = {
     FINISHED: '已完成',
     FAILED: '失败',
     CUT_OFF: '已中断',
+    STOPPED_BY_LIBRARIES: '由库主动终止',
     UNKNOWN: '未知',
   },
   /** States of actors, workers, nodes, jobs and placement groups. */

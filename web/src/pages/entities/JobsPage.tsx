@@ -79,7 +79,7 @@ function ProgressCell({ states, internalsStopped }: { states: States; internalsS
   if (progress.all === 0) return <Dash />;
   return (
     <span className={css.progress}>
-      <StackedBar states={states} />
+      <StackedBar states={states} stopped={internalsStopped} />
       <span className={`${words.num} ${css.share}`}>
         {progress.failed > 0 ? (
           <span className={css.failed}>{t('jobs.failed', { n: count(progress.failed) })}</span>

@@ -43,7 +43,7 @@ export function ProgressTable(props: { progress: Progress; id: string; filter: '
   if (data.attempts === 0) return <p className={words.dim}>{t('jobs.noTasks')}</p>;
   return (
     <>
-      <StackedBar states={data.states} height={8} />
+      <StackedBar states={data.states} stopped={data.stopped_by_libraries} height={8} />
       <table className={shared.jobFunctions}>
         <thead>
           <tr>
@@ -121,7 +121,7 @@ function StateBar({ of }: { of: Pick<Progress, 'states' | 'stopped_by_libraries'
   ].filter((note) => note !== false);
   return (
     <div>
-      <StackedBar states={of.states} />
+      <StackedBar states={of.states} stopped={of.stopped_by_libraries} />
       {notes.length > 0 && <div className={`${css.jobNotes} ${words.num}`}>{notes.join(' · ')}</div>}
     </div>
   );

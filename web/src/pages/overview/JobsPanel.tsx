@@ -10,7 +10,7 @@ import { Dot } from '../../ui/Dot';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { Panel, PanelBody, PanelText } from '../../ui/panels/Panel';
-import { orderedStates, StackedBar } from '../../ui/StackedBar';
+import { orderedStates, StackedBar, StateNumber } from '../../ui/StackedBar';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
 import { useServerMessage } from '../../ui/useServerMessage';
@@ -95,20 +95,20 @@ function JobRow({ job }: { job: Job }) {
       {progress !== undefined && all === 0 ? (
         <span className={`${words.dim} ${css.ovjobStates}`}>{t('overview.noTasks')}</span>
       ) : (
-        <JobProgress id={id} states={progress?.states ?? {}} />
+        <JobProgress id={id} states={progress?.states ?? {}} stopped={progress?.stopped_by_libraries ?? 0} />
       )}
     </li>
   );
 }
 
 /** The progress of a job by state, with links to its bottlenecks. */
-function JobProgress({ id, states }: { id: string; states: States }) {
+function JobProgress({ id, states, stopped }: { id: string; states: States; stopped: number }) {
   const { t } = useTranslation();
   const [url] = useSessionUrl();
   const name = useStateName();
   return (
     <>
-      <StackedBar states={states} height={8} />
+      <StackedBar states={states} stopped={stopped} height={8} />
       <div className={css.ovjobFoot}>
         <span className={css.ovjobStates}>
           {orderedStates(states).map(([state, number]) => (
@@ -119,7 +119,10 @@ function JobProgress({ id, states }: { id: string; states: States }) {
               title={t('overview.tasksIn', { state: name(state) })}
             >
               <Dot color={stateColor(state)} />
-              {name(state)} <span className={words.num}>{count(number)}</span>
+              {name(state)}{' '}
+              <span className={words.num}>
+                <StateNumber state={state} number={number} stopped={stopped} />
+              </span>
             </Link>
           ))}
         </span>
