@@ -10,7 +10,7 @@ import { type Scheme, usePalette } from '../canvas';
 import { NOT_IN_PICTURE } from '../picture/picture';
 import words from '../theme/words.module.css';
 import { useServerMessage } from '../useServerMessage';
-import { useStateName } from '../useStateName';
+import { useItemStateName, useStateName } from '../useStateName';
 import { useSessionUrl } from '../useUrl';
 import { useChartGroup } from './ChartGroup';
 import { ChartLegend, restText } from './ChartLegend';
@@ -83,6 +83,7 @@ export function MetricChart(props: MetricChartProps) {
   const { title, hint, queries, height = 160, stacked = false, menu, width = 1 } = props;
   const { t } = useTranslation();
   const stateName = useStateName();
+  const itemStateName = useItemStateName();
   const [url] = useSessionUrl();
   const { box, seen } = useSeen();
   const { scheme } = usePalette();
@@ -111,8 +112,11 @@ export function MetricChart(props: MetricChartProps) {
   );
   const lines = useMemo(
     () =>
-      seriesLines.map((line) => (stateColors[line.name] ? { ...line, name: stateName(line.name) } : line)),
-    [seriesLines, stateName],
+      seriesLines.map((line) => {
+        const name = stateColors[line.name] ? stateName(line.name) : itemStateName(line.name);
+        return name === line.name ? line : { ...line, name };
+      }),
+    [seriesLines, stateName, itemStateName],
   );
   const chosen = lines.some((line) => only.has(line.key));
   const shown = useMemo(() => {

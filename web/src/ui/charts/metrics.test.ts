@@ -153,6 +153,8 @@ describe('lines of a chart', () => {
       ),
     ];
     expect(drawn([{ expr: 'cpu' }], two).lines.map(({ name }) => name)).toEqual(['aaaaaaaa', 'bbbbbbbb']);
+    const byIp = drawn([{ expr: 'cpu', legend: '{{node_ip}}' }], two, new Map([['a'.repeat(56), 'gpu-1']]));
+    expect(byIp.lines.map(({ name }) => name)).toEqual(['10.0.0.', 'gpu-1']);
     expect(fillLegend('{{node_id}} {{ GPU }}', { node_id: 'ab'.repeat(28) })).toBe('abababab');
   });
   it('of several queries share the same times; missing values are gaps', () => {

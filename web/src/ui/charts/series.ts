@@ -76,8 +76,12 @@ function named(labels: Record<string, string>, distinguishing: readonly string[]
   return useful.map((name) => short(name, labels[name] ?? '')).join(' · ');
 }
 
-/** Builds one chart from the answers to its queries. */
-export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]): Drawn {
+/** Builds one chart from the answers to its queries. A node is named by `nodeNames`, otherwise by its address. */
+export function drawn(
+  queries: readonly Query[],
+  answers: readonly QueryAnswer[],
+  nodeNames?: ReadonlyMap<string, string>,
+): Drawn {
   const [first] = answers;
   const times = [...new Set(answers.flatMap((answer) => answer.times_ms))].sort((a, b) => a - b);
   const place = new Map(times.map((time, at) => [time, at]));
@@ -92,7 +96,9 @@ export function drawn(queries: readonly Query[], answers: readonly QueryAnswer[]
         const value = values[at];
         spread[place.get(time) ?? 0] = typeof value === 'number' && Number.isFinite(value) ? value : null;
       });
-      const name = legend == null ? named(labels, distinguishing, expr) : fillLegend(legend, labels) || expr;
+      const node = nodeNames?.get(labels.node_id ?? '');
+      const said = node !== undefined && labels.node_ip ? { ...labels, node_ip: node } : labels;
+      const name = legend == null ? named(said, distinguishing, expr) : fillLegend(legend, said) || expr;
       return { key: `${which} ${JSON.stringify(Object.entries(labels).sort())}`, name, values: spread, bold };
     });
   });

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { get } from '../../api/client';
 import { refreshInterval } from '../../api/connection';
+import { useNodeNames } from '../../api/queries';
 import { drawn, type Query } from './series';
 import { aligned, moves, nanos, rangeOf, stepOf } from './timeRange';
 import { useTimeRange } from './useTimeRange';
@@ -36,10 +37,11 @@ export function useChart(session: string, queries: readonly Query[], enabled: bo
   });
   // Callers create new query objects on each render, so compare their content.
   const queriesKey = JSON.stringify(queries);
+  const nodeNames = useNodeNames(session).data;
   const { data: answers, error, isPlaceholderData, refetch } = query;
   const data = useMemo(
-    () => (answers === undefined ? undefined : drawn(JSON.parse(queriesKey) as Query[], answers)),
-    [answers, queriesKey],
+    () => (answers === undefined ? undefined : drawn(JSON.parse(queriesKey) as Query[], answers, nodeNames)),
+    [answers, queriesKey, nodeNames],
   );
   return { data, error, isPlaceholderData, refetch };
 }
