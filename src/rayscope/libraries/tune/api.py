@@ -84,6 +84,9 @@ def _experiment(
         columns=_MAX_COLUMNS,
     )
     trials = [trial(row) for row in found.trials]
+    names = metric_names(trials, _MAX_METRICS)
+    if shown_metric is None and len(names) == 1:
+        return _experiment(file, session, experiment_id, names[0], mode)
     drawn = lines(found.points)
     with_value = sum(one["value"] is not None and one["results"] > 0 for one in trials)
     return {
@@ -93,7 +96,7 @@ def _experiment(
         "trials": trials,
         "trials_left_out": found.item["trial_count"] - len(trials),
         "parameters": parameters(trials),
-        "metrics": metric_names(trials, _MAX_METRICS),
+        "metrics": names,
         "shown_metric": shown_metric,
         "shown_mode": shown_mode,
         "shown_best_trial_id": best(trials, shown_mode),

@@ -103,10 +103,10 @@ class TuneExperimentAnswer(TuneExperimentItem):
     """A single experiment with its trials, sorted by ID.
 
     ``shown_metric`` and ``shown_mode``: the objective of ``shown_best_trial_id``, the values and the
-    ``lines``. ``restored_from``: the experiment that this one continues. ``metrics``: the names of the
-    reported metrics. A line has one point for each ``bucket`` iterations. Only the best trials have a line;
-    ``lines_left_out`` trials have none. ``results_left_out``: the number of results in such quick succession
-    that they were only counted.
+    ``lines``. Without one of Tune, it is the only reported metric. ``restored_from``: the experiment that
+    this one continues. ``metrics``: the names of the reported metrics. A line has one point for each
+    ``bucket`` iterations. Only the best trials have a line; ``lines_left_out`` trials have none.
+    ``results_left_out``: the number of results in such quick succession that they were only counted.
     """
 
     session: str

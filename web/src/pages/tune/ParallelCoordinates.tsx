@@ -40,7 +40,10 @@ export function ParallelCoordinates({
   const values = experiment.trials.flatMap(({ value }) => (value === null ? [] : [value]));
   const last = metric === null || values.length === 0 ? undefined : axisOf(metric, values, mode === 'min');
   if (last !== undefined) axes.push(last);
-  const x = (index: number) => (axes.length === 1 ? WIDTH / 2 : (index * WIDTH) / (axes.length - 1));
+  // A line needs two ends.
+  if (axes.length === 1)
+    return <p className={words.dim}>{t('tune.oneParameter', { name: parameters[0]?.name })}</p>;
+  const x = (index: number) => (index * WIDTH) / (axes.length - 1);
   const y = (share: number) => 4 + (1 - share) * (HEIGHT - 8);
   const percent = (value: number, whole: number) => `${(100 * value) / whole}%`;
   const drawn = shown

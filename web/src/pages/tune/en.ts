@@ -52,6 +52,8 @@ export const en = {
     parallel: 'Parameters',
     parallelHint: 'A line for each trial; the stronger it is, the better its last result.',
     parallelLabel: 'Parallel coordinates of {{n}} trial{{n, s}}',
+    oneParameter:
+      'Choose a metric to see how it depends on {{name}}, the only parameter whose values differ.',
     noParameters: 'The parameters of these trials do not differ.',
     bestOnTop: 'best on top',
     log: 'log scale',

@@ -53,6 +53,7 @@ export const zh: Translated<typeof en> = {
     parallel: '参数',
     parallelHint: '每个 Trial 一条线，最近一次结果越好，颜色越深。',
     parallelLabel: '{{n}} 个 Trial 的平行坐标图',
+    oneParameter: '只有 {{name}} 不同。请选择一个指标，查看它如何随之变化。',
     noParameters: '这些 Trial 的参数都相同。',
     bestOnTop: '最佳值在上方',
     log: '对数刻度',
