@@ -21,7 +21,6 @@ export default function WorkersPage() {
         id: 'name',
         header: t('column.worker'),
         width: 170,
-        grow: true,
         cell: (worker) => {
           const name = nameOf(t, worker);
           return (

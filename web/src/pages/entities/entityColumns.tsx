@@ -49,9 +49,12 @@ const WIDTHS: Record<string, number> = {
   placement_group_id: 148,
   entrypoint: 170,
   message: 200,
-  exit_detail: 240,
+  exit_detail: 340,
   bundles: 240,
 };
+
+/** Workers are alive or dead, px. */
+const WORKER_STATE = 96;
 
 /** The column of a field in a view. `isOwn` is set if the field is the id of the row itself. */
 export function entityColumn(
@@ -64,7 +67,8 @@ export function entityColumn(
 ): Column<Record<string, unknown>> {
   const number = NUMBER.test(field);
   const width =
-    WIDTHS[field] ?? (field.endsWith('_ns') ? 116 : field.endsWith('_id') ? 104 : number ? 108 : 160);
+    (view === 'workers' && field === 'state' ? WORKER_STATE : WIDTHS[field]) ??
+    (field.endsWith('_ns') ? 116 : field.endsWith('_id') ? 104 : number ? 108 : 160);
   return {
     id: field,
     header,

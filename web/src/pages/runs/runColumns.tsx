@@ -86,7 +86,13 @@ export const runColumns = (
           <span className={`${words.dim} ${words.ellipsis}`}>{run.job_id}</span>
         ),
     },
-    { id: 'tags', header: t('runs.tags'), width: 140, cell: (run) => <Tags run={run} url={url} t={t} /> },
+    {
+      id: 'tags',
+      header: t('runs.tags'),
+      width: 140,
+      needed: ({ tags, baseline, left_out }) => tags.length > 0 || baseline || left_out,
+      cell: (run) => <Tags run={run} url={url} t={t} />,
+    },
     {
       id: 'outcome',
       header: t('runs.outcome'),
@@ -121,7 +127,7 @@ export const runColumns = (
     {
       id: 'failed',
       header: t('runs.failed'),
-      width: 116,
+      width: 128,
       align: 'right',
       sort: 'failed',
       cell: ({ failed }) => (
@@ -131,7 +137,7 @@ export const runColumns = (
       ),
     },
     figure('cpu', 'cpu_ns', duration),
-    figure('gpu', 'gpu_ns', duration),
+    { ...figure('gpu', 'gpu_ns', duration), needed: ({ gpu_ns }) => gpu_ns !== null && gpu_ns > 0 },
     figure('memory', 'peak_memory', bytes),
     {
       id: 'cluster',

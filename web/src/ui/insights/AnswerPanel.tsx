@@ -142,7 +142,7 @@ function Sentence({ insights }: { insights: InsightsAnswer }) {
 }
 
 /**
- * A bar. It links to the slowest attempts of the function if it shows execution, otherwise to the path on the
+ * A bar. It links to the slowest attempts of a function that ran or was suspended, otherwise to the path on the
  * Gantt chart.
  */
 function Bar({ cause, whole, job }: { cause: Cause; whole: number; job: string | null }) {
@@ -151,18 +151,19 @@ function Bar({ cause, whole, job }: { cause: Cause; whole: number; job: string |
   const phaseName = usePathPhase();
   const { name, phase, total_ns: total, is_driver: isDriver, functions } = cause;
   const who = isDriver ? t('task.driver') : name || t('gantt.noFunction');
-  const ran = phase === 'executing';
+  // Each function that ran or was suspended is a cause of its own.
+  const ofFunction = phase === 'executing' || phase === 'awaiting';
   const to =
-    ran && !isDriver && name
+    ofFunction && !isDriver && name
       ? withFilter(slowestOf(url, { func_name: name, type: null }), 'job_id', job ?? undefined)
       : withSettings(toView(url, 'gantt', job ? { job_id: job } : {}), { path: '1' });
   return (
     <Link to={to} className={css.cause} testId="why-part">
       <span className={css.name} data-phase={phase}>
-        {ran ? who : phaseName(phase)}
+        {ofFunction ? who : phaseName(phase)}
       </span>
       <span className={`${words.dim} ${words.ellipsis}`}>
-        {ran
+        {ofFunction
           ? phaseName(phase)
           : functions > 1
             ? t('overview.whyMost', { name: who, more: functions - 1 })
