@@ -6,6 +6,7 @@ import { count, headline, programName } from '../../base/format';
 import { progressOf } from '../../base/progress';
 import { stateColor } from '../../base/tokens';
 import { type FlowView, toItem, toView, withSettings } from '../../base/url';
+import { useCauseText, useDeath } from '../../ui/DeathCause';
 import { Dot } from '../../ui/Dot';
 import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
@@ -13,7 +14,6 @@ import { Panel, PanelBody, PanelText } from '../../ui/panels/Panel';
 import { orderedStates, StackedBar, StateNumber } from '../../ui/StackedBar';
 import { Time } from '../../ui/Time';
 import words from '../../ui/theme/words.module.css';
-import { useServerMessage } from '../../ui/useServerMessage';
 import { useStateName } from '../../ui/useStateName';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './JobsPanel.module.css';
@@ -56,16 +56,6 @@ function JobRow({ job }: { job: Job }) {
   const progress = useProgress(url.session, id);
   const { all, ended } = progressOf(progress?.states ?? {});
   const entrypoint = job.entrypoint ?? '';
-  const translate = useServerMessage();
-  // A message about an exit code alone is Rayscope's, any other is Ray's.
-  const reason =
-    job.end_known_by !== 'exit_code' || job.exit_code === null
-      ? headline(job.message ?? '')
-      : translate({
-          code: 'death_driver_failed',
-          message: job.message ?? '',
-          params: { status: job.exit_code },
-        }).message;
   return (
     <li className={css.ovjob} data-testid="overview-job" data-job={id}>
       <div className={css.ovjobHead}>
@@ -87,17 +77,27 @@ function JobRow({ job }: { job: Job }) {
           </span>
         )}
       </div>
-      {job.state === 'FAILED' && reason !== '' && (
-        <span className={`${words.dim} ${words.ellipsis}`} title={job.message ?? undefined}>
-          {reason}
-        </span>
-      )}
+      {job.state === 'FAILED' && <Reason job={job} />}
       {progress !== undefined && all === 0 ? (
         <span className={`${words.dim} ${css.ovjobStates}`}>{t('overview.noTasks')}</span>
       ) : (
         <JobProgress id={id} states={progress?.states ?? {}} stopped={progress?.stopped_by_libraries ?? 0} />
       )}
     </li>
+  );
+}
+
+/** Why a job failed. */
+function Reason({ job }: { job: Job }) {
+  const death = useDeath('job', job.job_id);
+  const causeText = useCauseText();
+  const reason = causeText(death?.chain ?? []) || headline(job.message ?? '');
+  return (
+    reason !== '' && (
+      <span className={`${words.dim} ${words.ellipsis}`} title={job.message ?? undefined}>
+        {reason}
+      </span>
+    )
   );
 }
 
