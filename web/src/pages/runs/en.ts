@@ -39,7 +39,7 @@ export const en = {
       no_duration: 'its duration is unknown',
     },
     usualRange: 'Usual: {{low}} to {{high}} ({{n}} run{{n, s}})',
-    search: 'Command, tag, session, or commit',
+    search: 'Command, tag, or commit',
     anyScript: 'Any script',
     withTag: 'Tag',
     group: '{{script}} ({{n}})',

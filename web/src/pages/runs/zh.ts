@@ -42,7 +42,7 @@ export const zh: Translated<typeof en> = {
       no_duration: '耗时未知',
     },
     usualRange: '平常：{{low}} 到 {{high}}（{{n}} 次运行）',
-    search: '命令、标签、会话或提交',
+    search: '命令、标签或提交',
     anyScript: '所有脚本',
     withTag: '标签',
     group: '{{script}}（{{n}}）',

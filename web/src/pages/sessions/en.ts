@@ -34,7 +34,7 @@ export const en = {
     host: 'Host',
     recordedBy: 'Recording',
     place: 'Place',
-    search: 'Name, script, host, tag, note, or ID',
+    search: 'Name, script, host, or tag',
     tick: 'Tick {{name}} to compare or delete it',
     noneFound: 'No session matches.',
     more: 'The newest {{shown}} of {{total}} sessions. Search to find others.',

@@ -33,7 +33,7 @@ export const zh: Translated<typeof en> = {
     host: '主机',
     recordedBy: '记录方式',
     place: '存放位置',
-    search: '名称、脚本、主机、标签、备注或 ID',
+    search: '名称、脚本、主机或标签',
     tick: '勾选 {{name}} 以对比或删除',
     noneFound: '没有匹配的会话。',
     more: '共 {{total}} 个会话，这里列出最新的 {{shown}} 个。其余的请用搜索查找。',
