@@ -265,6 +265,27 @@ def test_a_placement_group_that_a_task_makes_while_the_driver_waits(fresh: Runni
     assert (found["withheld"], found["calibration"]["error"]) == (None, pytest.approx(0, abs=0.01))
 
 
+@pytest.mark.parametrize("kind", ["actor", "placement_group"])
+def test_room_that_something_else_makes_while_the_driver_waits(fresh: Running, kind: str) -> None:
+    story = Story()
+    actor, group = "8" * 24, "9" * 28 + JOB
+    story.task("Holder.__init__", 0, 0, 100, actor=actor, worker=A, resources=ONE_CPU)
+    story.get(DRIVER, story.task("Holder.hold", 0, 100, 120, actor=actor, worker=A), 0, 120)
+    if kind == "placement_group":
+        story.batch.attempts[0].placement_group_id = group
+        made = Entity(kind, group, {"job_id": JOB, "bundles": '[{"resources":{"CPU":1.0}}]'})
+        made.fields["created_ns"] = at(0)
+        made.observed_ns, made.observed = at(200), {"state": "REMOVED"}
+        story.batch.entities.append(made)
+    until = 200 if kind == "actor" else None
+    story.entity("actor", actor + JOB, 0, until, class_name="Holder", job_id=JOB, required_resources=ONE_CPU)
+    story.get(DRIVER, story.task("late", 150, 200, 500, worker=B, resources=ONE_CPU), 150, 500)
+    cluster(story, 1, 510)
+    fresh.record(story)
+    found = fresh.get("/api/v1/insights")
+    assert (found["withheld"], found["calibration"]["error"]) == (None, pytest.approx(0, abs=0.01))
+
+
 def test_why_nothing_is_predicted(fresh: Running) -> None:
     story = Story()
     story.task("work", 0, 0, 100, job="02000000", parent="f" * 40 + "02000000")

@@ -473,13 +473,22 @@ class _Builder:
             marks.sort()
             steps = []
             now = begin
+            wait, wait_begin = 0, begin
             for marked, _, step, number in marks:
                 time = marked if end < 0 else min(marked, end)
                 if time > now:
                     steps.append((COMPUTE, time - now))
                     now = time
+                elif step in (KILL, REMOVE) and wait_begin <= time < now:
+                    # Something else did it, because the run was blocked. The wait may even depend on it.
+                    other = p.add_run(FREE, p.function[run])
+                    p.first[other] = p.add_steps([(COMPUTE, time - wait_begin), (step, number)])
+                    steps.insert(wait, (SUBMIT, other))
+                    wait += 1
+                    continue
                 steps.append((step, number))
                 if step == WAIT:
+                    wait, wait_begin = len(steps) - 1, now
                     now = max(now, self._ends_of_waits[number])
             if end < 0:
                 steps.append((COMPUTE, _FOREVER))
