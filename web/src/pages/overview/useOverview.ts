@@ -97,7 +97,8 @@ export function usePeaks(session: string, from: number | null, to: number | null
         most(`max(max_over_time(ray_node_mem_used${window}))`),
         most(`sum(max_over_time(ray_object_store_memory${window}))`),
       ]);
-      return { cpu, memory, store };
+      // Ray's first reading of a node's CPU is always 0.
+      return { cpu: cpu || null, memory, store };
     },
     enabled: from !== null && to !== null,
     refetchInterval: false,
