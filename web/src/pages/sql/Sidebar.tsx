@@ -10,7 +10,7 @@ import css from './Sidebar.module.css';
 /** Example questions, saved queries and the tables of the record. */
 export function Sidebar(props: {
   saved: SavedQuery[];
-  onRun: (sql: string) => void;
+  onRun: (sql: string, isChart?: boolean) => void;
   onInsert: (text: string) => void;
   onDelete: (rest: SavedQuery[]) => void;
 }) {
@@ -19,12 +19,12 @@ export function Sidebar(props: {
   return (
     <aside className={css.sidebar} aria-label={t('sql.tables')}>
       <h2 className={css.title}>{t('sql.questions')}</h2>
-      {QUESTIONS.map(({ key, sql }) => (
+      {QUESTIONS.map(({ key, sql, isChart }) => (
         <UnstyledButton
           key={key}
           className={css.entry}
           title={sql}
-          onClick={() => onRun(sql)}
+          onClick={() => onRun(sql, isChart)}
           data-testid="sql-question"
         >
           {t(`sql.questionsOf.${key}` as 'sql.questionsOf.whatFailedAndWhy')}

@@ -37,12 +37,13 @@ export default function SqlPage() {
   const [saved, keep] = useStored('sql.saved', NO_QUERIES);
   const query = useSql(url.session);
   const editor = useRef<HTMLTextAreaElement>(null);
-  const run = (sql: string) => {
+  const run = (sql: string, isChart = url.settings?.mode === 'chart') => {
     if (sql.trim() === '') return;
     setDraft(sql);
     save(DRAFT, sql);
     const kept = sql.length <= MAX_IN_URL ? sql : undefined;
-    change((before) => withSettings(before, { sql: kept, by: undefined, weight: undefined }), {
+    const mode = isChart ? 'chart' : undefined;
+    change((before) => withSettings(before, { sql: kept, by: undefined, weight: undefined, mode }), {
       replace: true,
     });
     query.run(sql);

@@ -14,4 +14,9 @@ function keyOf(question: string): string {
     .join('');
 }
 
-export const QUESTIONS = reference.examples.map(({ question, sql }) => ({ key: keyOf(question), sql }));
+export const QUESTIONS = reference.examples.map(({ question, sql }) => ({
+  key: keyOf(question),
+  sql,
+  /** Whether the answer is a course over time, which opens as a chart. */
+  isChart: question.includes('at each moment'),
+}));
