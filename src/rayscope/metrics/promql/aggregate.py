@@ -6,13 +6,16 @@ import numpy as np
 import promql_parser as parser
 from numpy.typing import NDArray
 
+from rayscope.metrics.promql.functions import check_label, with_label
 from rayscope.metrics.promql.range_functions import quantile
 from rayscope.metrics.promql.values import (
     NAME,
     Bools,
     Floats,
     Vector,
+    bounded,
     empty,
+    number_text,
     only,
     take,
     unsupported,
@@ -47,6 +50,25 @@ def aggregated(name: str, vector: Vector, modifier: parser.AggModifier | None, p
     return Vector(labels, _of_groups(name, values, there, first, groups[order], count), count > 0)
 
 
+def count_values(vector: Vector, modifier: parser.AggModifier | None, label: str) -> Vector:
+    """For each group and each of its values, the number of series that have it. ``label`` has the value."""
+    check_label(label)
+    steps = vector.values.shape[1]
+    labels: list[Labels] = []
+    there: list[Bools] = []
+    for each, values, present in zip(vector.labels, vector.values, vector.there, strict=True):
+        for value in np.unique(values[present]):
+            labels.append(with_label(each, label, number_text(float(value), exponents=False)))
+            there.append(present & ((values == value) | (np.isnan(values) & np.isnan(value))))
+        bounded(len(labels), steps)
+    if not labels:
+        return empty(steps)
+    keys, groups = _groups(labels, modifier, label)
+    count = np.zeros((len(keys), steps))
+    np.add.at(count, groups, np.stack(there))
+    return Vector(keys, count, count > 0)
+
+
 def _of_groups(
     name: str,
     values: Floats,
@@ -76,16 +98,19 @@ def _of_groups(
 
 
 def _groups(
-    labels: list[Labels], modifier: parser.AggModifier | None
+    labels: list[Labels], modifier: parser.AggModifier | None, *also: str
 ) -> tuple[list[Labels], NDArray[np.intp]]:
-    """The labels of each group, and for each series the number of its group."""
+    """The labels of each group, and for each series the number of its group.
+
+    ``also``: labels that belong to a group besides those of the modifier.
+    """
     number: dict[Labels, int] = {}
     groups = np.empty(len(labels), np.intp)
     for row, each in enumerate(labels):
         if modifier is None:
-            key: Labels = ()
+            key: Labels = only(each, also)
         elif modifier.type == parser.AggModifierType.By:
-            key = only(each, modifier.labels)
+            key = only(each, (*modifier.labels, *also))
         else:
             key = without(each, (NAME, *modifier.labels))
         groups[row] = number.setdefault(key, len(number))

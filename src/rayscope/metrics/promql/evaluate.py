@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rayscope.api.schemas import ErrorDetail
 from rayscope.metrics.promql import functions, range_functions
-from rayscope.metrics.promql.aggregate import aggregated
+from rayscope.metrics.promql.aggregate import aggregated, count_values
 from rayscope.metrics.promql.binary import combined
 from rayscope.metrics.promql.select import Context, Windows, conditions, instant, subquery_windows, windows
 from rayscope.metrics.promql.values import (
@@ -44,6 +44,11 @@ _MAX_DEPTH = 50
 _MAX_OPERATORS = 100
 #: Maximum number of prefixes parsed to locate an error.
 _MAX_TRIES = 300
+_SCALAR = parser.ValueType.Scalar
+# The parser knows only the name that Prometheus 3 uses, double_exponential_smoothing.
+parser.register_extra_functions(
+    [parser.Function("holt_winters", [parser.ValueType.Matrix, _SCALAR, _SCALAR], parser.ValueType.Vector)]
+)
 _OPERATOR = re.compile(r"[-+*/%^]|[=!<>]+|\b(?:and|or|unless|atan2)\b", re.IGNORECASE)
 
 
@@ -97,20 +102,10 @@ def evaluate(
     tree = parsed(expr)
     names = mentioned(expr) if store.target_labels else frozenset[str]()
     context = Context(store, start_ns + np.arange(steps, dtype=np.int64) * max(step_ns, 0), names)
-    with np.errstate(all="ignore"):
-        value = _Evaluation(context).value(tree)
+    value = compute(tree, context)
     if isinstance(value, str):
         raise unsupported("A text as a result", "string")
-    if not isinstance(value, Vector):
-        value = Vector([()], value[None], np.ones((1, steps), np.bool_))
-    if steps == 1 and _name(tree) in ("topk", "bottomk"):
-        value = functions.in_order(value, descending=_name(tree) == "topk")
-        order = np.arange(len(value.labels))
-    elif steps == 1 and _name(tree) in ("sort", "sort_desc"):
-        order = np.arange(len(value.labels))
-    else:
-        order = np.array(sorted(range(len(value.labels)), key=value.labels.__getitem__), np.intp)
-    rows = order[value.there[order].any(axis=1)]
+    value, rows = in_result_order(tree, value, is_instant=steps == 1)
     shown = _greatest(value, rows, len(rows) if limit is None else limit)
     series = []
     for row in shown:
@@ -123,6 +118,39 @@ def evaluate(
     others = len(rows) - len(shown)
     times_ns = context.times_ns.tolist()
     return Result(times_ns, series, context.left_out, context.warnings, others, context.names)
+
+
+def compute(tree: parser.Expr, context: Context) -> Value:
+    """The value of a parsed expression at all steps of a context. Raises BadQuery if it has none."""
+    with np.errstate(all="ignore"):
+        return _Evaluation(context).value(tree)
+
+
+def compute_range(tree: parser.Expr, context: Context) -> Windows | None:
+    """The samples of an expression that is a range selector or a subquery. None for any other expression."""
+    tree = _bare(tree)
+    if not isinstance(tree, (parser.MatrixSelector, parser.SubqueryExpr)):
+        return None
+    with np.errstate(all="ignore"):
+        return _Evaluation(context).windows(tree, None)
+
+
+def in_result_order(
+    tree: parser.Expr, value: Vector | Scalar, *, is_instant: bool
+) -> tuple[Vector, NDArray[np.intp]]:
+    """A value as a vector, and its rows that have a value at any step, in the order of a result.
+
+    The order is by labels, or by value for an instant whose outermost function sorts.
+    """
+    if not isinstance(value, Vector):
+        value = _vector_of(value)
+    outermost = _name(tree)
+    if is_instant and outermost in ("topk", "bottomk"):
+        value = functions.in_order(value, descending=outermost == "topk")
+    order = np.arange(len(value.labels))
+    if not is_instant or outermost not in ("topk", "bottomk", "sort", "sort_desc"):
+        order = np.array(sorted(order, key=value.labels.__getitem__), np.intp)
+    return value, order[value.there[order].any(axis=1)]
 
 
 def _greatest(vector: Vector, rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
@@ -258,6 +286,7 @@ class _Evaluation:
 
     def value(self, node: parser.Expr) -> Value:
         """A node's value. Raises BadQuery if it has none."""
+        self._context.check()
         match node:
             case parser.NumberLiteral():
                 return np.full(self._context.steps, node.val)
@@ -271,6 +300,8 @@ class _Evaluation:
                 return self._negative(node)
             case parser.BinaryExpr():
                 return combined(str(node.op), self._number(node.lhs), self._number(node.rhs), node.modifier)
+            case parser.AggregateExpr() if isinstance(node.param, parser.StringLiteral):
+                return count_values(self._vector(node.expr), node.modifier, node.param.val)
             case parser.AggregateExpr():
                 return aggregated(
                     str(node.op), self._vector(node.expr), node.modifier, self._parameter(node.param)
@@ -336,12 +367,15 @@ class _Evaluation:
         if name in functions.PLAIN:
             return functions.plain(name, self._vector(args[0]))
         now: Scalar = self._context.times_ns / 1e9
+        if name in functions.DATES:
+            return functions.date_part(name, self._vector(args[0]) if args else _vector_of(now))
         match name:
             case "time":
                 return now
+            case "pi":
+                return np.full(self._context.steps, np.pi)
             case "vector":
-                value = self._scalar(args[0])
-                return Vector([()], value[None], np.ones((1, len(value)), np.bool_))
+                return _vector_of(self._scalar(args[0]))
             case "scalar":
                 return functions.scalar(self._vector(args[0]))
             case "timestamp":
@@ -373,14 +407,15 @@ class _Evaluation:
         inner = [_bare(arg) for arg in args]
         (ranged,) = (arg for arg in inner if isinstance(arg, (parser.MatrixSelector, parser.SubqueryExpr)))
         scalars = [self._scalar(arg) for arg in inner if arg is not ranged]
-        argument = scalars[0] if scalars else np.zeros(self._context.steps)
+        argument = np.stack(scalars) if scalars else np.zeros((1, self._context.steps))
         if name == "absent_over_time":
-            found = range_functions.apply("present_over_time", self._windows(ranged, None), argument)
+            found = range_functions.apply("present_over_time", self.windows(ranged, None), argument)
             return _absent(getattr(ranged, "vector_selector", ranged), found)
         take = range_functions.TAKES.get(name)
-        return range_functions.apply(name, self._windows(ranged, take), argument)
+        return range_functions.apply(name, self.windows(ranged, take), argument)
 
-    def _windows(self, node: parser.MatrixSelector | parser.SubqueryExpr, take: str | None) -> Windows:
+    def windows(self, node: parser.MatrixSelector | parser.SubqueryExpr, take: str | None) -> Windows:
+        """The samples of a range in the windows of all steps. ``take``: see ``SeriesStore.select``."""
         if isinstance(node, parser.MatrixSelector):
             return windows(self._context, node, take)
         return subquery_windows(self._context, node, lambda inner: _Evaluation(inner)._vector(node.expr))
@@ -391,6 +426,11 @@ class _Evaluation:
             return nameless(instant(self._context, inner, stamps=True))
         vector = self._vector(node)
         return nameless(Vector(vector.labels, np.broadcast_to(now, vector.values.shape), vector.there))
+
+
+def _vector_of(value: Scalar) -> Vector:
+    """A number as a series without labels."""
+    return Vector([()], value[None], np.ones((1, len(value)), np.bool_))
 
 
 def _absent(node: parser.Expr, vector: Vector) -> Vector:

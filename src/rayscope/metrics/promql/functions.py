@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rayscope.metrics import regex
 from rayscope.metrics.promql.values import (
     NAME,
     Bools,
     Floats,
+    Times,
     Vector,
     anywhere,
     empty,
@@ -35,12 +38,43 @@ PLAIN: dict[str, Callable[[Floats], Floats]] = {
     "log10": np.log10,
     "sqrt": np.sqrt,
     "sgn": np.sign,
+    **{
+        name: getattr(np, {"a": "arc"}.get(name[0], "") + name.removeprefix("a"))
+        for root in ("sin", "cos", "tan", "sinh", "cosh", "tanh")
+        for name in (root, f"a{root}")
+    },
+    "deg": lambda values: values * 180 / np.pi,
+    "rad": lambda values: values * np.pi / 180,
+}
+
+_DAY_S = 86400
+#: Times from here on have no date. Every integer below is exact.
+_LAST_DATE_S = 2**53
+#: Parts of a date in UTC, from whole seconds since 1970 and the same time as a date.
+DATES: dict[str, Callable[[Times, NDArray[np.datetime64]], NDArray[Any]]] = {
+    "minute": lambda seconds, _: seconds % 3600 // 60,
+    "hour": lambda seconds, _: seconds % _DAY_S // 3600,
+    # 1 January 1970 was a Thursday, which is day 4.
+    "day_of_week": lambda seconds, _: (seconds // _DAY_S + 4) % 7,
+    "day_of_month": lambda _, date: date.astype("M8[D]") - date.astype("M8[M]") + 1,
+    "day_of_year": lambda _, date: date.astype("M8[D]") - date.astype("M8[Y]") + 1,
+    "days_in_month": lambda _, date: (date.astype("M8[M]") + 1).astype("M8[D]") - date.astype("M8[M]"),
+    "month": lambda _, date: date.astype("M8[M]").astype(np.int64) % 12 + 1,
+    "year": lambda _, date: date.astype("M8[Y]").astype(np.int64) + 1970,
 }
 
 
 def plain(name: str, vector: Vector) -> Vector:
     """Apply a function to each value."""
     return nameless(Vector(vector.labels, PLAIN[name](vector.values), vector.there))
+
+
+def date_part(name: str, vector: Vector) -> Vector:
+    """A part of the date (see ``DATES``) of each value, a time in s. NaN for values that are no time."""
+    is_time = np.abs(vector.values) < _LAST_DATE_S
+    seconds = np.where(is_time, vector.values, 0).astype(np.int64)
+    found = DATES[name](seconds, seconds.astype("M8[s]")).astype(np.float64)
+    return nameless(Vector(vector.labels, np.where(is_time, found, np.nan), vector.there))
 
 
 def rounded(vector: Vector, to: Floats) -> Vector:
@@ -78,7 +112,7 @@ def scalar(vector: Vector) -> Floats:
 
 def label_replace(vector: Vector, target: str, replacement: str, source: str, pattern: str) -> Vector:
     """Set the label ``target`` to the replacement if the whole label ``source`` matches the pattern (RE2)."""
-    _check_label(target)
+    check_label(target)
     texts = sorted({dict(labels).get(source, "") for labels in vector.labels})
     anchored = f"^(?s:{pattern})$"
     hits = regex.matches(anchored, texts)
@@ -87,22 +121,23 @@ def label_replace(vector: Vector, target: str, replacement: str, source: str, pa
     labels = []
     for each in vector.labels:
         text = dict(each).get(source, "")
-        labels.append(_with(each, target, new[text]) if text in new else each)
+        labels.append(with_label(each, target, new[text]) if text in new else each)
     return merged(Vector(labels, vector.values, vector.there))
 
 
 def label_join(vector: Vector, target: str, separator: str, sources: list[str]) -> Vector:
     """Set the label ``target`` to the values of other labels, joined by a separator."""
     for name in (target, *sources):
-        _check_label(name)
+        check_label(name)
     labels = [
-        _with(each, target, separator.join(dict(each).get(source, "") for source in sources))
+        with_label(each, target, separator.join(dict(each).get(source, "") for source in sources))
         for each in vector.labels
     ]
     return merged(Vector(labels, vector.values, vector.there))
 
 
-def _check_label(name: str) -> None:
+def check_label(name: str) -> None:
+    """Raise BadQuery if a name cannot be that of a label."""
     if not _LABEL.fullmatch(name):
         raise BadQuery(
             f"{name[:100]!r} is not a valid label name.",
@@ -112,7 +147,8 @@ def _check_label(name: str) -> None:
         )
 
 
-def _with(labels: Labels, name: str, value: str) -> Labels:
+def with_label(labels: Labels, name: str, value: str) -> Labels:
+    """Labels in which one is set. An empty value removes it."""
     rest = without(labels, (name,))
     return tuple(sorted((*rest, (name, value)))) if value else rest
 

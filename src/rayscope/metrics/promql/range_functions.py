@@ -76,8 +76,11 @@ class Part:
 Function = Callable[[Part, Floats], tuple[Floats, Bools]]
 
 
-def apply(name: str, windows: Windows, argument: Floats) -> Vector:
-    """Apply a function by its name in PromQL. ``argument``: its numeric argument at each step, if any."""
+def apply(name: str, windows: Windows, arguments: Floats) -> Vector:
+    """Apply a function by its name in PromQL.
+
+    ``arguments``: its numeric arguments, shape (arguments, steps).
+    """
     looked_at = sum(len(group.labels) * int((high - low).sum()) for group, low, high in windows.groups)
     if looked_at > MAX_SAMPLES:
         raise BadQuery(
@@ -90,7 +93,7 @@ def apply(name: str, windows: Windows, argument: Floats) -> Vector:
     parts = []
     for group, low, high in windows.groups:
         part = Part(group.times_ns, group.values, low, high, *windows[1:])
-        values, there = FUNCTIONS[name](part, argument)
+        values, there = FUNCTIONS[name](part, arguments)
         parts.append(Vector(group.labels, values, np.broadcast_to(there, values.shape)))
     vector = joined(parts, len(windows.times_ns))
     return vector if name == "last_over_time" else nameless(vector)
@@ -166,10 +169,10 @@ def _deriv(part: Part, _: Floats) -> tuple[Floats, Bools]:
     return _line(part)[0], part.count >= 2
 
 
-def _predict(part: Part, ahead: Floats) -> tuple[Floats, Bools]:
+def _predict(part: Part, arguments: Floats) -> tuple[Floats, Bools]:
     slope, start = _line(part)
     passed = (part.now_ns - part.time(part.low)) / 1e9
-    return start + slope * (passed + ahead), part.count >= 2
+    return start + slope * (passed + arguments[0]), part.count >= 2
 
 
 def _deviation(part: Part, *, root: bool) -> tuple[Floats, Bools]:
@@ -183,10 +186,32 @@ def _deviation(part: Part, *, root: bool) -> tuple[Floats, Bools]:
     return np.sqrt(found) if root else found, part.count >= 1
 
 
-def _quantile(part: Part, q: Floats) -> tuple[Floats, Bools]:
+def _smoothed(part: Part, arguments: Floats) -> tuple[Floats, Bools]:
+    """Double exponential smoothing. ``arguments``: the smoothing factor and the trend factor."""
+    factor, trend_factor = arguments
+    if not ((arguments > 0) & (arguments < 1)).all():
+        raise BadQuery(
+            "A smoothing factor is not between 0 and 1.", "Use numbers between 0 and 1.", what="smoothing"
+        )
+
+    def smooth(values: Floats, counted: Bools, _: Times) -> Floats:
+        level = values[:, :, 0]
+        before = level
+        trend = values[:, :, min(1, values.shape[2] - 1)] - level
+        for at in range(1, values.shape[2]):
+            if at > 1:
+                trend = trend_factor * (level - before) + (1 - trend_factor) * trend
+            found = factor * values[:, :, at] + (1 - factor) * (level + trend)
+            before, level = level, np.where(counted[:, at], found, level)
+        return level
+
+    return _each_window(part, smooth), part.count >= 2
+
+
+def _quantile(part: Part, arguments: Floats) -> tuple[Floats, Bools]:
     def find(values: Floats, counted: Bools, _: Times) -> Floats:
         return quantile(
-            q, np.moveaxis(values, 2, 0), np.moveaxis(np.broadcast_to(counted, values.shape), 2, 0)
+            arguments[0], np.moveaxis(values, 2, 0), np.moveaxis(np.broadcast_to(counted, values.shape), 2, 0)
         )
 
     return _each_window(part, find), part.count >= 1
@@ -239,6 +264,8 @@ FUNCTIONS: dict[str, Function] = {
     "irate": lambda part, _: _last_two(part, rate=True),
     "idelta": lambda part, _: _last_two(part, rate=False),
     "deriv": _deriv,
+    "double_exponential_smoothing": _smoothed,
+    "holt_winters": _smoothed,
     "predict_linear": _predict,
     "sum_over_time": _reducing(np.add),
     "avg_over_time": lambda part, _: (part.reduce(np.add) / np.maximum(part.count, 1), part.count >= 1),

@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from rayscope.api.schemas import ErrorDetail
 from rayscope.api.security import error_detail
-from rayscope.metrics.promql.values import NAME, Times, Vector, bad_at_time, bounded, empty, unsupported
+from rayscope.metrics.promql.values import (
+    LAST_S,
+    LONGEST,
+    NAME,
+    Times,
+    Vector,
+    bad_at_time,
+    bounded,
+    empty,
+    unsupported,
+)
 from rayscope.metrics.tsdb.blocks import Block, Grid
 from rayscope.metrics.tsdb.blocks import joined as joined_blocks
 from rayscope.metrics.tsdb.matching import matching
@@ -27,9 +37,6 @@ LOOKBACK_NS = 300 * 10**9
 #: Maximum number of series per selector. Others are left out, with a warning.
 MAX_SERIES = 20_000
 _MAX_NAMES = 100
-_LONGEST = timedelta(days=20 * 365)
-#: The latest time allowed after @, s. It must stay valid if an offset and a range are added.
-_LAST_S = (2**63 - 1) / 1e9 - _LONGEST.total_seconds()
 #: Samples further apart than this (ns) count as rolled up. Windows are then widened to contain two samples.
 _ROLLED_NS = 15 * 10**9
 #: Default step of a subquery, ns, like Prometheus' default evaluation interval.
@@ -70,6 +77,8 @@ class Context:
     target_names: frozenset[str] = frozenset()
     #: For a subquery, the first and the last step of the whole expression, in ns.
     whole_ns: tuple[int, int] | None = None
+    #: Called between the parts of an evaluation. Raises an error to end it.
+    check: Callable[[], None] = lambda: None
     left_out: int = 0
     warnings: list[ErrorDetail] = field(default_factory=list)
     _found: dict[tuple[object, ...], tuple[list[Block], int]] = field(default_factory=dict)
@@ -112,6 +121,7 @@ class Context:
             resolution_ns = count = 0
             of_target = [matcher for matcher in matchers if matcher.label in self.target_names]
             for each_name in self._names(name, matchers):
+                self.check()
                 rest = [m for m in matchers if m.label != NAME and m not in of_target]
                 found = self.store.blocks(each_name, rest, start_ns, end_ns, MAX_SERIES - count, take=take)
                 for block in found.blocks:
@@ -196,7 +206,7 @@ def _ends(context: Context, selector: parser.VectorSelector | parser.SubqueryExp
         else:
             # Parse the string, because reading the time as a datetime panics if it is out of range.
             seconds = float(str(selector.at).removeprefix("@ "))
-            if not seconds <= _LAST_S:
+            if not seconds <= LAST_S:
                 raise bad_at_time()
             fixed = round(seconds * 1000) * 1_000_000
         times = np.full(len(times), fixed, np.int64)
@@ -208,10 +218,10 @@ def _length_ns(
 ) -> int:
     """A selector's ``offset``, ``range`` or ``step``, ns. Raises BadQuery if it is too long."""
     too_long = BadQuery(
-        f"The {name} is longer than {_LONGEST.days} days.",
+        f"The {name} is longer than {LONGEST.days} days.",
         "Use a shorter one.",
         what="long_time",
-        limit=_LONGEST.days,
+        limit=LONGEST.days,
     )
     try:
         length: timedelta | None = getattr(selector, name)
@@ -219,7 +229,7 @@ def _length_ns(
         raise too_long from error
     if length is None:
         return 0
-    if abs(length) > _LONGEST:
+    if abs(length) > LONGEST:
         raise too_long
     return round(length.total_seconds() * 1000) * 1_000_000
 

@@ -14,7 +14,8 @@ _SAME = frozenset((
     "sum", "avg", "min", "max", "topk", "bottomk", "quantile", "stddev", "abs", "ceil", "floor",
     "round", "clamp", "clamp_min", "clamp_max", "sort", "sort_desc", "increase", "delta", "idelta",
     "avg_over_time", "min_over_time", "max_over_time", "sum_over_time", "last_over_time",
-    "predict_linear", "quantile_over_time", "stddev_over_time", "label_replace", "label_join", "vector",
+    "predict_linear", "double_exponential_smoothing", "holt_winters",
+    "quantile_over_time", "stddev_over_time", "label_replace", "label_join", "vector",
     "scalar", "histogram_quantile",
 ))  # fmt: skip
 _PER_SECOND = frozenset(("rate", "irate", "deriv"))

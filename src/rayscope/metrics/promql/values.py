@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,10 @@ Times = NDArray[np.int64]
 
 NAME = "__name__"
 DOCS = "See docs/reference/promql.md for what is supported."
+#: Maximum length of a range, a step, or an offset.
+LONGEST = timedelta(days=20 * 365)
+#: The latest time in an expression, s. It must stay valid if an offset and a range are added.
+LAST_S = (2**63 - 1) / 1e9 - LONGEST.total_seconds()
 #: Maximum number of values in all series of an expression together.
 MAX_CELLS = 8_000_000
 #: Maximum number of samples in all windows of a range together.
@@ -100,6 +106,21 @@ def merged(vector: Vector) -> Vector:
 def shown(labels: Labels) -> str:
     """Format labels as in PromQL."""
     return "{" + ", ".join(f'{name}="{value}"' for name, value in labels) + "}"
+
+
+def number_text(value: float, *, exponents: bool = True) -> str:
+    """Format a number as Prometheus does: the shortest digits that mean it.
+
+    ``exponents``: use one for very large and very small numbers, as in Prometheus' JSON.
+    """
+    text = repr(value)
+    if text.endswith(".0"):
+        return text[:-2]
+    if text[-1] in "nf":
+        return {"nan": "NaN", "inf": "+Inf", "-inf": "-Inf"}[text]
+    if "e" in text and not (exponents and not 1e-6 <= abs(value) < 1e21):
+        return format(Decimal(text), "f")
+    return text
 
 
 def bounded(series: int, steps: int) -> None:

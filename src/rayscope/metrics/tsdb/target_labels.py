@@ -14,7 +14,8 @@ from rayscope.storage.session_file import SessionFile
 
 #: The label ``job``, as set by Ray's own service discovery and configuration for Prometheus.
 _JOB = "ray"
-_NAMES = re.compile(r"\b(SessionName|instance|job)\b")
+NAMES = frozenset(("SessionName", "instance", "job"))
+_NAMES = re.compile(rf"\b({'|'.join(sorted(NAMES))})\b")
 
 
 class TargetLabels(NamedTuple):

@@ -766,6 +766,7 @@ export const zhServerMessages = {
       remedy: '模板可含的内容见 docs/reference/alerts.md。',
     },
     bad_query_time_range: { message: '时间范围的终点必须晚于起点。', remedy: '请修改时间范围，或移除它。' },
+    bad_query_smoothing: { message: '平滑因子不在 0 和 1 之间。', remedy: '请使用 0 和 1 之间的数字。' },
     bad_query_topk: { message: '要保留的序列数不是数字。', remedy: '请给 topk 和 bottomk 一个数字。' },
     bad_query_unsupported: {
       message: '此处不支持 {{name}}。',
