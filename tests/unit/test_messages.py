@@ -50,6 +50,10 @@ _NOT_SHOWN = {
     "views/flame/api.py": {"bad_query"},
     "views/flame/sql.py": {"bad_query"},
     "views/physical/api.py": {"bad_query"},
+    # Answers to Grafana and other clients of Prometheus.
+    "metrics/prometheus/api.py": {"bad_query"},
+    "metrics/prometheus/protocol.py": {"bad_data"},
+    "metrics/prometheus/results.py": {"bad_query"},
     # Answers to Ray's agents and to programs.
     "api/security.py": {"bad_key"},
     "ingest/agent_reports.py": {"store_error"},

@@ -26,10 +26,10 @@ from rayscope.metrics.dashboards import (
     StoredQuery,
     encode,
 )
-from rayscope.metrics.prometheus_api import PromqlError, query_range
 from rayscope.metrics.promql.evaluate import MAX_EXPR_CHARS, MAX_STEPS, Result, check, evaluate, parsed
 from rayscope.metrics.promql.units import unit_of
 from rayscope.metrics.promql.values import NAME as METRIC
+from rayscope.metrics.remote_prometheus import PromqlError, query_range
 from rayscope.metrics.service import CurrentMetrics, Metrics
 from rayscope.model.metric import Labels
 from rayscope.records.reader import SessionReader

@@ -14,17 +14,22 @@ NOBODY_WAITS = 499
 QUESTIONS = frozenset({"/api/v1/sql", "/api/v1/what-if"})
 
 
+def _is_question(path: str) -> bool:
+    return path in QUESTIONS or path.startswith("/prometheus/")
+
+
 class AbandonedRequests:
     """Middleware: watches the client while a read request is processed.
 
-    Read requests are all GET requests, and POST requests to :data:`QUESTIONS`. All others change something.
+    Read requests are all GET requests, and POST requests to :data:`QUESTIONS` and to Prometheus' API. All
+    others change something.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not (scope["method"] == "GET" or scope["path"] in QUESTIONS):
+        if scope["type"] != "http" or not (scope["method"] == "GET" or _is_question(scope["path"])):
             await self._app(scope, receive, send)
             return
         work, gone, has_body = Work(), asyncio.Event(), asyncio.Event()

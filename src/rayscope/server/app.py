@@ -11,6 +11,7 @@ from fastapi.responses import Response
 
 from rayscope.alerts import api as alerts_api
 from rayscope.alerts import edit_api as alerts_edit_api
+from rayscope.alerts import prometheus_api as prometheus_alerts_api
 from rayscope.api import write_access as operator_api
 from rayscope.api.responses import answer, error
 from rayscope.api.security import BodyRefused, Guard
@@ -40,6 +41,7 @@ from rayscope.libraries.train import api as train_api
 from rayscope.libraries.tune import api as tune_api
 from rayscope.metrics import api as metrics_api
 from rayscope.metrics import query_api as metrics_query_api
+from rayscope.metrics.prometheus import api as prometheus_api
 from rayscope.report import api as report_api
 from rayscope.runs import api as runs_api
 from rayscope.server import control as control_api
@@ -104,6 +106,7 @@ _APIS = (
     find_api,
     metrics_api,
     metrics_query_api,
+    prometheus_api,
     events_api,
     export_api,
     report_api,
@@ -111,6 +114,7 @@ _APIS = (
     realtime_api,
     alerts_api,
     alerts_edit_api,
+    prometheus_alerts_api,
     control_api,
     operator_api,
     docs,

@@ -34,7 +34,7 @@ _MISSING = """<!doctype html><meta charset="utf-8"><title>Rayscope</title>
 def add_ui(app: FastAPI, root_path: str) -> None:
     """Serve the UI: hashed assets, which browsers cache forever, and the UI's page for every other path.
 
-    Unknown paths and methods under ``/api`` get a JSON error.
+    Unknown paths and methods under ``/api`` and ``/prometheus`` get a JSON error.
     """
     if (STATIC / "assets").is_dir():
         app.mount("/assets", _Assets(directory=STATIC / "assets"), name="assets")
@@ -75,7 +75,7 @@ def _otherwise(root_path: str, request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         status, headers = error.status_code, error.headers
     path = request.url.path
-    is_page = not (path == "/api" or path.startswith(("/api/", "/assets/")))
+    is_page = not (path == "/api" or path.startswith(("/api/", "/assets/", "/prometheus/")))
     if status == 404 and is_page and request.method in ("GET", "HEAD"):
         return _page(path, root_path)
     if status == 405:

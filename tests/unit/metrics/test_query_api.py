@@ -11,9 +11,10 @@ from typing import Any
 import httpx
 import pytest
 from tests.cluster import free_port
+from tests.prometheus_server import serving
 from tests.running import Running
 from tests.story import Story
-from tests.waiting import TIMEOUT_S, wait_until
+from tests.waiting import TIMEOUT_S
 
 from rayscope.api.write_access import HEADER
 from rayscope.metrics.tsdb.store import SeriesStore
@@ -127,39 +128,11 @@ def openmetrics() -> str:
 
 @pytest.fixture
 def prometheus(measured: Running, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Debian's Prometheus, where the settings say that one is, with the same samples."""
-    (tmp_path / "metrics").write_text(openmetrics())
-    command = ["promtool", "tsdb", "create-blocks-from", "openmetrics", "metrics", "data"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    (tmp_path / "prometheus.yml").write_text("global: {}\n")
+    """A Prometheus where the settings say that one is, with the same samples."""
     url = measured.server.settings.prometheus_url
     assert url is not None
-    with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [
-                "prometheus",
-                "--config.file=prometheus.yml",
-                "--storage.tsdb.path=data",
-                "--storage.tsdb.retention.time=100y",
-                f"--web.listen-address={url.removeprefix('http://')}",
-            ],
-            cwd=tmp_path,
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        wait_until(lambda: _ready(url), f"Prometheus: {(tmp_path / 'log').read_text()}")
+    with serving(tmp_path, url, openmetrics()) as process:
         yield process
-    finally:
-        process.terminate()
-        process.wait(TIMEOUT_S)
-
-
-def _ready(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/-/ready").status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 LONG = {"since_ns": (END_S - HOURS * 3600) * S, "until_ns": END_S * S, "step_ns": 60 * S}

@@ -36,6 +36,8 @@ _ARITHMETIC: dict[str, Callable[[Floats, Floats], Floats]] = {
     "^": np.power,
     "atan2": np.arctan2,
 }
+#: Operators whose result is a different metric. Prometheus 2.42 forgets one of them.
+_RENAMING = _ARITHMETIC.keys() - {"atan2"}
 _COMPARISON: dict[str, Callable[[Floats, Floats], Bools]] = {
     "==": np.equal,
     "!=": np.not_equal,
@@ -87,7 +89,8 @@ def _with_scalar(
         right.values if isinstance(right, Vector) else right,
     )
     if op in _ARITHMETIC:
-        return nameless(Vector(vector.labels, values, vector.there))
+        computed = Vector(vector.labels, values, vector.there)
+        return nameless(computed) if op in _RENAMING else computed
     if as_bool:
         return nameless(Vector(vector.labels, kept.astype(np.float64), vector.there))
     return Vector(vector.labels, vector.values, vector.there & kept)
@@ -157,7 +160,7 @@ def _matched(
         values = kept.astype(np.float64)
     else:
         there &= kept
-    drop = as_bool or op in _ARITHMETIC
+    drop = as_bool or op in _RENAMING
     labels = [
         _labels(many_side.labels[row], one_side.labels[other], how, card, drop=drop) for row, other in pairs
     ]

@@ -27,6 +27,7 @@ from rayscope.metrics.promql.values import (
     Value,
     Vector,
     bad_at_time,
+    in_seconds,
     nameless,
     unsupported,
 )
@@ -38,6 +39,8 @@ from rayscope.storage.errors import BadQuery
 
 MAX_EXPR_CHARS = 4000
 MAX_STEPS = 2000
+#: Expressions whose value is a range of samples for each step.
+RANGES = (parser.MatrixSelector, parser.SubqueryExpr)
 #: Maximum depth of nested parentheses in an expression.
 _MAX_DEPTH = 50
 #: Maximum number of operators in an expression.
@@ -101,7 +104,8 @@ def evaluate(
         )
     tree = parsed(expr)
     names = mentioned(expr) if store.target_labels else frozenset[str]()
-    context = Context(store, start_ns + np.arange(steps, dtype=np.int64) * max(step_ns, 0), names)
+    times_ns = start_ns + np.arange(steps, dtype=np.int64) * max(step_ns, 0)
+    context = Context(store, times_ns, names, (start_ns, end_ns))
     value = compute(tree, context)
     if isinstance(value, str):
         raise unsupported("A text as a result", "string")
@@ -126,11 +130,8 @@ def compute(tree: parser.Expr, context: Context) -> Value:
         return _Evaluation(context).value(tree)
 
 
-def compute_range(tree: parser.Expr, context: Context) -> Windows | None:
-    """The samples of an expression that is a range selector or a subquery. None for any other expression."""
-    tree = _bare(tree)
-    if not isinstance(tree, (parser.MatrixSelector, parser.SubqueryExpr)):
-        return None
+def compute_range(tree: parser.MatrixSelector | parser.SubqueryExpr, context: Context) -> Windows:
+    """The samples of a range selector or a subquery at all steps of a context. Raises BadQuery."""
     with np.errstate(all="ignore"):
         return _Evaluation(context).windows(tree, None)
 
@@ -264,7 +265,7 @@ def _remedy(expr: str, at: int) -> str:
     return f"Look at `{rest}`. {DOCS}" if rest else DOCS
 
 
-def _bare(tree: parser.Expr) -> parser.Expr:
+def bare(tree: parser.Expr) -> parser.Expr:
     """Remove enclosing parentheses."""
     while isinstance(tree, parser.ParenExpr):
         tree = tree.expr
@@ -272,7 +273,7 @@ def _bare(tree: parser.Expr) -> parser.Expr:
 
 
 def _name(tree: parser.Expr) -> str:
-    tree = _bare(tree)
+    tree = bare(tree)
     if isinstance(tree, parser.AggregateExpr):
         return str(tree.op)
     return tree.func.name if isinstance(tree, parser.Call) else ""
@@ -366,7 +367,7 @@ class _Evaluation:
             return self._of_range(name, args)
         if name in functions.PLAIN:
             return functions.plain(name, self._vector(args[0]))
-        now: Scalar = self._context.times_ns / 1e9
+        now = in_seconds(self._context.times_ns)
         if name in functions.DATES:
             return functions.date_part(name, self._vector(args[0]) if args else _vector_of(now))
         match name:
@@ -404,8 +405,8 @@ class _Evaluation:
         raise unsupported(f"The function {name}", name)
 
     def _of_range(self, name: str, args: list[parser.Expr]) -> Vector:
-        inner = [_bare(arg) for arg in args]
-        (ranged,) = (arg for arg in inner if isinstance(arg, (parser.MatrixSelector, parser.SubqueryExpr)))
+        inner = [bare(arg) for arg in args]
+        (ranged,) = (arg for arg in inner if isinstance(arg, RANGES))
         scalars = [self._scalar(arg) for arg in inner if arg is not ranged]
         argument = np.stack(scalars) if scalars else np.zeros((1, self._context.steps))
         if name == "absent_over_time":
@@ -421,7 +422,7 @@ class _Evaluation:
         return subquery_windows(self._context, node, lambda inner: _Evaluation(inner)._vector(node.expr))
 
     def _timestamp(self, node: parser.Expr, now: Scalar) -> Vector:
-        inner = _bare(node)
+        inner = bare(node)
         if isinstance(inner, parser.VectorSelector):
             return nameless(instant(self._context, inner, stamps=True))
         vector = self._vector(node)
@@ -435,7 +436,7 @@ def _vector_of(value: Scalar) -> Vector:
 
 def _absent(node: parser.Expr, vector: Vector) -> Vector:
     """1 at the steps where ``node`` has no value. Empty for series of Ray's that are never recorded."""
-    selector = _bare(node)
+    selector = bare(node)
     name = conditions(selector)[0] if isinstance(selector, parser.VectorSelector) else None
     missing = functions.absent(_equality_labels(node), vector.there)
     if name is not None and is_left_out(name):
@@ -445,7 +446,7 @@ def _absent(node: parser.Expr, vector: Vector) -> Vector:
 
 def _equality_labels(node: parser.Expr) -> Labels:
     """The labels that a selector compares with `=`, which become the labels of an absent series."""
-    node = _bare(node)
+    node = bare(node)
     if not isinstance(node, parser.VectorSelector):
         return ()
     _, matchers = conditions(node)

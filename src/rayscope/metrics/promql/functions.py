@@ -25,7 +25,8 @@ from rayscope.metrics.promql.values import (
 from rayscope.model.metric import Labels
 from rayscope.storage.errors import BadQuery
 
-_LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+#: A valid name of a label.
+LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 #: Functions that convert each value separately.
 PLAIN: dict[str, Callable[[Floats], Floats]] = {
@@ -138,7 +139,7 @@ def label_join(vector: Vector, target: str, separator: str, sources: list[str]) 
 
 def check_label(name: str) -> None:
     """Raise BadQuery if a name cannot be that of a label."""
-    if not _LABEL.fullmatch(name):
+    if not LABEL.fullmatch(name):
         raise BadQuery(
             f"{name[:100]!r} is not a valid label name.",
             "Use letters, digits, and underscores.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from rayscope.metrics.promql.values import (
     bad_at_time,
     bounded,
     empty,
+    in_seconds,
     unsupported,
 )
 from rayscope.metrics.tsdb.blocks import Block, Grid
@@ -74,9 +75,9 @@ class Context:
     store: SeriesStore
     times_ns: Times
     #: Target labels that the expression uses.
-    target_names: frozenset[str] = frozenset()
-    #: For a subquery, the first and the last step of the whole expression, in ns.
-    whole_ns: tuple[int, int] | None = None
+    target_names: frozenset[str]
+    #: Start and end of the whole query, in ns. A subquery has other steps.
+    whole_ns: tuple[int, int]
     #: Called between the parts of an evaluation. Raises an error to end it.
     check: Callable[[], None] = lambda: None
     left_out: int = 0
@@ -126,7 +127,7 @@ class Context:
                 found = self.store.blocks(each_name, rest, start_ns, end_ns, MAX_SERIES - count, take=take)
                 for block in found.blocks:
                     block = self._with_targets(block, of_target)
-                    blocks.append(block._replace(labels=_named(each_name, block.labels)))
+                    blocks.append(block._replace(labels=named(each_name, block.labels)))
                 read = sum(len(each.labels) for each in found.blocks)
                 count += read
                 resolution_ns = max(resolution_ns, found.resolution_ns)
@@ -158,10 +159,7 @@ class Context:
     def _names(self, name: str | None, matchers: list[Matcher]) -> list[str]:
         if name is not None:
             return [name]
-        of_name = [matcher for matcher in matchers if matcher.label == NAME]
-        names = [
-            labels[0][1] for labels in matching((((NAME, each),) for each in self.store.names()), of_name)
-        ]
+        names = matching_names(self.store.names(), None, matchers)
         if len(names) > _MAX_NAMES:
             raise BadQuery(
                 f"The selector matches {len(names)} metrics; the maximum is {_MAX_NAMES}.",
@@ -188,7 +186,15 @@ def conditions(selector: parser.VectorSelector) -> tuple[str | None, list[Matche
     return name, matchers
 
 
-def _named(name: str, labels: list[Labels]) -> list[Labels]:
+def matching_names(names: Iterable[str], name: str | None, matchers: Iterable[Matcher]) -> list[str]:
+    """Those of the names of metrics that a selector with these conditions accepts."""
+    of_name = [matcher for matcher in matchers if matcher.label == NAME]
+    if name is not None:
+        of_name.append(Matcher(NAME, "=", name))
+    return [labels[0][1] for labels in matching((((NAME, each),) for each in names), of_name)]
+
+
+def named(name: str, labels: list[Labels]) -> list[Labels]:
     """Add the metric's name to labels."""
     own = (NAME, name)
     return [(own, *each) if not each or each[0][0] > NAME else tuple(sorted((own, *each))) for each in labels]
@@ -198,7 +204,7 @@ def _ends(context: Context, selector: parser.VectorSelector | parser.SubqueryExp
     """The time that a selector refers to at each step."""
     times = context.times_ns
     if selector.at is not None:
-        first, last = context.whole_ns or (int(times[0]), int(times[-1]))
+        first, last = context.whole_ns
         if selector.at.type == parser.AtModifierType.Start:
             fixed = first
         elif selector.at.type == parser.AtModifierType.End:
@@ -256,7 +262,7 @@ def instant(context: Context, selector: parser.VectorSelector, *, stamps: bool =
         values = group.values[:, at]
         there = recent & ~np.isnan(values)
         if stamps:
-            values = np.broadcast_to(group.times_ns[at] / 1e9, values.shape)
+            values = np.broadcast_to(in_seconds(group.times_ns[at]), values.shape)
         parts.append(Vector(group.labels, values, there))
     return joined(parts, context.steps)
 
@@ -313,8 +319,7 @@ def subquery_windows(
         )
     if not len(times):
         return Windows([], context.times_ns, ends, range_ns, 0)
-    whole_ns = context.whole_ns or (int(context.times_ns[0]), int(context.times_ns[-1]))
-    inner = replace(context, times_ns=times, whole_ns=whole_ns)
+    inner = replace(context, times_ns=times)
     vector = evaluate(inner)
     context.left_out = inner.left_out
     rows_of: dict[bytes, list[int]] = {}

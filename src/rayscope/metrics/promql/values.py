@@ -108,6 +108,12 @@ def shown(labels: Labels) -> str:
     return "{" + ", ".join(f'{name}="{value}"' for name, value in labels) + "}"
 
 
+def in_seconds(times_ns: Times) -> Floats:
+    """Times in s, to the millisecond, like Prometheus' own."""
+    found: Floats = times_ns // 10**6 / 1e3
+    return found
+
+
 def number_text(value: float, *, exponents: bool = True) -> str:
     """Format a number as Prometheus does: the shortest digits that mean it.
 

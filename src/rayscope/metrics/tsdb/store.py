@@ -423,6 +423,24 @@ class SeriesStore:
             }
         )
 
+    def series_between(self, names: Iterable[str], start_ns: int, end_ns: int) -> dict[str, list[Labels]]:
+        """Name of a metric -> its series with a value in [start, end], or for those on disk in these minutes.
+
+        Raises StoreError if the file cannot be read.
+        """
+        file = self._file
+        on_disk = set() if file is None else file.series_between(start_ns, end_ns)
+        found = {}
+        for name in names:
+            with self._lock:
+                known = self._memory.of_name(name)[0]
+                rows, _, values, there = self._memory.read(name, known, start_ns, end_ns)
+            labels = {known[row] for row in rows[(there & ~np.isnan(values)).any(axis=1)]}
+            labels.update(each for number, each in self._known_on_disk(name) if number in on_disk)
+            if labels:
+                found[name] = sorted(labels)
+        return found
+
     def _known(self, name: str) -> list[Labels]:
         with self._lock:
             return self._memory.of_name(name)[0]
