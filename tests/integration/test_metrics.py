@@ -150,3 +150,28 @@ def test_a_real_prometheus_finds_the_nodes_and_reads_us(cluster: Recorded, prome
     total = latest(cluster, "ray_node_mem_total")
     for each in wait_until(lambda: query("ray_node_mem_total"), "Ray's figures"):
         assert float(each["value"][1]) == total[each["metric"]["node_id"]]
+
+
+def test_grafana_finds_the_session_its_nodes_and_their_figures(cluster: Recorded) -> None:
+    """The requests of the dashboard that Ray ships for nodes, while the cluster runs."""
+
+    def data(path: str, **params: str) -> Any:
+        url = f"{cluster.url}/prometheus/{cluster.session}/api/v1/{path}"
+        return httpx.get(url, params=params).raise_for_status().json()["data"]
+
+    alive = cluster.endpoints()
+    selector = f'ray_node_network_receive_speed{{SessionName="{cluster.session}"}}'
+
+    def instances() -> set[str]:
+        return set(data("label/instance/values", **{"match[]": selector}))
+
+    wait_until(lambda: instances() >= set(alive.values()), f"{alive} in {instances()}")
+    assert data("label/SessionName/values", **{"match[]": selector}) == [cluster.session]
+    for node_id, address in alive.items():
+        where = f'{{instance=~"{address}", SessionName=~"{cluster.session}"}}'
+        expr = (
+            f"sum(ray_node_cpu_utilization{where} * ray_node_cpu_count{where} / 100) by (instance, node_id)"
+        )
+        (series,) = wait_until(lambda expr=expr: data("query", query=expr)["result"], expr)
+        assert series["metric"] == {"instance": address, "node_id": node_id}
+        assert 0 <= float(series["value"][1]) <= 1000
