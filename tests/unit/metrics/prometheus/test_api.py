@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from typing import Any
 
 import httpx
 import pytest
 from tests.measured_session import BEGIN_S, END_S, NODES, Metered
+from tests.waiting import TIMEOUT_S
 
 from rayscope.metrics.prometheus import api, results
+from rayscope.metrics.promql.select import Context
 from rayscope.server.runner import Server
 from rayscope.settings import Settings
+from rayscope.storage.interruption import Abandoned
 
 CPUS = {"query": "cpus", "time": END_S}
 RANGE = {"query": "cpus", "start": BEGIN_S, "end": END_S, "step": "15s"}
@@ -156,18 +160,37 @@ def test_too_many_queries_at_once_are_told_to_wait(metered: Metered, monkeypatch
 
     def slow(*args: Any) -> Any:
         running.set()
-        assert leave.wait(60)
+        assert leave.wait(TIMEOUT_S)
         return compute(*args)
 
     monkeypatch.setattr(api, "compute", slow)
     first = threading.Thread(target=metered.data, args=("query",), kwargs=CPUS)
     first.start()
-    assert running.wait(60)
+    assert running.wait(TIMEOUT_S)
     answer = metered.get("query", **CPUS)
     leave.set()
     first.join()
     assert (answer.status_code, answer.json()["errorType"]) == (503, "unavailable")
     assert answer.headers["retry-after"] == "2"
+
+
+def test_a_query_ends_when_its_client_is_gone(metered: Metered, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = threading.Event()
+
+    def endless(_tree: Any, context: Context) -> Any:
+        try:
+            while True:
+                context.check()
+                time.sleep(0.01)
+        except Abandoned:
+            gone.set()
+            raise
+
+    monkeypatch.setattr(api, "_TIME_LIMIT_S", float("inf"))
+    monkeypatch.setattr(api, "compute", endless)
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(f"{metered.url}/api/v1/query", data=CPUS, timeout=1)
+    assert gone.wait(TIMEOUT_S)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

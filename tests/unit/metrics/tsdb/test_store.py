@@ -399,3 +399,34 @@ def test_the_newest_values_are_counted_and_given_so_many() -> None:
     greatest = evaluate(store, "load", T0, T0 + 5 * S, 5 * S, 2)
     assert [labels["node_id"] for labels, _ in greatest.series] == ["n1", "n2"]
     assert greatest.others == 1
+
+
+def test_the_series_of_a_range_come_from_memory_and_disk(tmp_path: Path) -> None:
+    """An hour, of which memory has the last minute. Each series lives for ten minutes."""
+    store = SeriesStore(tmp_path / "metrics.duckdb", step_s=5, full_s=60)
+    for second in range(0, 3600, 5):
+        store.append(T0 + second * S, [sample("load", 1, part=str(second // 600))], source="test")
+        if second % 300 == 0:
+            store.flush()
+    store.flush()
+
+    def parts(begin: int, end: int, source: SeriesStore = store) -> list[str]:
+        found = source.series_between(["load", "nothing"], T0 + begin * S, T0 + end * S)
+        return [dict(labels)["part"] for labels in found.get("load", ())]
+
+    expected = {
+        (0, 3600): list("012345"),
+        (0, 30): ["0"],
+        (700, 1300): ["1", "2"],
+        (3595, 9000): ["5"],
+        (-90, -30): [],
+    }
+    assert {span: parts(*span) for span in expected} == expected
+    assert parts(3600, 9000) == []
+    store.close()
+    ended = SeriesStore(tmp_path / "metrics.duckdb", step_s=5, read_only=True)
+    assert {span: parts(*span, ended) for span in expected} == expected
+    ended.close()
+    memory = SeriesStore(step_s=5)
+    memory.append(T0, [sample("load", 1, part="0")])
+    assert (parts(0, 0, memory), parts(1, 9, memory)) == (["0"], [])
