@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from rayscope.metrics.tsdb.store import SeriesStore
-from rayscope.metrics.tsdb.target_labels import NAMES, TargetLabels
+from rayscope.metrics.tsdb.target_labels import NAMES, TargetLabels, Targets
 from rayscope.model.metric import Family, Sample, sample
 from rayscope.server.runner import Server
 from rayscope.settings import Settings
@@ -81,7 +81,7 @@ def history() -> Iterator[tuple[int, list[Sample]]]:
 
 def openmetrics(session: str) -> str:
     """The same samples in Prometheus' format OpenMetrics, with the labels of the target."""
-    targets = TargetLabels(session, dict)
+    targets = TargetLabels(session, lambda: Targets({}))
     lines: dict[str, list[str]] = {}
     for second, samples in history():
         for each in samples:

@@ -24,7 +24,7 @@ from rayscope.metrics.ray_text import RayText, Texts
 from rayscope.metrics.runner import Runner
 from rayscope.metrics.tsdb.file import FILE_NAME, looks_damaged
 from rayscope.metrics.tsdb.store import SeriesStore
-from rayscope.metrics.tsdb.target_labels import TargetLabels, export_ports
+from rayscope.metrics.tsdb.target_labels import TargetLabels, read_targets
 from rayscope.model.metric import Family, Sample
 from rayscope.periodic import PeriodicTask
 from rayscope.ray.gcs.client import GcsError
@@ -331,7 +331,7 @@ class Metrics:
             read_only=read_only,
         )
         store.target_labels = TargetLabels(
-            session, lambda: self._records.read_cached(session, "export ports", export_ports, flush=False)
+            session, lambda: self._records.read_cached(session, "targets", read_targets, flush=False)
         )
         return store
 

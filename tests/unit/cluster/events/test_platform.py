@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 from tests.conftest import SAMPLES, sql_rows
-from tests.kubernetes_api import EVENTS, HEAD, REPEATED, WORKER
+from tests.kubernetes_api import CLUSTER, EVENTS, HEAD, REPEATED, WORKER
+from tests.waiting import wait_until
 
 from rayscope.metrics.collectors.ends import platform_events
+from rayscope.model.metric import sample
 from rayscope.storage import session_writer
 
 SESSION = "session_2026-07-01_08-00-00_000000_1"
@@ -94,3 +97,19 @@ def test_they_are_among_the_events(fresh: Any) -> None:
         counts, others = platform_events(file, 2)
         assert (counts, others) == ({"CrashLoopBackOff": REPEATED[1], "FailedScheduling": 4}, 9)
         assert platform_events(file, 50)[0]["OOMKilled"] == 2
+
+
+def test_metrics_have_the_name_of_kuberays_cluster(fresh: Any) -> None:
+    """Ray's dashboards for Grafana select clusters by it."""
+    start(fresh)
+    store = fresh.server.services.metrics.store(SESSION)
+    store.append(time.time_ns(), [sample("ray_load", 1)])
+
+    def names() -> Any:
+        match = {"match[]": "ray_load"}
+        return fresh.get(f"/prometheus/{SESSION}/api/v1/label/ray_io_cluster/values", **match)["data"]
+
+    assert names() == []
+    for batch in BATCHES:
+        fresh.ingest(json.dumps(batch).encode())
+    wait_until(lambda: names() == [CLUSTER], "the name")  # the record is read every few seconds

@@ -17,7 +17,7 @@ from tests.promqltest import Case, Group, Line, answer, are_equal, loaded, our_r
 from rayscope.metrics.promql.evaluate import MAX_STEPS, evaluate
 from rayscope.metrics.promql.units import unit_of
 from rayscope.metrics.tsdb.store import SeriesStore
-from rayscope.metrics.tsdb.target_labels import TargetLabels
+from rayscope.metrics.tsdb.target_labels import TargetLabels, Targets
 from rayscope.model.metric import Family, sample
 from rayscope.storage.errors import BadQuery
 
@@ -88,7 +88,7 @@ def test_rates_of_minutes_are_those_of_samples(tmp_path: Path) -> None:
 
 def test_labels_of_the_session_and_node_are_there_for_who_mentions_them() -> None:
     store = SeriesStore()
-    store.target_labels = TargetLabels("session_1", lambda: {"a": 8080})
+    store.target_labels = TargetLabels("session_1", lambda: Targets({"a": 8080}, "raycluster"))
     series = [
         sample("ray_load", 1, node_id="a", node_ip="10.0.0.1"),
         sample("ray_load", 2, node_id="b", node_ip="10.0.0.2"),
@@ -107,6 +107,9 @@ def test_labels_of_the_session_and_node_are_there_for_who_mentions_them() -> Non
         ({"instance": "10.0.0.2"}, 2),
     ]
     assert of('ray_load{job="mine"}') == [({"__name__": "ray_load", "job": "mine"}, 4)]
+    assert of('count by (ray_io_cluster) (ray_load{ray_io_cluster=~"ray.*"})') == [
+        ({"ray_io_cluster": "raycluster"}, 3)
+    ]
     assert of("ray_load + on (instance) ray_load")[1] == ({"instance": "10.0.0.1:8080"}, 2)
 
 
