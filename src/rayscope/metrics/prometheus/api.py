@@ -213,8 +213,9 @@ def _matching_series(form: Form, store: SeriesStore) -> set[Labels]:
         for name, matchers in selectors:
             rest = [matcher for matcher in matchers if matcher.label != NAME]
             chosen = matching_names(names, name, matchers)
-            for each, labels in store.series_between(chosen, start_ns, end_ns).items():
+            for each, present in store.series_between(chosen, start_ns, end_ns).items():
                 check()
+                labels = list(present)
                 if targets is not None:
                     labels = targets.add(labels, target_labels.NAMES)
                 found.update(named(each, matching(labels, rest) if rest else labels))

@@ -439,20 +439,25 @@ class MetricsFile:
                 )
             return _by_series(cursor.sql(rows, params=values), count)._replace(step_ns=step_ns)
 
-    def series_between(self, start_ns: int, end_ns: int) -> set[int]:
-        """IDs of the series with a value in [start, end]. Minutes that are summarized count as a whole."""
+    def series_between(self, names: Sequence[str], start_ns: int, end_ns: int) -> list[tuple[str, Labels]]:
+        """The series of metrics with a value in [start, end]: (name, labels). A summarized minute counts as a
+        whole.
+        """
         until_ns = end_ns // MINUTE_NS * MINUTE_NS + MINUTE_NS
         fresh_ns = max(start_ns, self.rolled_ns)
         rolled = f"time_ns BETWEEN {start_ns} AND {until_ns}"
         fresh = f"time_ns BETWEEN {fresh_ns} AND {end_ns} AND NOT isnan(value)"
         sources = [(table, rolled) for table in self._tables("minute", start_ns, until_ns)]
         sources += [(table, fresh) for table in self._tables("raw", fresh_ns, end_ns + 1)]
-        queries = [f"SELECT series FROM {table} WHERE {condition}" for table, condition in sources]
-        if not queries:
-            return set()
+        if not sources:
+            return []
+        there = " UNION ".join(
+            f"SELECT series FROM {table} WHERE {condition}" for table, condition in sources
+        )
+        query = f"SELECT name, labels FROM series WHERE name IN (SELECT unnest($1)) AND id IN ({there})"
         with self._cursor() as cursor:
-            rows = cursor.execute(" UNION ".join(queries)).fetchall()
-        return {number for (number,) in rows}
+            rows = cursor.execute(query, [list(names)]).fetchall()
+        return [(name, _labels(text)) for name, text in rows]
 
     def latest(self, since_ns: int) -> list[tuple[str, Labels, float, int]]:
         """Each series that has a value since a time and has not ended: (name, labels, last value, ns)."""

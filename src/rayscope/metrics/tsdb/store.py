@@ -423,22 +423,21 @@ class SeriesStore:
             }
         )
 
-    def series_between(self, names: Iterable[str], start_ns: int, end_ns: int) -> dict[str, list[Labels]]:
+    def series_between(self, names: Sequence[str], start_ns: int, end_ns: int) -> dict[str, set[Labels]]:
         """Name of a metric -> its series with a value in [start, end], or for those on disk in these minutes.
 
         Raises StoreError if the file cannot be read.
         """
-        file = self._file
-        on_disk = set() if file is None else file.series_between(start_ns, end_ns)
-        found = {}
+        found: dict[str, set[Labels]] = defaultdict(set)
+        if self._file is not None:
+            for name, labels in self._file.series_between(names, start_ns, end_ns):
+                found[name].add(labels)
         for name in names:
             with self._lock:
                 known = self._memory.of_name(name)[0]
                 rows, _, values, there = self._memory.read(name, known, start_ns, end_ns)
-            labels = {known[row] for row in rows[(there & ~np.isnan(values)).any(axis=1)]}
-            labels.update(each for number, each in self._known_on_disk(name) if number in on_disk)
-            if labels:
-                found[name] = sorted(labels)
+            if len(here := rows[(there & ~np.isnan(values)).any(axis=1)]):
+                found[name].update(known[row] for row in here)
         return found
 
     def _known(self, name: str) -> list[Labels]:
