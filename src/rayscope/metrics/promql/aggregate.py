@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import promql_parser as parser
 from numpy.typing import NDArray
@@ -17,7 +19,6 @@ from rayscope.metrics.promql.values import (
     empty,
     number_text,
     only,
-    take,
     unsupported,
     without,
 )
@@ -29,8 +30,17 @@ SUPPORTED = (
 )  # fmt: skip
 
 
-def aggregated(name: str, vector: Vector, modifier: parser.AggModifier | None, parameter: Floats) -> Vector:
-    """Apply an aggregation by its name in PromQL. ``parameter``: k or the quantile at each step, if any."""
+def aggregated(
+    name: str,
+    vector: Vector,
+    modifier: parser.AggModifier | None,
+    parameter: Floats,
+    check: Callable[[], None],
+) -> Vector:
+    """Apply an aggregation by its name in PromQL.
+
+    ``parameter``: k or the quantile at each step, if any. ``check`` is called between groups.
+    """
     if name not in SUPPORTED:
         raise unsupported(f"The aggregation {name}", name)
     steps = vector.values.shape[1]
@@ -38,11 +48,15 @@ def aggregated(name: str, vector: Vector, modifier: parser.AggModifier | None, p
         return empty(steps)
     labels, groups = _groups(vector.labels, modifier)
     if name in ("topk", "bottomk"):
-        return _select_k(vector, groups, parameter, largest=name == "topk")
+        return _select_k(vector, groups, parameter, check, largest=name == "topk")
     if name == "quantile":
-        parts = [take(vector, np.flatnonzero(groups == each)) for each in range(len(labels))]
-        values = np.stack([quantile(parameter, part.values, part.there) for part in parts])
-        return Vector(labels, values, np.stack([part.there.any(axis=0) for part in parts]))
+        values, there = np.empty((len(labels), steps)), np.empty((len(labels), steps), np.bool_)
+        for each in range(len(labels)):
+            check()
+            rows = groups == each
+            values[each] = quantile(parameter, vector.values[rows], vector.there[rows])
+            there[each] = vector.there[rows].any(axis=0)
+        return Vector(labels, values, there)
     order = np.argsort(groups, kind="stable")
     first = np.searchsorted(groups[order], np.arange(len(labels)))
     values, there = vector.values[order], vector.there[order]
@@ -50,17 +64,25 @@ def aggregated(name: str, vector: Vector, modifier: parser.AggModifier | None, p
     return Vector(labels, _of_groups(name, values, there, first, groups[order], count), count > 0)
 
 
-def count_values(vector: Vector, modifier: parser.AggModifier | None, label: str) -> Vector:
-    """For each group and each of its values, the number of series that have it. ``label`` has the value."""
+def count_values(
+    vector: Vector, modifier: parser.AggModifier | None, label: str, check: Callable[[], None]
+) -> Vector:
+    """For each group and each of its values, the number of series that have it. ``label`` has the value.
+
+    ``check`` is called between series.
+    """
     check_label(label)
     steps = vector.values.shape[1]
     labels: list[Labels] = []
     there: list[Bools] = []
     for each, values, present in zip(vector.labels, vector.values, vector.there, strict=True):
-        for value in np.unique(values[present]):
-            labels.append(with_label(each, label, number_text(float(value), exponents=False)))
-            there.append(present & ((values == value) | (np.isnan(values) & np.isnan(value))))
-        bounded(len(labels), steps)
+        check()
+        bits = values.view(np.uint64)  # 0 and -0 are different values, as in Prometheus
+        different = np.unique(bits[present])
+        bounded(len(labels) + len(different), steps)
+        for value, number in zip(different, different.view(np.float64).tolist(), strict=True):
+            labels.append(with_label(each, label, number_text(number, exponents=False)))
+            there.append(present & (bits == value))
     if not labels:
         return empty(steps)
     keys, groups = _groups(labels, modifier, label)
@@ -117,7 +139,9 @@ def _groups(
     return list(number), groups
 
 
-def _select_k(vector: Vector, groups: NDArray[np.intp], k: Floats, *, largest: bool) -> Vector:
+def _select_k(
+    vector: Vector, groups: NDArray[np.intp], k: Floats, check: Callable[[], None], *, largest: bool
+) -> Vector:
     """The k largest or smallest series of each group at each step, with their own labels."""
     if np.isnan(k).any():
         raise BadQuery(
@@ -125,6 +149,7 @@ def _select_k(vector: Vector, groups: NDArray[np.intp], k: Floats, *, largest: b
         )
     there = np.zeros_like(vector.there)
     for group in range(int(groups.max()) + 1):
+        check()
         rows = np.flatnonzero(groups == group)
         values, present = vector.values[rows], vector.there[rows]
         key = np.where(np.isnan(values), 0.0, -values if largest else values)

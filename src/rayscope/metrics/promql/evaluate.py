@@ -301,12 +301,8 @@ class _Evaluation:
                 return self._negative(node)
             case parser.BinaryExpr():
                 return combined(str(node.op), self._number(node.lhs), self._number(node.rhs), node.modifier)
-            case parser.AggregateExpr() if isinstance(node.param, parser.StringLiteral):
-                return count_values(self._vector(node.expr), node.modifier, node.param.val)
             case parser.AggregateExpr():
-                return aggregated(
-                    str(node.op), self._vector(node.expr), node.modifier, self._parameter(node.param)
-                )
+                return self._aggregate(node)
             case parser.Call():
                 return self._call(node)
             case parser.MatrixSelector():
@@ -329,9 +325,14 @@ class _Evaluation:
             return nameless(Vector(value.labels, -value.values, value.there))
         return -value
 
-    def _parameter(self, node: parser.Expr | None) -> Scalar:
-        value = None if node is None else self.value(node)
-        return np.zeros(self._context.steps) if value is None or isinstance(value, (str, Vector)) else value
+    def _aggregate(self, node: parser.AggregateExpr) -> Vector:
+        vector, check = self._vector(node.expr), self._context.check
+        parameter = None if node.param is None else self.value(node.param)
+        if isinstance(parameter, str):
+            return count_values(vector, node.modifier, parameter, check)
+        if parameter is None or isinstance(parameter, Vector):
+            parameter = np.zeros(self._context.steps)
+        return aggregated(str(node.op), vector, node.modifier, parameter, check)
 
     def _number(self, node: parser.Expr) -> Vector | Scalar:
         value = self.value(node)
@@ -410,10 +411,11 @@ class _Evaluation:
         scalars = [self._scalar(arg) for arg in inner if arg is not ranged]
         argument = np.stack(scalars) if scalars else np.zeros((1, self._context.steps))
         if name == "absent_over_time":
-            found = range_functions.apply("present_over_time", self.windows(ranged, None), argument)
+            ranges = self.windows(ranged, None)
+            found = range_functions.apply("present_over_time", ranges, argument, self._context.check)
             return _absent(getattr(ranged, "vector_selector", ranged), found)
         take = range_functions.TAKES.get(name)
-        return range_functions.apply(name, self.windows(ranged, take), argument)
+        return range_functions.apply(name, self.windows(ranged, take), argument, self._context.check)
 
     def windows(self, node: parser.MatrixSelector | parser.SubqueryExpr, take: str | None) -> Windows:
         """The samples of a range in the windows of all steps. ``take``: see ``SeriesStore.select``."""

@@ -7,7 +7,7 @@ are Prometheus' (promql/functions.go of 2.42).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from rayscope.metrics.promql.select import Windows, joined
 from rayscope.metrics.promql.values import MAX_SAMPLES, Bools, Floats, Times, Vector, nameless
 from rayscope.storage.errors import BadQuery
 
-_CHUNK = 4_000_000
+#: Maximum number of values that are copied at once, except that one window is never divided.
+_CHUNK = 1_000_000
 
 
 @dataclass(slots=True)
@@ -72,14 +73,33 @@ class Part:
         found: Floats = total[:, last] - total[:, np.minimum(self.low, last)]
         return found
 
+    def piece(self, rows: slice, steps: slice) -> Part:
+        """Some of the series and steps."""
+        return replace(
+            self,
+            values=self.values[rows],
+            low=self.low[steps],
+            high=self.high[steps],
+            now_ns=self.now_ns[steps],
+            ends_ns=self.ends_ns[steps],
+        )
+
+    def copies(self) -> tuple[Floats, Bools, Times]:
+        """Copies of the windows: values (series, steps, samples), a mask and times (both steps, samples)."""
+        index = self.low[:, None] + np.arange(max(1, int(self.count.max(initial=0))))
+        counted = index < self.high[:, None]
+        index = np.minimum(index, len(self.times) - 1)
+        return self.values[:, index], counted, self.times[index]
+
 
 Function = Callable[[Part, Floats], tuple[Floats, Bools]]
 
 
-def apply(name: str, windows: Windows, arguments: Floats) -> Vector:
+def apply(name: str, windows: Windows, arguments: Floats, check: Callable[[], None]) -> Vector:
     """Apply a function by its name in PromQL.
 
-    ``arguments``: its numeric arguments, shape (arguments, steps).
+    ``arguments``: its numeric arguments, shape (arguments, steps). ``check`` is called between the parts of
+    the work.
     """
     looked_at = sum(len(group.labels) * int((high - low).sum()) for group, low, high in windows.groups)
     if looked_at > MAX_SAMPLES:
@@ -92,8 +112,12 @@ def apply(name: str, windows: Windows, arguments: Floats) -> Vector:
         )
     parts = []
     for group, low, high in windows.groups:
+        check()
         part = Part(group.times_ns, group.values, low, high, *windows[1:])
-        values, there = FUNCTIONS[name](part, arguments)
+        if name in _COPYING:
+            values, there = _in_pieces(FUNCTIONS[name], part, arguments, check)
+        else:
+            values, there = FUNCTIONS[name](part, arguments)
         parts.append(Vector(group.labels, values, np.broadcast_to(there, values.shape)))
     vector = joined(parts, len(windows.times_ns))
     return vector if name == "last_over_time" else nameless(vector)
@@ -135,34 +159,32 @@ def _last_two(part: Part, *, rate: bool) -> tuple[Floats, Bools]:
     return grown / ((part.time(last) - part.time(before)) / 1e9), part.count >= 2
 
 
-def _each_window(part: Part, function: Callable[[Floats, Bools, Times], Floats]) -> Floats:
-    """Call a function with copies of the windows: values (series, steps, samples), a mask, and times."""
-    width = max(1, int(part.count.max(initial=0)))
-    index = part.low[:, None] + np.arange(width)
-    counted = index < part.high[:, None]
-    index = np.minimum(index, len(part.times) - 1)
-    rows = max(1, _CHUNK // index.size)
-    found = [
-        function(part.values[at : at + rows][:, index], counted, part.times[index])
-        for at in range(0, len(part.values), rows)
-    ]
-    return np.concatenate(found)
+def _in_pieces(
+    function: Function, part: Part, arguments: Floats, check: Callable[[], None]
+) -> tuple[Floats, Bools]:
+    """Apply a function that copies the windows to so few series and steps that the copies stay small."""
+    width, count = max(1, int(part.count.max(initial=0))), len(part.low)
+    steps = min(count, max(1, _CHUNK // width))
+    rows = max(1, _CHUNK // (width * steps))
+    found, there = np.empty((len(part.values), count)), np.empty(count, np.bool_)
+    for step in range(0, count, steps):
+        chosen = slice(step, step + steps)
+        for row in range(0, len(found), rows):
+            check()
+            some = slice(row, row + rows)
+            found[some, chosen], there[chosen] = function(part.piece(some, chosen), arguments[:, chosen])
+    return found, there
 
 
 def _line(part: Part) -> tuple[Floats, Floats]:
     """The least-squares line through each window: slope per second, and value at the first sample."""
-    first = part.at(part.low)[:, :, None]
-
-    def fit(values: Floats, counted: Bools, times: Times) -> Floats:
-        n = counted.sum(axis=1)
-        x = np.where(counted, (times - times[:, :1]) / 1e9, 0.0)
-        y = np.where(counted, values - values[:, :, :1], 0.0)
-        sum_x, sum_y = x.sum(axis=1), y.sum(axis=2)
-        slope = ((x * y).sum(axis=2) - sum_x * sum_y / n) / ((x * x).sum(axis=1) - sum_x**2 / n)
-        return np.stack([slope, sum_y / n - slope * sum_x / n], axis=2)
-
-    both = _each_window(part, fit)
-    return both[:, :, 0], both[:, :, 1] + first[:, :, 0]
+    values, counted, times = part.copies()
+    n = counted.sum(axis=1)
+    x = np.where(counted, (times - times[:, :1]) / 1e9, 0.0)
+    y = np.where(counted, values - values[:, :, :1], 0.0)
+    sum_x, sum_y = x.sum(axis=1), y.sum(axis=2)
+    slope = ((x * y).sum(axis=2) - sum_x * sum_y / n) / ((x * x).sum(axis=1) - sum_x**2 / n)
+    return slope, sum_y / n - slope * sum_x / n + values[:, :, 0]
 
 
 def _deriv(part: Part, _: Floats) -> tuple[Floats, Bools]:
@@ -176,14 +198,11 @@ def _predict(part: Part, arguments: Floats) -> tuple[Floats, Bools]:
 
 
 def _deviation(part: Part, *, root: bool) -> tuple[Floats, Bools]:
-    def spread(values: Floats, counted: Bools, _: Times) -> Floats:
-        n = counted.sum(axis=1)
-        mean = np.where(counted, values, 0.0).sum(axis=2) / n
-        squares: Floats = np.where(counted, (values - mean[:, :, None]) ** 2, 0.0).sum(axis=2) / n
-        return squares
-
-    found = _each_window(part, spread)
-    return np.sqrt(found) if root else found, part.count >= 1
+    values, counted, _ = part.copies()
+    n = counted.sum(axis=1)
+    mean = np.where(counted, values, 0.0).sum(axis=2) / n
+    squares: Floats = np.where(counted, (values - mean[:, :, None]) ** 2, 0.0).sum(axis=2) / n
+    return np.sqrt(squares) if root else squares, part.count >= 1
 
 
 def _smoothed(part: Part, arguments: Floats) -> tuple[Floats, Bools]:
@@ -193,28 +212,23 @@ def _smoothed(part: Part, arguments: Floats) -> tuple[Floats, Bools]:
         raise BadQuery(
             "A smoothing factor is not between 0 and 1.", "Use numbers between 0 and 1.", what="smoothing"
         )
-
-    def smooth(values: Floats, counted: Bools, _: Times) -> Floats:
-        level = values[:, :, 0]
-        before = level
-        trend = values[:, :, min(1, values.shape[2] - 1)] - level
-        for at in range(1, values.shape[2]):
-            if at > 1:
-                trend = trend_factor * (level - before) + (1 - trend_factor) * trend
-            found = factor * values[:, :, at] + (1 - factor) * (level + trend)
-            before, level = level, np.where(counted[:, at], found, level)
-        return level
-
-    return _each_window(part, smooth), part.count >= 2
+    values, counted, _ = part.copies()
+    level = values[:, :, 0]
+    before = level
+    trend = values[:, :, min(1, values.shape[2] - 1)] - level
+    for at in range(1, values.shape[2]):
+        if at > 1:
+            trend = trend_factor * (level - before) + (1 - trend_factor) * trend
+        found = factor * values[:, :, at] + (1 - factor) * (level + trend)
+        before, level = level, np.where(counted[:, at], found, level)
+    return level, part.count >= 2
 
 
 def _quantile(part: Part, arguments: Floats) -> tuple[Floats, Bools]:
-    def find(values: Floats, counted: Bools, _: Times) -> Floats:
-        return quantile(
-            arguments[0], np.moveaxis(values, 2, 0), np.moveaxis(np.broadcast_to(counted, values.shape), 2, 0)
-        )
-
-    return _each_window(part, find), part.count >= 1
+    values, counted, _ = part.copies()
+    there = np.broadcast_to(counted, values.shape)
+    found = quantile(arguments[0], np.moveaxis(values, 2, 0), np.moveaxis(there, 2, 0))
+    return found, part.count >= 1
 
 
 def quantile(q: Floats, values: Floats, there: Bools) -> Floats:
@@ -280,6 +294,14 @@ FUNCTIONS: dict[str, Function] = {
     "changes": _changes,
     "resets": _resets,
 }
+
+#: Functions that copy the windows.
+_COPYING = frozenset(
+    (
+        "deriv", "double_exponential_smoothing", "holt_winters", "predict_linear", "stddev_over_time",
+        "stdvar_over_time", "quantile_over_time",
+    )
+)  # fmt: skip
 
 #: Function -> which value per minute it needs where only values per minute are stored. Functions that are not
 #: listed use the default.

@@ -140,7 +140,7 @@ class Context:
                         number=found.left_out,
                         read=read,
                     )
-            bounded(count, self.steps)
+            bounded(sum(len(block.labels) for block in blocks), self.steps)
             self._found[key] = blocks, resolution_ns
         return self._found[key]
 
@@ -328,6 +328,8 @@ def subquery_windows(
     found = []
     for rows in rows_of.values():
         there = vector.there[rows[0]]
+        if not there.any():
+            continue
         block = Block([vector.labels[row] for row in rows], times[there], vector.values[rows][:, there])
         found.append(_bounded(block, ends, range_ns))
     return Windows(found, context.times_ns, ends, range_ns, 0)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests import promqltest
 from tests.promqltest import Case, Group, Line, answer, are_equal, loaded, our_result, prometheus_answers
 
+from rayscope.metrics.promql import range_functions
 from rayscope.metrics.promql.evaluate import MAX_STEPS, evaluate
 from rayscope.metrics.promql.units import unit_of
 from rayscope.metrics.tsdb.store import SeriesStore
@@ -213,6 +214,44 @@ def test_answers_are_bounded() -> None:
         evaluate(store, "load", 1, 0, S)
     result = evaluate(store, "load", 0, (MAX_STEPS - 1) * S, S)
     assert len(result.times_ns) == MAX_STEPS
+
+
+def test_windows_are_copied_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, copies = SeriesStore(step_s=5), range_functions.Part.copies
+    for second in range(0, 300, 5):
+        store.append(second * S, [sample("load", second % 35, node=str(node)) for node in range(5)])
+    calls = {
+        name: f"{name}({before}load[1m]{after})"
+        for name, before, after in (
+            ("quantile_over_time", "0.5, ", ""),
+            ("holt_winters", "", ", 0.5, 0.1"),
+            ("predict_linear", "", ", time()"),
+            *((name, "", "") for name in ("deriv", "stddev_over_time", "stdvar_over_time")),
+        )
+    }
+    whole = {name: evaluate(store, expr, 0, 300 * S, 5 * S).series for name, expr in calls.items()}
+    sizes: list[int] = []
+
+    def measured(part: range_functions.Part) -> Any:
+        found = copies(part)
+        sizes.append(found[0].size)
+        return found
+
+    monkeypatch.setattr(range_functions.Part, "copies", measured)
+    monkeypatch.setattr(range_functions, "_CHUNK", 50)
+    for name, expr in calls.items():
+        found = evaluate(store, expr, 0, 300 * S, 5 * S).series
+        for (labels, values), (whole_labels, whole_values) in zip(found, whole[name], strict=True):
+            assert labels == whole_labels
+            assert values == pytest.approx(whole_values, nan_ok=True)
+    assert 30 < max(sizes) <= 50
+    assert evaluate(store, "rate((vector(1) > 2)[5m:1m])", 300 * S, 300 * S, 0).series == []
+
+
+def test_values_are_counted_with_their_sign() -> None:
+    zeros = 'vector(0) or label_replace(vector(-0.0), "a", "b", "", "")'
+    found = evaluate(SeriesStore(step_s=5), f'count_values(("value"), {zeros})', 0, 0, 0).series
+    assert found == [({"value": "-0"}, [1]), ({"value": "0"}, [1])]
 
 
 def test_the_points_of_a_chart_are_computed_together() -> None:
