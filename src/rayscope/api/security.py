@@ -141,6 +141,14 @@ class BodyRefused(RayscopeError, HTTPException):
         RayscopeError.__init__(self, message, remedy, code, status=status)
 
 
+def error_headers(error: RayscopeError) -> dict[str, str]:
+    """The headers of the response that reports an error."""
+    headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else {}
+    if isinstance(error, BodyRefused):
+        headers["Connection"] = "close"  # the rest of the body may never arrive
+    return headers
+
+
 @dataclass
 class RefusedBodies:
     """Numbers of refused bodies since the server started, by reason."""

@@ -14,7 +14,7 @@ from rayscope.alerts import edit_api as alerts_edit_api
 from rayscope.alerts import prometheus_api as prometheus_alerts_api
 from rayscope.api import write_access as operator_api
 from rayscope.api.responses import answer, error
-from rayscope.api.security import BodyRefused, Guard
+from rayscope.api.security import Guard, error_headers
 from rayscope.archive import api as archive_api
 from rayscope.cluster.crashes import api as crashes_api
 from rayscope.cluster.deaths import api as deaths_api
@@ -126,9 +126,7 @@ def _answer_error(_: Request, problem: Exception) -> Response:
     """Return the error response that docs/reference/api.md describes."""
     if not isinstance(problem, RayscopeError):
         raise problem
-    headers = {"Retry-After": str(problem.retry_after_s)} if problem.retry_after_s else {}
-    if isinstance(problem, BodyRefused):
-        headers["Connection"] = "close"  # the rest of the body may never arrive
+    headers = error_headers(problem)
     return error(
         problem.status or 500, problem.code, problem.message, problem.remedy, headers, problem.params
     )

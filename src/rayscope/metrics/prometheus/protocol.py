@@ -5,6 +5,7 @@ https://prometheus.io/docs/prometheus/latest/querying/api/
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Callable, Coroutine, Sequence
@@ -19,16 +20,21 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
 from rayscope.api.parameters import CurrentRecords
+from rayscope.api.security import error_headers
 from rayscope.errors import RayscopeError
 from rayscope.metrics.promql.values import LAST_S, LONGEST
 from rayscope.metrics.service import CurrentMetrics
 from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.storage.errors import BadQuery, NotFound, no_memory
 
+log = logging.getLogger(__name__)
+
 _PREFIX = "/prometheus/{session}/api/v1"
 _MAX_FIELDS = 1000
 _FORM = "application/x-www-form-urlencoded"
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+#: A duration of nothing, which the parser of expressions refuses.
+_ZERO = re.compile(r"(0+(ms|[smhdwy]))+")
 #: What Prometheus' own clients send for the earliest and the latest time of all.
 _EXTREMES_NS = {
     "-292273086-05-16T16:47:06Z": 0,
@@ -94,7 +100,7 @@ class Form:
         text = self.text(name)
         if not text:
             return None
-        if not re.fullmatch(r"[+-]?\d{1,18}", text):
+        if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
             raise invalid(name, f'cannot parse "{text[:100]}" to a number')
         if int(text) < 0:
             raise invalid(name, "limit must be non-negative")
@@ -103,7 +109,7 @@ class Form:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text) if "_" not in text else None
+        return float(text) if re.fullmatch(r"[!-^`-~]+", text) else None  # no space or underscore
     except ValueError:
         return None
 
@@ -119,10 +125,10 @@ def _time_ns(text: str) -> int | None:
         zone = "+00:00" if match[3] in "Zz" else match[3]
         try:
             date = datetime.fromisoformat(match[1].upper() + zone)
-            whole_s = (date - datetime(1970, 1, 1, tzinfo=timezone.utc)).total_seconds()
+            seconds = (date - datetime(1970, 1, 1, tzinfo=timezone.utc)).total_seconds()
         except (ValueError, OverflowError):
             return None
-        seconds = whole_s + float(match[2] or 0)
+        seconds += int((match[2] or ".")[1:4].ljust(3, "0")) / 1000  # cut, not rounded, as in Prometheus
     if not abs(seconds) < LAST_S:  # also if it is not a number
         return None
     return round(seconds * 1000) * 10**6
@@ -132,6 +138,8 @@ def _duration_s(text: str) -> float | None:
     seconds = _number(text)
     if seconds is not None:
         return seconds if math.isfinite(seconds) else None
+    if _ZERO.fullmatch(text):
+        return 0.0
     try:
         return parser.parse_duration(text).total_seconds()
     except (ValueError, OverflowError):
@@ -140,10 +148,11 @@ def _duration_s(text: str) -> float | None:
 
 async def _read_form(request: Request) -> Form:
     pairs = request.query_params.multi_items()
-    if request.method == "POST" and request.headers.get("content-type", "").startswith(_FORM):
+    # Every body is read, because the server notices only after it that a client is gone.
+    body = await request.body()
+    if request.method == "POST" and request.headers.get("content-type", "").lower().startswith(_FORM):
         try:
-            body = (await request.body()).decode()
-            pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=_MAX_FIELDS) + pairs
+            pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS) + pairs
         except ValueError as error:
             raise BadData(f"error parsing form values: {error}") from error
     return Form(pairs)
@@ -175,8 +184,7 @@ def _failure(error: RayscopeError) -> Response:
     elif status < 500:
         kind = "bad_data"
     body = {"status": "error", "errorType": kind, "error": str(error)}
-    headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else None
-    return Response(msgspec.json.encode(body), status, headers, "application/json")
+    return Response(msgspec.json.encode(body), status, error_headers(error), "application/json")
 
 
 class _Route(APIRoute):
@@ -191,7 +199,8 @@ class _Route(APIRoute):
                 return await handle(request)
             except RayscopeError as error:
                 return _failure(error)
-            except MemoryError:
+            except MemoryError as error:
+                log.warning("%s %s: %r", request.method, request.url.path, error)
                 return _failure(no_memory("This request cannot be answered"))
 
         return handle_or_fail
