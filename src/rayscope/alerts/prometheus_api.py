@@ -32,7 +32,7 @@ router = prometheus_router()
 
 @router.get("/rules")
 def rules(form: CurrentForm, alerts: CurrentAlerts, session: ResolvedSession) -> Response:
-    """The alert rules by group, with their alerts. There are no other rules."""
+    """The alert rules by group, with their alerts. Recording rules are a part of the rules that use them."""
     kind = form.text("type").lower()
     if kind not in _TYPES:
         raise invalid("type", f"not supported value {kind[:100]!r}")
@@ -44,7 +44,8 @@ def rules(form: CurrentForm, alerts: CurrentAlerts, session: ResolvedSession) ->
         of_rule = {"rule_name": rule.name, "rule_group": rule.group, "file": rule.source}
         if any(names and of_rule[what] not in names for what, names in wanted.items()):
             continue
-        state = states[rule.name]
+        if (state := states.get(rule.name)) is None:
+            continue  # the rules were read again in the meantime
         group = groups.setdefault(
             (rule.source, rule.group),
             {
@@ -96,7 +97,7 @@ def _by_rule(active: Sequence[Alert]) -> dict[str, list[Alert]]:
 
 
 def _alert(alert: Alert) -> dict[str, Any]:
-    # As Prometheus formats it: the shortest digits, with an exponent. The value of no number is not kept.
+    # The shortest digits with an exponent, as in Prometheus. NaN and infinite values are stored as None.
     value = "NaN" if alert.value is None else np.format_float_scientific(alert.value, trim="-", exp_digits=2)
     return {
         "labels": alert.labels,
