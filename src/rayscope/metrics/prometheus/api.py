@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import msgspec
@@ -43,7 +43,9 @@ from rayscope.version import __version__
 _MAX_STEPS = 11_000
 #: Time limit of a query, s. A request may set a shorter one.
 _TIME_LIMIT_S = 30.0
-#: A query holds at most a few times 64 MB of values. A dashboard asks for all its panels at once.
+#: Maximum number of selectors in a request.
+_MAX_SELECTORS = 100
+#: The values of a query take a few times 64 MB. A dashboard asks for all its panels at once.
 _SLOTS = Slots(4, "Too many metric queries are running.", waiting=24, wait_s=20.0)
 #: The version of Prometheus whose rules we follow. Grafana chooses the features that it uses by it.
 _PROMETHEUS_VERSION = "2.42.0"
@@ -153,7 +155,10 @@ def _parse(expr: str, parameter: str) -> parser.Expr:
 
 
 def _check_of(form: Form) -> Callable[[], None]:
-    """A function that raises TimedOut after the time limit, or Abandoned if the client is gone."""
+    """A function that raises TimedOut after the time limit, or Abandoned if the client is gone.
+
+    It does not interrupt a query of the file that takes too long; only a client that is gone does.
+    """
     timeout_ns = form.duration_ns("timeout")
     limit_s = _TIME_LIMIT_S if timeout_ns is None else min(_TIME_LIMIT_S, timeout_ns / 1e9)
     deadline, work = time.monotonic() + limit_s, current_work()
@@ -178,8 +183,10 @@ def _evaluate(form: Form, store: SeriesStore, times_ns: Times, *, is_instant: bo
     context = Context(store, times_ns, target_labels.NAMES, (time_ns, end_ns), check)
     with _SLOTS.take(check):
         if isinstance(tree, RANGES):
-            series = list(results.sample_items(compute_range(tree, context)))
-            kind, found, items = "matrix", len(series), iter(series[:limit])
+            ranges = compute_range(tree, context)
+            found = sum(len(block.labels) for block, low, high in ranges.groups if high[0] > low[0])
+            kind = "matrix"
+            items: Iterator[bytes] = itertools.islice(results.sample_items(ranges), limit)
         else:
             value = compute(tree, context)
             if isinstance(value, str):
@@ -206,18 +213,25 @@ def _matching_series(form: Form, store: SeriesStore) -> set[Labels]:
     start_ns, end_ns = form.time_ns("start", 0), form.time_ns("end", int(LAST_S) * 10**9)
     if end_ns < start_ns:
         raise invalid("end", "end timestamp must not be before start time")
-    selectors = [_selector(text) for text in form.all("match[]")] or [(None, [])]
+    texts = form.all("match[]")
+    if len(texts) > _MAX_SELECTORS:
+        raise invalid("match[]", f"at most {_MAX_SELECTORS} selectors are supported")
+    selectors = [_selector(text) for text in texts] or [(None, [])]
     names, targets, check = store.names(), store.target_labels, _check_of(form)
     found: set[Labels] = set()
     with _SLOTS.take(check):
+        conditions_of: dict[str, list[list[Matcher]]] = {}
         for name, matchers in selectors:
+            check()
             rest = [matcher for matcher in matchers if matcher.label != NAME]
-            chosen = matching_names(names, name, matchers)
-            for each, present in store.series_between(chosen, start_ns, end_ns).items():
+            for each in matching_names(names, name, matchers):
+                conditions_of.setdefault(each, []).append(rest)
+        for each, present in store.series_between(conditions_of, start_ns, end_ns) if conditions_of else ():
+            labels = list(present)
+            if targets is not None:
+                labels = targets.add(labels, target_labels.NAMES)
+            for rest in conditions_of[each]:
                 check()
-                labels = list(present)
-                if targets is not None:
-                    labels = targets.add(labels, target_labels.NAMES)
                 found.update(named(each, matching(labels, rest) if rest else labels))
     return found
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from rayscope.model.metric import Family, Labels
 from rayscope.storage.errors import BadQuery
+from rayscope.storage.interruption import current_work
 from rayscope.storage.session_file import THREADS, explain
 
 FILE_NAME = "metrics.duckdb"
@@ -203,8 +204,10 @@ class MetricsFile:
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         with self._lock:
             cursor = self._connection.cursor()
+        work = current_work()
         try:
-            yield cursor
+            with work.querying(cursor) if work is not None else contextlib.nullcontext():
+                yield cursor
         except duckdb.Error as error:
             raise explain(self.path, error) from error
         finally:
@@ -439,13 +442,13 @@ class MetricsFile:
                 )
             return _by_series(cursor.sql(rows, params=values), count)._replace(step_ns=step_ns)
 
-    def series_between(self, names: Sequence[str], start_ns: int, end_ns: int) -> list[tuple[str, Labels]]:
+    def series_between(self, names: Collection[str], start_ns: int, end_ns: int) -> list[tuple[str, Labels]]:
         """The series of metrics with a value in [start, end]: (name, labels). A summarized minute counts as a
         whole.
         """
         until_ns = end_ns // MINUTE_NS * MINUTE_NS + MINUTE_NS
         fresh_ns = max(start_ns, self.rolled_ns)
-        rolled = f"time_ns BETWEEN {start_ns} AND {until_ns}"
+        rolled = f"time_ns >= {start_ns} AND time_ns < {until_ns}"
         fresh = f"time_ns BETWEEN {fresh_ns} AND {end_ns} AND NOT isnan(value)"
         sources = [(table, rolled) for table in self._tables("minute", start_ns, until_ns)]
         sources += [(table, fresh) for table in self._tables("raw", fresh_ns, end_ns + 1)]

@@ -12,7 +12,7 @@ import logging
 import shutil
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +40,8 @@ _FINE_NS = 6 * _HOUR_NS
 #: Maximum age of a "latest" value, ns. The same as PromQL's look-back.
 LOOK_BACK_NS = 300 * 10**9
 _TRIM_NS = _HOUR_NS
+#: Maximum number of series that are read at once to see whether they have a value.
+_ROWS = 1000
 
 
 class Series(NamedTuple):
@@ -423,8 +425,11 @@ class SeriesStore:
             }
         )
 
-    def series_between(self, names: Sequence[str], start_ns: int, end_ns: int) -> dict[str, set[Labels]]:
-        """Name of a metric -> its series with a value in [start, end], or for those on disk in these minutes.
+    def series_between(
+        self, names: Collection[str], start_ns: int, end_ns: int
+    ) -> Iterator[tuple[str, set[Labels]]]:
+        """For each metric, its name and some of its series with a value in [start, end], or for those on disk
+        in these minutes.
 
         Raises StoreError if the file cannot be read.
         """
@@ -432,13 +437,14 @@ class SeriesStore:
         if self._file is not None:
             for name, labels in self._file.series_between(names, start_ns, end_ns):
                 found[name].add(labels)
+        yield from found.items()
         for name in names:
-            with self._lock:
-                known = self._memory.of_name(name)[0]
-                rows, _, values, there = self._memory.read(name, known, start_ns, end_ns)
-            if len(here := rows[(there & ~np.isnan(values)).any(axis=1)]):
-                found[name].update(known[row] for row in here)
-        return found
+            known = self._known(name)
+            for first in range(0, len(known), _ROWS):
+                some = known[first : first + _ROWS]
+                with self._lock:
+                    rows, _, values, there = self._memory.read(name, some, start_ns, end_ns)
+                yield name, {some[row] for row in rows[(there & ~np.isnan(values)).any(axis=1)]}
 
     def _known(self, name: str) -> list[Labels]:
         with self._lock:

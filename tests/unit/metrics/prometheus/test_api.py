@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import threading
 import time
@@ -55,6 +56,8 @@ def test_a_form_answers_like_a_query(metered: Metered) -> None:
         url, content="a=1&" * 1001, headers={"content-type": "application/x-www-form-urlencoded"}
     )
     assert (refused.status_code, refused.json()["errorType"]) == (400, "bad_data")
+    form = {"content-type": "Application/X-WWW-Form-Urlencoded; charset=UTF-8"}
+    assert httpx.post(url, params=RANGE, content="query=nothing", headers=form).json()["data"]["result"] == []
     large = httpx.post(url, data={"query": "x" * (2 << 20)})
     assert large.status_code == 413
 
@@ -65,7 +68,7 @@ def test_without_a_time_the_value_is_that_of_now(metered: Metered) -> None:
     assert float(text) == at > END_S - 10**9
 
 
-def test_a_limit_keeps_the_first_and_says_so(metered: Metered) -> None:
+def test_a_limit_keeps_the_first_and_says_so(metered: Metered, monkeypatch: pytest.MonkeyPatch) -> None:
     for path, params in (("query", CPUS), ("query_range", RANGE), ("query", {**CPUS, "query": "cpus[1m]"})):
         whole = metered.data(path, **params)["result"]
         body = metered.get(path, **params, limit=2).json()
@@ -73,6 +76,10 @@ def test_a_limit_keeps_the_first_and_says_so(metered: Metered) -> None:
         assert body["warnings"] == ["results truncated due to limit"]
         assert "warnings" not in metered.get(path, **params, limit=3).json()
         assert metered.data(path, **params, limit=0)["result"] == whole
+    with monkeypatch.context() as patch:
+        patch.setattr(results, "MAX_BYTES", 12_000)  # one series of three fits
+        metered.data("query", **{**CPUS, "query": "cpus[2h]"}, limit=1)
+        assert metered.error("query", 422, **{**CPUS, "query": "cpus[2h]"}).startswith("execution")
     for path in ("series", "labels", "label/node_id/values"):
         body = metered.get(path, limit=1, **{"match[]": "cpus"}).json()
         assert (len(body["data"]), body["warnings"]) == (1, ["results truncated due to limit"])
@@ -90,6 +97,16 @@ def test_the_templates_of_rays_dashboards(metered: Metered) -> None:
     assert values("ray_io_cluster", "cpus") == []
     found = metered.data("query", query="count by (SessionName) (last_over_time(cpus[1h]))", time=END_S)
     assert found["result"][0]["metric"] == {"SessionName": metered.session}
+
+
+def test_selectors_are_bounded_and_read_together(metered: Metered) -> None:
+    def labels(number: int, method: str) -> httpx.Response:
+        selectors = [f'cpus{{node_id="node{at % 3}"}}' for at in range(number)]
+        return httpx.request(method, f"{metered.url}/api/v1/series", params={"match[]": selectors})
+
+    for method in ("GET", "POST"):
+        assert labels(100, method).json()["data"] == metered.data("series", **{"match[]": "cpus"})
+        assert (labels(101, method).status_code, labels(101, method).json()["errorType"]) == (400, "bad_data")
 
 
 def test_series_end_with_the_range(metered: Metered) -> None:
@@ -141,14 +158,18 @@ def test_an_answer_is_whole_or_an_error(metered: Metered, monkeypatch: pytest.Mo
     huge = {"query": "memory_bytes", "start": 0, "end": 11_000, "step": 1}
     with monkeypatch.context() as patch:
         patch.setattr("rayscope.metrics.promql.values.MAX_CELLS", 1000)
+        on_one_node = {**RANGE, "query": 'cpus{instance="10.0.0.2"}'}
+        assert len(metered.data("query_range", **on_one_node)["result"]) == 1
         assert metered.error("query_range", 422, **{**RANGE, "query": "memory_bytes"}).startswith("execution")
     assert metered.data("query_range", **huge)["result"] == []
 
 
 def test_a_query_ends_at_its_time_limit(metered: Metered, monkeypatch: pytest.MonkeyPatch) -> None:
-    for path, params in (("query", CPUS), ("query_range", RANGE), ("labels", {})):
-        text = metered.error(path, 503, **params, timeout="0")
-        assert text == "timeout: query timed out in expression evaluation"
+    nothing = {"match[]": "nothing"}
+    for path, params in (("query", CPUS), ("query_range", RANGE), ("labels", {}), ("labels", nothing)):
+        for timeout in ("0", "0s"):
+            text = metered.error(path, 503, **params, timeout=timeout)
+            assert text == "timeout: query timed out in expression evaluation"
     monkeypatch.setattr(api, "_TIME_LIMIT_S", 0)
     assert metered.error("query", 503, **CPUS, timeout="1h").startswith("timeout")
 
@@ -174,10 +195,14 @@ def test_too_many_queries_at_once_are_told_to_wait(metered: Metered, monkeypatch
     assert answer.headers["retry-after"] == "2"
 
 
-def test_a_query_ends_when_its_client_is_gone(metered: Metered, monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = threading.Event()
+@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "text/plain"])
+def test_a_query_ends_when_its_client_is_gone(
+    metered: Metered, monkeypatch: pytest.MonkeyPatch, content_type: str
+) -> None:
+    running, gone = threading.Event(), threading.Event()
 
     def endless(_tree: Any, context: Context) -> Any:
+        running.set()
         try:
             while True:
                 context.check()
@@ -188,8 +213,11 @@ def test_a_query_ends_when_its_client_is_gone(metered: Metered, monkeypatch: pyt
 
     monkeypatch.setattr(api, "_TIME_LIMIT_S", float("inf"))
     monkeypatch.setattr(api, "compute", endless)
-    with pytest.raises(httpx.ReadTimeout):
-        httpx.post(f"{metered.url}/api/v1/query", data=CPUS, timeout=1)
+    url = httpx.URL(f"{metered.url}/api/v1/query", params=CPUS)
+    connection = http.client.HTTPConnection(url.host, url.port)
+    connection.request("POST", url.raw_path.decode(), "extra=1", {"Content-Type": content_type})
+    assert running.wait(TIMEOUT_S)
+    connection.close()
     assert gone.wait(TIMEOUT_S)
 
 

@@ -17,8 +17,9 @@ from rayscope.metrics.promql.evaluate import evaluate
 from rayscope.metrics.tsdb import file as tsdb_file
 from rayscope.metrics.tsdb.ring import STALE, Ring
 from rayscope.metrics.tsdb.store import Matcher, SeriesStore
-from rayscope.model.metric import Family, sample
+from rayscope.model.metric import Family, Labels, sample
 from rayscope.storage.errors import BadQuery
+from rayscope.storage.interruption import Abandoned, Work, working
 
 S = 10**9
 T0 = 1_700_000_040 * S  # the beginning of a minute
@@ -411,8 +412,11 @@ def test_the_series_of_a_range_come_from_memory_and_disk(tmp_path: Path) -> None
     store.flush()
 
     def parts(begin: int, end: int, source: SeriesStore = store) -> list[str]:
-        found = source.series_between(["load", "nothing"], T0 + begin * S, T0 + end * S)
-        return sorted(dict(labels)["part"] for labels in found.get("load", ()))
+        found: set[Labels] = set()
+        for name, series in source.series_between(["load", "nothing"], T0 + begin * S, T0 + end * S):
+            assert name == "load"
+            found |= series
+        return sorted(dict(labels)["part"] for labels in found)
 
     expected = {
         (0, 3600): list("012345"),
@@ -422,6 +426,10 @@ def test_the_series_of_a_range_come_from_memory_and_disk(tmp_path: Path) -> None
         (-90, -30): [],
     }
     assert {span: parts(*span) for span in expected} == expected
+    work = Work()
+    work.abandon()
+    with working(work), pytest.raises(Abandoned):
+        parts(0, 3600)
     assert parts(3600, 9000) == []
     store.close()
     ended = SeriesStore(tmp_path / "metrics.duckdb", step_s=5, read_only=True)
