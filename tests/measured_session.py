@@ -37,6 +37,25 @@ FAMILIES = [
     Family("intermittent", "gauge"),
     Family("extremes", "gauge", "Very large and very small numbers."),
 ]
+#: Series that Ray exports, for its dashboards.
+_OF_RAY = {
+    "ray_node_cpu_utilization": {"node_id": "node0", "node_ip": NODES[0]},
+    "ray_data_current_bytes": {"dataset": "images_1", "operator": "Read"},
+    "ray_train_controller_state": {
+        "ray_train_run_name": "run",
+        "ray_train_run_id": "1a",
+        "ray_train_controller_state": "RUNNING",
+    },
+    "ray_serve_deployment_request_counter_total": {
+        "application": "default",
+        "deployment": "Model",
+        "replica": "r1",
+        "route": "/",
+        "WorkerId": "w1",
+        "model_name": "m",
+    },
+    "ray_vllm_generation_tokens_total": {"model_name": "m", "WorkerId": "w1"},
+}
 _BOUNDS = (0.1, 0.5, 1, 5, math.inf)
 
 
@@ -72,6 +91,9 @@ def history() -> Iterator[tuple[int, list[Sample]]]:
                 samples.append(sample("latency_count", total, method=method, **on))
                 seconds = grown(ip, method, "sum", by=dice.random())
                 samples.append(sample("latency_sum", seconds, method=method, **on))
+        for name, labels in _OF_RAY.items():
+            value = grown(name, by=dice.randrange(9)) if name.endswith("_total") else number % 9
+            samples.append(sample(name, value, **labels))
         if number % 40 < 15:
             samples.append(sample("intermittent", number, quoted='a "b" \\ \n ü'))
         numbers = (1e21, -1e-7, math.inf, 123456789012345678, -0.0, 1 / 3, 1e16, 0.00001)
