@@ -87,6 +87,15 @@ def test_a_limit_keeps_the_first_and_says_so(metered: Metered, monkeypatch: pyte
         assert metered.error("labels", 400, limit=limit).startswith("bad_data")
 
 
+def test_times_are_cut_to_milliseconds_and_a_step_of_zero_is_refused(metered: Metered) -> None:
+    at, _ = metered.data("query", query="1", time="2026-01-01T00:00:00.9999Z")["result"]
+    assert at == 1767225600.999
+    assert "zero or negative" in metered.error("query_range", 400, **{**RANGE, "step": "0s"})
+    for number in (" 5", "\N{ARABIC-INDIC DIGIT FIVE}"):
+        assert metered.error("query", 400, query="1", time=number).startswith("bad_data")
+        assert metered.error("query", 400, **CPUS, limit=number).startswith("bad_data")
+
+
 def test_the_templates_of_rays_dashboards(metered: Metered) -> None:
     def values(label: str, match: str) -> Any:
         return metered.data(f"label/{label}/values", start=BEGIN_S, end=END_S, **{"match[]": match})
