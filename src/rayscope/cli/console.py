@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn
@@ -13,7 +12,10 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
+from rayscope.client.printable import shown, visible
 from rayscope.client.request_names import COMMANDS, name_requests
+
+__all__ = ["USAGE_ERROR", "fail", "print_json", "say", "shown", "stderr", "stdout", "visible", "warn"]
 
 #: Exit status for wrong usage or configuration. Argument parsers use the same.
 USAGE_ERROR = 2
@@ -39,23 +41,6 @@ def stderr() -> Console:
 def stdout(width: int | None = None) -> Console:
     """Return a console for the current stdout."""
     return _Console(width=width)
-
-
-def visible(text: str) -> str:
-    """Return ``text`` with control and bidirectional characters escaped, so that it can be printed safely.
-
-    Newlines and tabs are kept. The command line passes all text from outside through this function.
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        letter if letter.isprintable() or letter in "\n\t" else repr(letter)[1:-1] for letter in text
-    )
-
-
-def shown(text: str) -> str:
-    """Return ``text`` on one line, and escaped as by :func:`visible`."""
-    return visible(re.sub(r"[\n\t\r]", " ", text))
 
 
 def print_json(value: Any, indent: int | None = None) -> None:
