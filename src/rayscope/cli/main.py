@@ -94,6 +94,8 @@ COMMANDS = {
         "report:report",
         "Write a session, or a comparison of runs, as one HTML file.",
     ),
+    "mcp": ("mcp:mcp", "Serve read-only tools for assistants (Model Context Protocol)."),
+    "skill": ("mcp:skill", "Print a skill that teaches assistants to use Rayscope."),
     "archive": ("archive:app", "List, push, pull, verify, and prune archived sessions."),
     "warehouse": ("warehouse:app", "Load sessions into ClickHouse, to query all of them at once."),
     "alerts": ("alerts:app", "Alerts, rules, and notification channels."),
@@ -126,7 +128,7 @@ _PANELS = {
         ),
         *("actors", "nodes", "workers", "placement-groups", "events", "logs"),
     ),
-    "Data": ("sql", "export", "report", "archive", "warehouse"),
+    "Data": ("sql", "export", "report", "mcp", "skill", "archive", "warehouse"),
     "Admin": ("doctor", "alerts", "token"),
 }
 

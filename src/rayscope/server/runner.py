@@ -50,6 +50,22 @@ class DataDirInUse(StartError):
     """Another server has the data directory open."""
 
 
+def check_token(settings: Settings) -> None:
+    """Raise StartError if the address to bind requires a token, and the settings have no good one."""
+    if settings.is_loopback:
+        return
+    if not settings.token:
+        raise StartError(
+            f"On {settings.host}, anyone who can reach this machine could read your jobs' names and errors.",
+            "Set a token (--generate-token, or --token @FILE), or use --host 127.0.0.1.",
+        )
+    if len(settings.token) < _MIN_TOKEN:
+        raise StartError(
+            f"A token of {len(settings.token)} characters is too easy to guess.",
+            f"Use at least {_MIN_TOKEN} characters; --generate-token creates a good one.",
+        )
+
+
 class Server:
     """Rayscope's server. ``url`` and ``ingest_url`` are set once :meth:`start` has returned.
 
@@ -73,17 +89,7 @@ class Server:
     def start(self) -> None:
         """Bind and serve in a background thread. If this raises StartError, nothing is left behind."""
         settings = self.settings
-        if not settings.is_loopback and not settings.token:
-            raise StartError(
-                f"On {settings.host}, anyone who can reach this machine could read your jobs' names and "
-                "errors.",
-                "Set a token (--generate-token, or --token @FILE), or use --host 127.0.0.1.",
-            )
-        if not settings.is_loopback and settings.token and len(settings.token) < _MIN_TOKEN:
-            raise StartError(
-                f"A token of {len(settings.token)} characters is too easy to guess.",
-                f"Use at least {_MIN_TOKEN} characters; --generate-token creates a good one.",
-            )
+        check_token(settings)
         try:
             self._lock()
             self._bind()
