@@ -82,7 +82,7 @@ class SessionView:
     def link(self, page: str, **query: Any) -> str:
         """Return a line with the address of a page in the UI, or how to get one."""
         if not self._has_ui:
-            return f"UI: no server is running; `rayscope open --session {self.name}` shows this session."
+            return f"UI: no server is running; `rayscope open --session {quoted(self.name)}` shows it."
         asked = urlencode({name: value for name, value in query.items() if value})
         path = f"/s/{quote(self.name, safe='')}/{page}"
         return f"UI: {self.client.url}{path}{f'?{asked}' if 0 < len(asked) <= _MAX_LINK_CHARS else ''}"

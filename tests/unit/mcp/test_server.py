@@ -17,9 +17,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from tests.cluster import free_port
+from tests.fenced import HOSTILE, blocks, rows_of
 from tests.running import Running
 from tests.story import Story
-from tests.unit.mcp.test_answer import HOSTILE, blocks, rows_of
 from tests.waiting import wait_until
 
 from rayscope.mcp.answer import DEFAULT_TOKENS
@@ -145,7 +145,7 @@ def test_over_stdio_a_data_directory_is_read_without_a_server(
 
     for result in over_stdio(use):
         assert f"Tasks: {tasks}, " in text_of(result)
-        assert "rayscope open --session" in text_of(result)
+        assert "rayscope open --session 'session_" in text_of(result)
 
 
 def test_without_a_record_a_tool_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
