@@ -104,7 +104,7 @@ def answer(cluster: Recorded, question: Question) -> tuple[str, int]:
     [text] = ask(cluster, ("why", arguments))
     texts = [text]
     while not is_right(question, "\n".join(texts)) and len(texts) < CALLS:
-        cut = re.search(r'^CUT: .*cursor="(\d+)"', texts[-1], re.MULTILINE)
+        cut = re.search(r'^CUT: .*cursor="(\d+-\w+)"', texts[-1], re.MULTILINE)
         if cut is None:
             break
         texts += ask(cluster, ("why", {**arguments, "cursor": cut[1]}))

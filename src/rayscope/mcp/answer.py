@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
@@ -28,6 +29,10 @@ _RESERVED_BYTES = 900
 #: Fields with times since the epoch.
 _TIMES = ("created_ns", "start_ns", "end_ns", "since_ns", "time_ns", "first_ns", "last_ns")
 _BACKTICKS = re.compile("`{3,}")
+#: Maximum number of backticks in a row, because fences are longer than that.
+_MAX_BACKTICKS = 8
+#: Bytes of a long line that are reserved for the note about what is missing.
+_NOTE_BYTES = 40
 _PLAIN_NAME = re.compile(r"[\w.-]{1,200}", re.ASCII)
 
 
@@ -64,13 +69,13 @@ class Answer:
 
     def data(self, title: str, lines: Iterable[str]) -> None:
         """Add lines from the cluster. ``title`` is Rayscope's own text."""
-        self._add(_Block(title, "text"), (_cut(shown(line)) for line in lines))
+        self._add(_Block(title, "text"), (_cut(_tame(shown(line))) for line in lines))
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Add a table as CSV. Columns without any value are left out, and so are tables without rows."""
         cells = [[_cell(value) for value in row] for row in rows]
         kept = [at for at in range(len(columns)) if any(row[at] for row in cells)]
-        header = _csv_line([shown(columns[at]) for at in kept])
+        header = _csv_line([_cell(columns[at]) for at in kept])
         self._add(_Block(title, "csv", header), (_csv_line([row[at] for at in kept]) for row in cells))
 
     def items(self, title: str, names: Sequence[str], items: Iterable[Mapping[str, Any]]) -> None:
@@ -84,15 +89,16 @@ class Answer:
     def page(self, cursor: str = "", max_tokens: int = DEFAULT_TOKENS) -> str:
         """Return the lines from ``cursor`` on that fit. The last line says what was cut, and how to get it.
 
-        Raises RayscopeError if the cursor is not from an answer.
+        The tool has built the answer again. A cursor has a digest of the lines before it, so that pages of
+        different answers are never taken for one. Raises RayscopeError if these lines have changed.
         """
-        first = int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) < 9 else -1
-        if not cursor:
-            first = 0
-        elif not 0 < first < len(self._lines):
+        number = cursor.partition("-")[0]
+        first = int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 0
+        if cursor and not (0 < first < len(self._lines) and cursor == self._cursor(first)):
             raise RayscopeError(
-                f"{shown(cursor)[:40]!r} is not a cursor of this answer.",
-                "Use the cursor that the previous answer named, with the same arguments.",
+                f"{shown(cursor)[:40]!r} is not a cursor of this answer, or the answer has changed since.",
+                "Use the cursor that the previous answer named, with the same arguments. If the answer has "
+                "changed, ask again without a cursor, narrow the question, or sort the rows.",
                 "bad_request",
             )
         left = max_tokens * _TOKEN_BYTES - _RESERVED_BYTES
@@ -112,14 +118,20 @@ class Answer:
             parts.append(self._note(end, max_tokens))
         return "\n".join(parts)
 
+    def _cursor(self, end: int) -> str:
+        before = "\n".join(line.text for line in self._lines[:end])
+        return f"{end}-{hashlib.blake2b(before.encode(), digest_size=6).hexdigest()}"
+
     def _overhead(self, number: int) -> int:
         """Return the size of the title, the header and the fences of a block, in bytes."""
         block = self._blocks[number]
-        return _bytes(block.title) + _bytes(block.header or "") + 20
+        return _bytes(block.title) + _bytes(block.header or "") + 2 * _MAX_BACKTICKS + 10
 
     def _rendered(self, first: int, end: int) -> list[str]:
         lines = self._lines[first:end]
-        longest = max((len(run) for line in lines for run in _BACKTICKS.findall(line.text)), default=2)
+        texts = [line.text for line in lines]
+        texts += [self._blocks[line.block].header or "" for line in lines if line.block is not None]
+        longest = max((len(run) for text in texts for run in _BACKTICKS.findall(text)), default=2)
         fence = "`" * (longest + 1)
         parts: list[str] = []
         is_open: int | None = None
@@ -143,7 +155,7 @@ class Answer:
         more = f", raise max_tokens (at most {MAX_TOKENS})" if max_tokens < MAX_TOKENS else ""
         return (
             f"CUT: {len(self._lines) - end} more lines{names[:200]}. To get them, repeat the call with "
-            f'cursor="{end}"{more}, or narrow the question.'
+            f'cursor="{self._cursor(end)}"{more}, or narrow the question.'
         )
 
 
@@ -170,18 +182,19 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, (dict, list)):
         value = json.dumps(value, ensure_ascii=False)
-    text = visible(str(value)).replace("\n", "\\n").replace("\t", "\\t")
+    text = _tame(visible(str(value)).replace("\n", "\\n").replace("\t", "\\t"))
     left_out = len(text) - _MAX_CELL_CHARS
     return text if left_out <= 0 else f"{text[:_MAX_CELL_CHARS]}… (+{left_out} characters)"
 
 
 def _csv_line(cells: Sequence[str]) -> str:
     """Return a line of CSV. If it would be too long, its last cell says how many are missing."""
-    kept, line = len(cells), _csv_text(cells)
-    while _bytes(line) > _MAX_LINE_BYTES:
-        kept -= 1
-        line = _csv_text([*cells[:kept], f"… (+{len(cells) - kept} columns)"])
-    return line
+    left = _MAX_LINE_BYTES - _NOTE_BYTES
+    for at, cell in enumerate(cells):
+        left -= _bytes(_csv_text([cell]))
+        if left < 0:
+            return _csv_text([*cells[:at], f"… (+{len(cells) - at} columns)"])
+    return _csv_text(cells)
 
 
 def _csv_text(cells: Sequence[str]) -> str:
@@ -190,12 +203,17 @@ def _csv_text(cells: Sequence[str]) -> str:
     return line.getvalue()
 
 
+def _tame(text: str) -> str:
+    """Return a text without long runs of backticks, each of which would lengthen all fences."""
+    return re.sub(f"(`{{{_MAX_BACKTICKS}}})(`+)", lambda run: f"{run[1]}… (+{len(run[2])} backticks)", text)
+
+
 def _cut(line: str) -> str:
     """Return a line of at most ``_MAX_LINE_BYTES``, with a note of how much of it is missing."""
     encoded = line.encode()
     if len(encoded) <= _MAX_LINE_BYTES:
         return line
-    start = encoded[: _MAX_LINE_BYTES - 40].decode(errors="ignore")
+    start = encoded[: _MAX_LINE_BYTES - _NOTE_BYTES].decode(errors="ignore")
     return f"{start}… (+{len(line) - len(start)} characters)"
 
 

@@ -19,13 +19,14 @@ from rayscope.errors import RayscopeError
 from rayscope.mcp import skill
 from rayscope.mcp.target import Target
 from rayscope.mcp.tools import SCHEMA, Tools
+from rayscope.server.http_protocol import HttpProtocol
 from rayscope.server.runner import check_token
 from rayscope.settings import Settings
 from rayscope.version import __version__
 
 #: Path of the server over HTTP.
 PATH = "/mcp"
-#: Maximum number of connections and of requests at a time.
+#: Maximum number of requests at a time. HttpProtocol limits idle connections in number and time.
 _CONCURRENT = 32
 
 
@@ -93,12 +94,21 @@ def http_server(server: MCPServer[None], settings: Settings, port: int) -> uvico
     """
     check_token(settings)
 
+    requests = 0
+
     async def post_only(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal requests
         # A GET would open a stream of messages from the server, which never sends any.
         if scope["type"] == "http" and scope["method"] != "POST":
             await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
+        elif requests >= _CONCURRENT:
+            await Response(status_code=503, headers={"Retry-After": "1"})(scope, receive, send)
         else:
-            await app(scope, receive, send)
+            requests += 1
+            try:
+                await app(scope, receive, send)
+            finally:
+                requests -= 1
 
     app = server.streamable_http_app(
         streamable_http_path=PATH,
@@ -111,7 +121,9 @@ def http_server(server: MCPServer[None], settings: Settings, port: int) -> uvico
         guarded,
         host=settings.host,
         port=port,
-        limit_concurrency=_CONCURRENT,
+        http=HttpProtocol,
+        ws="none",
+        timeout_graceful_shutdown=3,
         log_level="warning",
         access_log=False,
         server_header=False,

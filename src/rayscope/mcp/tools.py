@@ -274,7 +274,8 @@ class Tools:
         query += f"WHERE ({where}\n)\n" if where else ""
         query += f"GROUP BY {group_by}\n" if group_by else ""
         order = (re.sub(r"^\s*-(.*)", r"\1 DESC", part) for part in sort.split(","))
-        query += f"ORDER BY {', '.join(order)}" if sort else ""
+        # Without an order, another call with a cursor could return other rows.
+        query += f"ORDER BY {', '.join(order) if sort else 'ALL'}"
         return self._rows_of(self._view(session), query, "Rows").page(cursor, max_tokens)
 
     def sql(

@@ -26,6 +26,15 @@ def test_hostile_text_stays_inside_of_the_fences() -> None:
     page.encode()
 
 
+@pytest.mark.parametrize("header", ["```", "``````` ", "`" * 5000])
+def test_a_header_stays_inside_of_its_fence(header: str) -> None:
+    answer = Answer("head")
+    answer.table("Rows", [header], [["a"]])
+    page = answer.page(max_tokens=MIN_TOKENS)
+    assert blocks(page)[0] == ["head", "Rows:"]
+    assert len(page) < 200
+
+
 @given(st.lists(st.text(max_size=40), max_size=30), st.integers(MIN_TOKENS, MAX_TOKENS))
 def test_pages_are_bounded_and_lose_nothing(texts: list[str], max_tokens: int) -> None:
     answer = Answer("head")
@@ -37,7 +46,7 @@ def test_pages_are_bounded_and_lose_nothing(texts: list[str], max_tokens: int) -
         assert len(page.encode()) <= 4 * max_tokens
         outside, _ = blocks(page)
         read += rows_of(page)[1:]
-        cut = re.search(r'CUT: (\d+) more lines \(Rows\).*cursor="(\d+)"', outside[-1])
+        cut = re.search(r'CUT: (\d+) more lines \(Rows\).*cursor="(\d+-\w+)"', outside[-1])
         if cut is None:
             break
         assert int(cut[1]) == len(texts) - len(read)
@@ -61,7 +70,7 @@ def test_the_widest_header_and_line_fit_on_the_smallest_page() -> None:
     answer.table("t" * 80, [f"column_{number}" for number in range(300)], [["z" * 300] * 300] * 3)
     page = answer.page(max_tokens=MIN_TOKENS)
     assert len(page.encode()) <= 4 * MIN_TOKENS
-    assert 'cursor="1"' in page
+    assert 'cursor="1-' in page
     assert rows_of(page)[1] == [*["z" * 300] * 3, "… (+297 columns)"]
 
 
@@ -72,12 +81,30 @@ def test_empty_columns_and_tables_are_left_out() -> None:
     assert answer.page() == 'Some:\n```csv\nb\n0\n"{""CPU"": 1}"\n```'
 
 
-@pytest.mark.parametrize("cursor", ["0", "-1", "x", "3", "999999999999", "1\n", "²"])
+@pytest.mark.parametrize("cursor", ["0", "-1", "x", "1", "1-", "1-x", "3", "999999999999", "1\n", "²"])
 def test_a_cursor_of_another_answer_is_refused(cursor: str) -> None:
     answer = Answer()
     answer.data("Lines", ["a", "b", "c"])
     with pytest.raises(RayscopeError, match="not a cursor"):
         answer.page(cursor)
+
+
+def test_a_cursor_is_refused_if_the_lines_before_it_have_changed() -> None:
+    def answer(first: str) -> Answer:
+        built = Answer()
+        built.data("Lines", [first * 1000, *("b" * 1000 for _ in range(9))])
+        return built
+
+    cursor = answer("a").page().split('cursor="')[1].split('"')[0]
+    assert "b" * 1000 in answer("a").page(cursor)
+    with pytest.raises(RayscopeError, match="has changed"):
+        answer("c").page(cursor)
+
+
+def test_letters_that_show_nothing_are_escaped() -> None:
+    answer = Answer()
+    answer.data("Lines", ["a\ufe0f\u034f\u115f\u3164\U000e0101b"])
+    assert r"a\ufe0f\u034f\u115f\u3164\U000e0101b" in answer.page().lower().replace(r"\u000e", r"\U000e")
 
 
 def test_a_name_that_could_be_text_is_not_quoted() -> None:

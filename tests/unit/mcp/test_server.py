@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -58,7 +59,7 @@ def post(url: str, **headers: str) -> int:
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     accepted = {"Accept": "application/json, text/event-stream"}
     try:
-        return httpx.post(url, json=ping, headers={**accepted, **headers}).status_code
+        return httpx.post(url, json=ping, headers={**accepted, **headers}, timeout=60).status_code
     except httpx.HTTPError:
         return 0
 
@@ -337,6 +338,13 @@ def test_http_without_a_token_binds_to_loopback_only(running: Running) -> None:
     done = subprocess.run(arguments, env=env, capture_output=True, text=True)
     assert done.returncode == 2
     assert "token" in done.stderr
+
+
+def test_silent_connections_do_not_block_the_server(url: str) -> None:
+    with contextlib.ExitStack() as stack:
+        for _ in range(40):
+            stack.enter_context(socket.create_connection(("127.0.0.1", httpx.URL(url).port or 0)))
+        assert post(url) == 200
 
 
 def test_a_missing_sdk_is_reported_with_the_remedy() -> None:
