@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,8 +22,12 @@ _EVIDENCE = 3
 _ATTEMPT = ("task_id", "attempt", "func_name", "state", "duration_ns", "waiting_ns", "node_id", "worker_pid")
 #: Number of log lines of the newest failed attempt.
 _LOG_LINES = 15
-#: Number of deaths of each kind that are requested.
-_DEATHS = 50
+#: Number of deaths of each kind that are requested, which is the server's maximum, and shown.
+_DEATHS, _SHOWN_DEATHS = 1000, 50
+#: Maximum number of groups of attempts that have not started.
+_GROUPS = 50
+#: Maximum number of functions whose waits are requested.
+_FUNCTIONS = 200
 #: Findings about work that does not begin, and about work that does not end.
 _PENDING_KINDS = ("unschedulable", "unschedulable_group", "pending_resources", "worker_startup")
 _STUCK_KINDS = ("deadlock", "hang", "waiting_actor", *_PENDING_KINDS)
@@ -32,8 +37,9 @@ _CLASS_KINDS: tuple[Subject, ...] = ("actor", "worker")
 _NOT_STARTED = """
 SELECT func_name, state, required_resources, count(*) AS attempts, min(created_ns) AS created_ns,
        min(task_id) AS task_id
-FROM tasks WHERE start_ns IS NULL AND state NOT IN ('FINISHED', 'FAILED')
+FROM tasks WHERE start_ns IS NULL AND state NOT IN ('FINISHED', 'FAILED'){conditions}
 GROUP BY ALL ORDER BY attempts DESC"""
+_FUNCTION_NAMES = "SELECT DISTINCT func_name FROM tasks WHERE func_name IS NOT NULL"
 
 
 def why(view: SessionView, question: Question, job: str, of: str) -> Answer:
@@ -48,7 +54,10 @@ def _slow(view: SessionView, job: str, of: str) -> Answer:
     findings = [each for each in insights["findings"] if not of or of in _places(each)]
     _findings(answer, findings)
     filters: Mapping[str, Any] = {}
-    if findings:
+    if of and not findings:
+        answer.say("No finding is about that. Its longest attempts follow, if there are any.")
+        filters = _task_filters(view, of)
+    elif findings:
         filters = findings[0]["filters"]
     elif insights["verdict"] is not None and insights["verdict"]["name"] not in ("", "driver"):
         filters = {"func_name": insights["verdict"]["name"]}
@@ -115,9 +124,7 @@ def _findings(
 
 
 def _failed(view: SessionView, job: str, of: str) -> Answer:
-    filters: dict[str, Any] = {"job_id": job} if job else {}
-    if of:
-        filters["func_name" if not _is_id(of) else "q"] = of
+    filters = {**_task_filters(view, of), **({"job_id": job} if job else {})}
     failures = view.client.failures(session=view.name, **filters)
     answer = view.answer("failures", job_id=job)
     outcomes = failures["tasks"]
@@ -139,7 +146,7 @@ def _failed(view: SessionView, job: str, of: str) -> Answer:
     )
     columns = ("function", "error", "message", "place", "outcome", "attempts", "last")
     if not failures["items"]:
-        answer.say("Verdict: nothing failed.")
+        answer.say(f"Verdict: nothing{' of that' if of or job else ''} failed.")
     else:
         first = failures["items"][0]
         newest = first["latest"][:1]
@@ -182,19 +189,24 @@ def _pending(view: SessionView, job: str, of: str) -> Answer:
     pending = [
         each
         for each in status["pending"]
-        if (not of or of == each["name"]) and (not job or job == each["job_id"])
+        if (_is_of(each["name"], of) or (each["id"] or "").startswith(of))
+        and (not job or job == each["job_id"])
     ]
     if status["error"]:
         answer.data("The cluster cannot be asked now", [status["error"], status["remedy"] or ""])
-    if not pending:
-        when = "now" if status["live"] else "any more, because the cluster is gone"
-        answer.say(f"Verdict: nothing is pending {when}.")
+        answer.say("Verdict: unknown, because the cluster cannot be asked. The record follows.")
+    elif not pending:
+        what = "nothing of that" if of or job else "nothing"
+        when = "is pending now" if status["live"] else "was pending when the cluster ended"
+        answer.say(f"Verdict: {what} {when}.")
+    if status["pending_left_out"]:
+        answer.say(f"{status['pending_left_out']} more pending requests were not checked.")
     for each in pending[:1]:
         lines = [
             f"{each['count']} {each['name']}: {each['reason']['message']}",
             each["reason"].get("remedy") or "",
         ]
-        answer.data("Verdict: the largest pending demand", lines)
+        answer.data("Verdict: the most serious pending request", lines)
     rows = (
         (
             each["kind"],
@@ -210,10 +222,17 @@ def _pending(view: SessionView, job: str, of: str) -> Answer:
     columns = ("kind", "name", "count", "since", "requests", "reason", "holders of what is short")
     answer.table("What is pending now", columns, rows)
     _job_findings(answer, view, job, _PENDING_KINDS)
-    never = view.client.sql(_NOT_STARTED, session=view.name, limit=50)
+    conditions = f" AND job_id = {_literal(job)}" if job else ""
+    if of:
+        name, method = _literal(of), _literal(f"{of}.")
+        conditions += (
+            f" AND (func_name = {name} OR starts_with(func_name, {method}) OR starts_with(task_id, {name}))"
+        )
+    never = view.client.sql(_NOT_STARTED.format(conditions=conditions), session=view.name, limit=_GROUPS)
+    if never["truncated"]:
+        answer.say(f"Only the {_GROUPS} largest groups of attempts that have not started are shown.")
     names = [name for name, _ in never["columns"]]
-    items = [dict(zip(names, row, strict=True)) for row in never["rows"]]
-    items = [each for each in items if not of or of == each["func_name"]]
+    items = (dict(zip(names, row, strict=True)) for row in never["rows"])
     answer.items("Evidence: attempts that have not started", names, items)
     _waits(answer, view, job, of)
     return answer
@@ -221,15 +240,17 @@ def _pending(view: SessionView, job: str, of: str) -> Answer:
 
 def _waits(answer: Answer, view: SessionView, job: str, of: str) -> None:
     """Add how long the attempts of each function waited, by reason."""
-    items = view.client.scheduling(session=view.name, job_id=job or None, limit=20)["items"]
+    items = view.client.scheduling(session=view.name, job_id=job or None, limit=_FUNCTIONS)["items"]
     waits = ("waiting_args", "waiting_node", "starting_worker", "queued")
     rows: list[list[Any]] = []
     for each in items:
         item: Mapping[str, Any] = each
-        if not of or of == item["func_name"]:
+        if _is_of(item["func_name"], of):
             rows.append(
                 [item["func_name"], item["attempts"], *(duration(item.get(f"{name}_ns")) for name in waits)]
             )
+    if len(items) == _FUNCTIONS:
+        answer.say(f"Waits were only checked of the {_FUNCTIONS} functions with the most time.")
     answer.table("How long attempts waited in total", ("function", "attempts", *waits), rows)
 
 
@@ -244,9 +265,7 @@ def _job_findings(answer: Answer, view: SessionView, job: str, kinds: tuple[str,
 
 
 def _stuck(view: SessionView, job: str, of: str) -> Answer:
-    filters: dict[str, Any] = {"job_id": job} if job else {}
-    if of:
-        filters["q" if _is_id(of) else "func_name"] = of
+    filters = {**_task_filters(view, of), **({"job_id": job} if job else {})}
     stack = view.client.stack(session=view.name, **filters)
     answer = view.answer("stack", job_id=job)
     answer.say(f"Attempts in flight at {time(stack['at_ns'])}: {stack['in_flight']}.")
@@ -286,13 +305,20 @@ def _died(view: SessionView, job: str, of: str) -> Answer:
     deaths, left_out = _deaths(view, of)
     answer = view.answer("actors")
     unexpected = [death for death in deaths if not death["is_expected"]]
+    unknown = sum(death["cause"] == "unknown" for death in unexpected)
     shown = unexpected if not of else deaths
     answer.say(
-        f"{len(unexpected)} ended unexpectedly, {len(deaths) - len(unexpected)} as they were meant to."
+        f"{len(unexpected) - unknown} ended unexpectedly, {unknown} for an unknown reason, "
+        f"{len(deaths) - len(unexpected)} as they were meant to."
         + (f" {left_out} older ones were not checked." if left_out else "")
     )
-    if not shown:
-        answer.say("Verdict: nothing died that was not meant to.")
+    if not deaths:
+        answer.say("Verdict: no end is on record.")
+    elif not unexpected:
+        checked = f"none of the newest {len(deaths)}" if left_out else "nothing"
+        answer.say(f"Verdict: {checked} died that was not meant to.")
+    if len(shown) > _SHOWN_DEATHS:
+        answer.say(f"The newest {_SHOWN_DEATHS} of {len(shown)} are shown.")
     for death in shown[:1]:
         lines = [
             f"The {death['kind']} {death['id']} ended at {time(death['end_ns'])}. Cause: {death['cause']}."
@@ -311,7 +337,7 @@ def _died(view: SessionView, job: str, of: str) -> Answer:
             death["chain"][-1]["message"] if death["chain"] else None,
             death["chain"][-1]["source"] if death["chain"] else None,
         )
-        for death in shown
+        for death in shown[:_SHOWN_DEATHS]
     )
     answer.table("Evidence", ("kind", "id", "ended", "cause", "explanation", "source"), rows)
     crashes = view.client.crashes(session=view.name)
@@ -321,7 +347,7 @@ def _died(view: SessionView, job: str, of: str) -> Answer:
 
 
 def _deaths(view: SessionView, of: str) -> tuple[list[Death], int]:
-    """Return the deaths of an entity, of a class of actors, or all, and how many are left out."""
+    """Return the newest deaths of an entity, of a class of actors, or all, and how many are left out."""
     if of and not _is_id(of):
         answers = [
             view.client.deaths(kind, class_name=of, session=view.name, limit=_DEATHS) for kind in _CLASS_KINDS
@@ -337,7 +363,9 @@ def _deaths(view: SessionView, of: str) -> tuple[list[Death], int]:
         raise RayscopeError(
             f"There is no worker, actor, node or job {of!r}.", "The tool `rows` lists them.", "not_found"
         )
-    return [death for each in answers for death in each["items"]], sum(each["left_out"] for each in answers)
+    deaths = [death for each in answers for death in each["items"]]
+    deaths.sort(key=lambda death: death["end_ns"] or 0, reverse=True)
+    return deaths, sum(each["left_out"] for each in answers)
 
 
 def _whole_id(view: SessionView, kind: Subject, beginning: str) -> str | None:
@@ -372,6 +400,38 @@ def _range(item: SavingIfKnown | Mapping[str, Any]) -> str | None:
 
 def _number(name: str, value: Any) -> str:
     return duration(value) if name.endswith("_ns") and not isinstance(value, str) else str(value)
+
+
+def _task_filters(view: SessionView, of: str) -> Mapping[str, Any]:
+    """Return the filters for the attempts of a function, of the methods of a class, or of an ID.
+
+    Raises RayscopeError if there are none, because a wrong name must not look like a good result.
+    """
+    choices: list[Mapping[str, Any]] = [{"func_name": of}, {"name": f"{of}."}]
+    if not of:
+        choices = [{}]
+    elif _is_id(of):
+        choices = [{"q": of}, {"actor_id": of}, {"worker_id": of}, {"node_id": of}]
+    for filters in choices:
+        if not filters or view.client.tasks(session=view.name, limit=1, **filters).to_list():
+            return filters
+    names = [row[0] for row in view.client.sql(_FUNCTION_NAMES, session=view.name)["rows"]]
+    near = ", ".join(difflib.get_close_matches(of, names, 5, 0.4))
+    raise RayscopeError(
+        f"There is no task of {of!r}.",
+        f"The nearest functions are: {near}." if near else "The tool `overview` lists functions.",
+        "not_found",
+    )
+
+
+def _is_of(name: str, of: str) -> bool:
+    """Return whether a function is the given one, or a method of the given class. "" stands for all."""
+    return not of or name == of or name.startswith(f"{of}.")
+
+
+def _literal(text: str) -> str:
+    """Return a text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _is_id(text: str) -> bool:

@@ -203,6 +203,22 @@ def test_why_failed_has_the_failures_of_the_api(running: Running, ask: Ask) -> N
     assert f"Different failures: {failures['total']}." in text
 
 
+@pytest.mark.parametrize("question", ["failed", "stuck", "slow"])
+def test_why_refuses_a_name_that_has_no_task(running: Running, ask: Ask, question: str) -> None:
+    name = running.get("/api/v1/failures")["items"][0]["func_name"]
+    text, is_error = ask("why", question=question, of=f"{name}x")
+    assert is_error
+    assert f"There is no task of '{name}x'." in text
+    assert name in text.partition("The nearest functions are: ")[2]
+
+
+def test_why_pending_is_unknown_without_the_cluster(running: Running, ask: Ask) -> None:
+    status = running.get("/api/v1/cluster/status")
+    text, _ = ask("why", question="pending", of="it's nothing")
+    assert ("Verdict: unknown" in text) == bool(status["error"])
+    assert ("Verdict: nothing of that" in text) == (not status["error"])
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
