@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rayscope.cli.console import fail, say
-from rayscope.cli.options import DataDir, Host, ServerUrl, Token, settings_from
-from rayscope.cli.serving import free_port, reading_server, running_server
+from rayscope.cli.options import DataDir, GenerateToken, Host, ServerUrl, Token, settings_from
+from rayscope.cli.serving import free_port, reading_server
+from rayscope.client.server_url import known_server
 from rayscope.errors import RayscopeError
 
 if TYPE_CHECKING:
@@ -31,15 +32,17 @@ def mcp(
     server: ServerUrl = None,
     data_dir: DataDir = None,
     token: Token = None,
+    generate_token: GenerateToken = False,
 ) -> None:
     """Serve read-only tools for assistants (Model Context Protocol)."""
     try:
         from rayscope.mcp.server import PATH, create_server, http_server
+        from rayscope.server.runner import listen
     except ImportError as error:
         if error.name is None or error.name.partition(".")[0] not in ("mcp", "mcp_types"):
             raise
         fail("rayscope mcp needs the SDK of the Model Context Protocol.", "Run pip install 'rayscope[mcp]'.")
-    settings = settings_from(data_dir, host, token=token)
+    settings = settings_from(data_dir, host, token=token, generate_token=generate_token)
     with _targets(settings, server) as connect:
         served = create_server(connect)
         if not http:
@@ -47,10 +50,10 @@ def mcp(
                 say("waiting for an assistant on stdin; docs/how-to/assistants.md shows how to add one")
             served.run()
             return
-        port = free_port(settings.host, port)
-        web = http_server(served, settings, port)
-        say(f"tools for assistants at http://{settings.host}:{port}{PATH}")
-        web.run()
+        web = http_server(served, settings)
+        listener, url = listen(settings.host, free_port(settings.host, port))
+        say(f"tools for assistants at {url}{PATH}")
+        web.run(sockets=[listener])
 
 
 @contextlib.contextmanager
@@ -68,8 +71,9 @@ def _targets(settings: Settings, server: str | None) -> Iterator[Callable[[], Ta
 
     def connect() -> Target:
         with lock:
-            found = None if server or os.environ.get("RAYSCOPE_URL") else running_server(settings.folder)
-            url = server or os.environ.get("RAYSCOPE_URL") or (found.url if found else "")
+            # A server that is too busy to answer must not be replaced by one that reads older records.
+            known = known_server(settings.folder)
+            url = server or os.environ.get("RAYSCOPE_URL") or (known.url if known else "")
             if url not in targets:
                 targets[url] = Target(client(url), has_ui=bool(url))
             return targets[url]
@@ -83,7 +87,14 @@ def _targets(settings: Settings, server: str | None) -> Iterator[Callable[[], Ta
                 "Record a program: rayscope run SCRIPT",
                 "no_server",
             )
-        own_url, own_token = stack.enter_context(reading_server(settings))
+        try:
+            own_url, own_token = stack.enter_context(reading_server(settings))
+        except typer.Exit as error:
+            raise RayscopeError(
+                f"Could not read the data directory {settings.folder}.",
+                "Run `rayscope sessions`, which prints the reason.",
+                "no_server",
+            ) from error
         return stack.enter_context(ToolClient(own_url, own_token, folder=settings.folder))
 
     with contextlib.ExitStack() as stack:

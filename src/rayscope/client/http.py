@@ -15,7 +15,7 @@ from rayscope.client.api import Api
 from rayscope.client.calls import AsyncCaller, Call, Listing, SyncCaller
 from rayscope.client.request_names import METHODS, name_requests
 from rayscope.client.rows import AsyncRows, Rows
-from rayscope.client.server_url import data_dir, operator_token, server_token, server_url
+from rayscope.client.server_url import data_dir, operator_token, public_url, server_token, server_url
 from rayscope.errors import RayscopeError
 from rayscope.files import replacing
 
@@ -66,6 +66,7 @@ class _Http(Api):
         """
         self._folder = data_dir() if folder is None else Path(folder)
         self.url = server_url(url, self._folder)
+        self._shown = public_url(self.url)
         self.session = session
         self._operator = operator_token
         token = server_token(None) if token is None else token
@@ -74,7 +75,7 @@ class _Http(Api):
         self._connect(base_url=self.url, headers=headers, timeout=timeout_s, trust_env=False)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.url!r})"
+        return f"{type(self).__name__}({self._shown!r})"
 
     def _request(self, call: Call[Any]) -> dict[str, Any]:
         """Return a call as httpx arguments. Redirects are never followed for actions."""
@@ -109,19 +110,19 @@ class _Http(Api):
             yield
         except httpx.TimeoutException as error:
             raise RayscopeError(
-                f"The server at {self.url} did not respond in time.",
+                f"The server at {self._shown} did not respond in time.",
                 "Request less, or use a larger timeout_s.",
                 "timeout",
             ) from error
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.DecodingError) as error:
             raise RayscopeError(
-                f"The server at {self.url} closed the connection: {str(error) or type(error).__name__}.",
+                f"The server at {self._shown} closed the connection: {str(error) or type(error).__name__}.",
                 "Try again. If it keeps failing, see the server's log.",
                 "broke_off",
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise RayscopeError(
-                f"Could not reach a Rayscope server at {self.url}: {str(error) or type(error).__name__}.",
+                f"Could not reach a Rayscope server at {self._shown}: {str(error) or type(error).__name__}.",
                 "Check the URL, or start a server: rayscope serve",
                 "unreachable",
             ) from error
@@ -130,7 +131,7 @@ class _Http(Api):
         """Return the requested part of a response. Raises RayscopeError if it is an error."""
         status = response.status_code
         odd = RayscopeError(
-            f"{self.url} responded with status {status}; this does not look like a Rayscope server.",
+            f"{self._shown} responded with status {status}; this does not look like a Rayscope server.",
             "Check the URL, and that the server and the client have the same version.",
             "not_rayscope",
             status=status,
@@ -160,7 +161,7 @@ class _Http(Api):
         elif message.startswith(_UNKNOWN_PATH) or code == "method_not_allowed":
             from rayscope.version import __version__
 
-            code, message = "old_server", f"The server at {self.url} does not support this request."
+            code, message = "old_server", f"The server at {self._shown} does not support this request."
             remedy = f"Upgrade Rayscope there: this client has version {__version__}."
         message, remedy = (name_requests(text, self._request_names) for text in (message, remedy))
         raise RayscopeError(message, remedy, code, status=status)

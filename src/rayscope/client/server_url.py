@@ -78,6 +78,12 @@ def server_url(explicit: str | None, folder: Path) -> str:
     return url.partition("/api/ingest/")[0].rstrip("/")
 
 
+def public_url(url: str) -> str:
+    """Return a server's URL without a password and a query, for messages and links."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+
+
 def server_token(explicit: str | None) -> str | None:
     """Return the given token, RAYSCOPE_TOKEN, or the content of RAYSCOPE_TOKEN_FILE.
 

@@ -86,7 +86,7 @@ def _explained(tool: Callable[..., str], tools: Tools) -> Callable[..., str]:
     return explained
 
 
-def http_server(server: MCPServer[None], settings: Settings, port: int) -> uvicorn.Server:
+def http_server(server: MCPServer[None], settings: Settings) -> uvicorn.Server:
     """Return a server of streamable HTTP, without MCP sessions and open streams.
 
     Rayscope's own guard checks Host, Origin, the token, and the sizes of bodies. Raises StartError if the
@@ -119,8 +119,6 @@ def http_server(server: MCPServer[None], settings: Settings, port: int) -> uvico
     guarded = Guard(post_only, token=settings.token, allowed_hosts=settings.allowed_hosts)
     config = uvicorn.Config(
         guarded,
-        host=settings.host,
-        port=port,
         http=HttpProtocol,
         ws="none",
         timeout_graceful_shutdown=3,

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 from rayscope.client import Client
 from rayscope.client.request_names import METHODS
+from rayscope.client.server_url import public_url
 from rayscope.errors import RayscopeError
 from rayscope.mcp.answer import Answer, quoted, time
 
@@ -71,21 +72,26 @@ class SessionView:
         self.name = self.item["session"]
         self.is_newest = not session
 
-    def answer(self, page: str, **query: Any) -> Answer:
+    def answer(self, page: str, /, **query: Any) -> Answer:
         """Return an answer that begins with the session and the link to ``page``."""
-        state = "is live" if self.item["state"] == "live" else f"ended {time(self.item['last_ns'])}"
+        state = f"is {self.item['state']}"
+        if self.item["state"] == "ended":
+            state = f"ended {time(self.item['last_ns'])}"
         newest = ", the newest" if self.is_newest else ""
         answer = Answer(f"Session {quoted(self.name)}{newest}, {state} (times are UTC). {FENCED}")
         answer.say(self.link(page, **query))
         return answer
 
-    def link(self, page: str, **query: Any) -> str:
+    def link(self, page: str, /, **query: Any) -> str:
         """Return a line with the address of a page in the UI, or how to get one."""
         if not self._has_ui:
-            return f"UI: no server is running; `rayscope open --session {quoted(self.name)}` shows it."
+            return (
+                f"UI: no server is running; `rayscope open --session {quoted(self.name)}` shows it. "
+                "Events that no server has merged yet are missing."
+            )
         asked = urlencode({name: value for name, value in query.items() if value})
-        path = f"/s/{quote(self.name, safe='')}/{page}"
-        return f"UI: {self.client.url}{path}{f'?{asked}' if 0 < len(asked) <= _MAX_LINK_CHARS else ''}"
+        url = f"{public_url(self.client.url)}/s/{quote(self.name, safe='')}/{page}"
+        return f"UI: {url}{f'?{asked}' if 0 < len(asked) <= _MAX_LINK_CHARS else ''}"
 
 
 def failure(error: RayscopeError, target: Target | None) -> str:

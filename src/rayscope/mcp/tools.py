@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from pydantic import Field
 
 from rayscope.client.filters import EntityFilters, EventFilters, TaskFilters
+from rayscope.client.server_url import public_url
 from rayscope.errors import RayscopeError
 from rayscope.mcp.answer import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, Answer, time
 from rayscope.mcp.target import FENCED, SESSION_COLUMNS, SessionView, Target, failure, session_row
@@ -156,7 +157,10 @@ class Tools:
         if dropped["total"] or summary["cannot_see"]:
             answer.data(
                 "Missing from the record",
-                [f"{dropped['total']} reports were lost.", *map(str, summary["cannot_see"])],
+                [
+                    *([f"{dropped['total']} reports were lost."] if dropped["total"] else []),
+                    *map(str, summary["cannot_see"]),
+                ],
             )
         return answer.page(cursor, max_tokens)
 
@@ -194,7 +198,7 @@ class Tools:
         ]
         answer = Answer(f"Comparison of runs. {FENCED}")
         if target.has_ui:
-            answer.say(f"UI: {target.client.url}/compare?a={sides[0]}&b={sides[1]}")
+            answer.say(f"UI: {public_url(target.client.url)}/compare?a={sides[0]}&b={sides[1]}")
         change = compared["duration"]
         lines = [
             f"Verdict: {_VERDICTS[change['verdict']]}. a took {duration(change['a_ns'])}, "
@@ -316,10 +320,16 @@ class Tools:
                 answer.data(f"Log {number} of {len(owned['parts'])}", [heading, *problem, *texts])
         elif search:
             found = client.search_logs(search, level=level or None, limit=lines, session=view.name)
+            if not found["items"]:
+                answer.say("No line matches in what was searched.")
+            if not found["complete"]:
+                answer.say("The search is incomplete: it ended early, or not all files could be read.")
+            answer.data("Not searched", (str(each) for each in found["not_searched"]))
             names = ("name", "offset", "level", "time_ns", "func_name", "task_id", "text")
             answer.items("Matching lines", names, found["items"])
         else:
             files = client.log_files(hide_empty=True, limit=_MAX_ROWS, session=view.name)
+            answer.say(f"Files: {files['total']} (not listed: {files['left_out']}, empty: {files['empty']}).")
             names = ("name", "kind", "size", "node_id", "actor_class", "functions", "last_ns")
             answer.items("Files", names, files["files"])
         return answer.page(cursor, max_tokens)
@@ -371,7 +381,10 @@ class Tools:
     def stack(
         self,
         at_ns: Annotated[
-            int, Field(description="Time in ns; default: now, or the busiest time of an ended session", ge=0)
+            int,
+            Field(
+                description="Time in ns; default: now, or the last time when an attempt was in flight", ge=0
+            ),
         ] = 0,
         func_name: str = "",
         session: Session = "",
@@ -454,7 +467,7 @@ class Tools:
             filters["sort"] = query["sort"]
         listing = getattr(view.client, page.replace("-", "_"))(session=view.name, limit=_MAX_ROWS, **filters)
         found = listing.to_list()
-        answer = view.answer(page, **query)
+        answer = view.answer(page, **filters)
         answer.say(f"Matching rows: {listing.total}.")
         every = list(dict.fromkeys(name for row in found for name in row))
         answer.items("Rows", _COLUMNS[page].split(", ") if page in _COLUMNS else every, found)

@@ -188,22 +188,8 @@ class Server:
             ) from error
 
     def _bind(self) -> None:
-        settings = self.settings
-        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        bound = socket.socket(family, socket.SOCK_STREAM)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            bound.bind((settings.host, settings.port))
-            bound.listen(2048)  # from here on clients wait for a response instead of being refused
-        except (OSError, OverflowError) as error:
-            bound.close()
-            raise StartError(
-                f"Could not listen on {settings.host}:{settings.port}: {getattr(error, 'strerror', error)}.",
-                "Choose another port with --port (0 picks a free one).",
-            ) from error
-        self._socket = bound
-        port = bound.getsockname()[1]
-        self.url = f"http://{_url_host(settings.host)}:{port}{settings.root_path}"
+        self._socket, origin = listen(self.settings.host, self.settings.port)
+        self.url = f"{origin}{self.settings.root_path}"
 
     def _write_about(self, folder: Path) -> None:
         if self.services is None:
@@ -238,6 +224,22 @@ class Server:
     def _remove_about(self) -> None:
         with contextlib.suppress(OSError):
             (self.settings.folder / "server.json").unlink(missing_ok=True)
+
+
+def listen(host: str, port: int) -> tuple[socket.socket, str]:
+    """Return a listening socket and its URL. Port 0 picks a free one. Raises StartError."""
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+        bound.listen(2048)  # from here on clients wait for a response instead of being refused
+    except (OSError, OverflowError) as error:
+        bound.close()
+        raise StartError(
+            f"Could not listen on {host}:{port}: {getattr(error, 'strerror', error)}.",
+            "Choose another port with --port (0 picks a free one).",
+        ) from error
+    return bound, f"http://{_url_host(host)}:{bound.getsockname()[1]}"
 
 
 def read_about(folder: Path) -> dict[str, str] | None:

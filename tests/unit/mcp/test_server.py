@@ -266,6 +266,7 @@ def test_the_pages_of_an_answer_are_its_rows(running: Running, ask: Ask) -> None
         ("/s/SESSION/failures", "Different failures: "),
         ("/s/SESSION?state=FAILED&sort=-created_ns", "Matching rows: "),
         ("/s/SESSION/actors", "Matching rows: "),
+        ("/s/SESSION/actors?page=2&self=3", "Matching rows: "),
         ("/s/SESSION/jobs/JOB", "All fields"),
         ("/s/SESSION?task=TASK", "All fields"),
         ("/s/SESSION/stack?at=soon", "Attempts in flight at "),
@@ -354,6 +355,29 @@ def test_http_without_a_token_binds_to_loopback_only(running: Running) -> None:
     done = subprocess.run(arguments, env=env, capture_output=True, text=True)
     assert done.returncode == 2
     assert "token" in done.stderr
+
+
+def test_a_server_that_does_not_answer_is_not_replaced_by_one_that_reads_its_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAYSCOPE_DATA_DIR", str(tmp_path))
+    url = f"http://user:secret@127.0.0.1:{free_port()}"
+    entry = {"pid": os.getpid(), "url": url, "ingest_url": ""}
+    (tmp_path / "server.json").write_text(json.dumps(entry))
+    result = over_stdio(lambda client: call(client, "overview"))
+    assert result.is_error
+    assert "Could not reach a Rayscope server at http://127.0.0.1:" in text_of(result)
+    assert "secret" not in text_of(result)
+
+
+def test_port_0_prints_the_port(running: Running) -> None:
+    arguments = command("--http", "--port=0", f"--server={running.server.url}")
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        status = post(line.split()[-1])
+        process.terminate()
+    assert status == 200, line
 
 
 def test_silent_connections_do_not_block_the_server(url: str) -> None:
