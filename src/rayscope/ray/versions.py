@@ -12,18 +12,19 @@ OLDEST_EXPORTING = "2.50"
 
 def untested(version: str | None) -> str | None:
     """``version`` as major.minor if it is newer than :data:`NEWEST_TESTED`, otherwise None."""
-    numbers = _numbers(version)
-    return f"{numbers[0]}.{numbers[1]}" if numbers and numbers > _numbers(NEWEST_TESTED) else None
+    found = numbers(version)
+    return f"{found[0]}.{found[1]}" if found and found > numbers(NEWEST_TESTED) else None
 
 
-def _numbers(version: str | None) -> tuple[int, ...]:
+def numbers(version: str | None) -> tuple[int, ...]:
+    """The major and minor number of a version, or () if it is unknown."""
     match = re.match(r"(\d+)\.(\d+)", version or "")
     return tuple(map(int, match.groups())) if match else ()
 
 
 def version_note(version: str | None) -> str:
     """A note about a version that is newer than tested, or too old to export events; otherwise empty."""
-    if () < _numbers(version) < _numbers(OLDEST_EXPORTING):
+    if () < numbers(version) < numbers(OLDEST_EXPORTING):
         return (
             f"Ray before {OLDEST_EXPORTING} has no event exporter, so this Ray {version} can only be read "
             f"by `rayscope attach`; use Ray {OLDEST_EXPORTING} or newer."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Annotated
 from urllib.parse import quote
 
@@ -33,7 +32,6 @@ from rayscope.storage.sql.entities import find_id
 _MAX_FILES = 2_000
 #: Maximum number of ranges of files that are returned with their last lines.
 _MAX_PARTS_WITH_LINES = 6
-_DOWNLOAD = 1 << 20
 
 Level = Annotated[schemas.LogLevel | None, Query()]
 NodeId = Annotated[str, Query(max_length=64)]
@@ -226,7 +224,7 @@ def download(
     chosen = records.resolve(session)
     source = _source(records, logs, chosen, node_id, name)
     return StreamingResponse(
-        _bytes_of(source),
+        source.pieces(0, source.size),
         media_type="text/plain; charset=utf-8",
         headers={"Content-Disposition": _disposition(node_id, name)},
     )
@@ -315,24 +313,6 @@ def _part(logs: Logs, session: str, part: Part, writer: schemas.LogWriter, limit
         "page": page,
         "problem": problem,
     }
-
-
-def _bytes_of(source: Source) -> Iterator[bytes]:
-    at = 0
-    while at < source.size:
-        stop = min(at + _DOWNLOAD, source.size)
-        for offset, data in source.read(at, stop):
-            if offset > at:
-                yield _gap(offset - at)
-            yield data
-            at = offset + len(data)
-        if at < stop:
-            yield _gap(stop - at)
-            at = stop
-
-
-def _gap(size: int) -> bytes:
-    return f"\n[rayscope: {size} bytes are missing here]\n".encode()
 
 
 def _disposition(node_id: str, name: str) -> str:

@@ -10,7 +10,7 @@ import functools
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
 from typing import Annotated, Any
@@ -44,6 +44,8 @@ _RETRY_S = 5.0
 _MAX_STORES = 64
 #: Number of bytes fetched per call to an agent.
 _BYTES_PER_CALL = 4 << 20
+#: Number of bytes read at once for a download.
+_PIECE_BYTES = 1 << 20
 #: Number of bytes at each end of a file that are searched for times.
 _PROBE_BYTES = 16 << 10
 _AGENTS = 4096
@@ -119,6 +121,22 @@ class Source:
             at = first + len(data)
         return _join(found)
 
+    def pieces(self, begin: int, end: int) -> Iterator[bytes]:
+        """The bytes between two offsets, some at a time. A line marks each gap and has the number of missing
+        bytes.
+        """
+        at = begin
+        while at < end:
+            stop = min(at + _PIECE_BYTES, end)
+            for offset, data in self.read(at, stop):
+                if offset > at:
+                    yield _gap(offset - at)
+                yield data
+                at = offset + len(data)
+            if at < stop:
+                yield _gap(stop - at)
+                at = stop
+
     def _fetch(self, begin: int, end: int) -> Iterable[tuple[int, bytes]]:
         at = begin
         while self._agent is not None and at < end:
@@ -135,6 +153,10 @@ class Source:
     def offset_at(self, time_ns: int) -> int | None:
         """The offset of the first bytes that were copied at that time or later."""
         return self._store.offset_at(self.node_id, self.name, time_ns) if self._store else None
+
+
+def _gap(size: int) -> bytes:
+    return f"\n[rayscope: {size} bytes are missing here]\n".encode()
 
 
 class Logs:

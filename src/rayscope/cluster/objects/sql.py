@@ -14,6 +14,8 @@ from rayscope.storage.sql.execution import DRIVER_HI, DRIVER_LO, FIRST_PUT, func
 _MASK = 2**56 - 1
 _TASK_DIGITS = 48
 _WORKER_DIGITS = 56
+#: SQL for whether a task attempt ``a`` created the object in a row ``w`` of :func:`object_table`.
+IS_CREATOR = f"a.task_lo = w.lo AND (a.task_hi & {_MASK}) = (w.hi & {_MASK})"
 
 
 def owner_of(file: SessionFile, object_id: str) -> str | None:
@@ -57,29 +59,32 @@ class Maker(NamedTuple):
     time_ns: int | None
 
 
+def object_table(object_ids: Sequence[str]) -> pa.Table:
+    """Object IDs as a table, with the two parts of the task's ID and the object's index."""
+    places = [one[_TASK_DIGITS:] for one in object_ids]
+    return pa.table(
+        {
+            "id": pa.array(object_ids, pa.string()),
+            "hi": pa.array([int(one[:16], 16) for one in object_ids], pa.uint64()),
+            "lo": pa.array([one[16:_TASK_DIGITS] for one in object_ids], pa.string()),
+            "number": pa.array([int.from_bytes(bytes.fromhex(one), "little") for one in places], pa.uint32()),
+        }
+    )
+
+
 def makers(file: SessionFile, object_ids: Sequence[str]) -> dict[str, Maker]:
     """The recorded creators of objects, by object ID (hex)."""
     if not object_ids:
         return {}
-    places = [one[_TASK_DIGITS:] for one in object_ids]
-    wanted = pa.table(
-        {
-            "id": object_ids,
-            "hi": pa.array([int(one[:16], 16) for one in object_ids], pa.uint64()),
-            "lo": [one[16:_TASK_DIGITS] for one in object_ids],
-            "number": pa.array([int.from_bytes(bytes.fromhex(one), "little") for one in places], pa.uint32()),
-        }
-    )
     with file.reader() as reader:
-        reader.register("wanted", wanted)
+        reader.register("wanted", object_table(object_ids))
         found = reader.execute(
             f"""
             WITH made AS (
                 SELECT w.id, arg_max({function_name("a")}, a.attempt) AS function,
                     max(a.ended_at_ns) AS ended_ns,
                     bool_or(a.type = 'DRIVER_TASK') AS by_driver
-                FROM wanted w JOIN attempts a
-                    ON a.task_lo = w.lo AND (a.task_hi & {_MASK}) = (w.hi & {_MASK}) GROUP BY w.id),
+                FROM wanted w JOIN attempts a ON {IS_CREATOR} GROUP BY w.id),
             put AS (
                 SELECT w.id, max(e.end_ns) AS put_ns FROM wanted w JOIN edge_rows e
                     ON e.kind = 'put' AND e.object_hi = w.hi AND e.object_lo = w.lo
