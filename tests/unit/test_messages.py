@@ -23,8 +23,8 @@ from rayscope.errors import RayscopeError
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src/rayscope"
 CHINESE = ROOT / "web/src/base/i18n/zh.serverMessages.ts"
-#: Packages that run elsewhere, or whose messages only a terminal or an assistant shows.
-_NOT_IN_THE_SERVER = ("agent", "cli", "client", "mcp", "tracer")
+#: Packages that run elsewhere, or whose messages only a terminal, an assistant or Ray's clients show.
+_NOT_IN_THE_SERVER = ("agent", "cli", "client", "mcp", "ray_api", "tracer")
 #: Module -> keys of its messages that need no text, because the UI does not show them.
 _NOT_SHOWN = {
     # The list of rules shows this in its own words.

@@ -6,10 +6,11 @@
   a visitor. Nor can it load an API response as an image or a link. Such requests have no Origin, so
   *Sec-Fetch-Site* is checked.
 - *Body* size and time are limited, so no client can fill the memory or hold a request open forever.
-- *Token*: if the server has one, everything under ``/api``, ``/prometheus`` and ``/ws``, ``/metrics``, and
-  ``/mcp`` (of `rayscope mcp`) requires it, except health, login, and ingest (with its key in the path). A
-  server must have a token on any address but loopback. Browsers store a value derived from the token rather
-  than the token itself, because a cookie is sent to every port of a host, where other servers could read it.
+- *Token*: if the server has one, everything under ``/api``, ``/ray``, ``/prometheus`` and ``/ws``,
+  ``/metrics``, and ``/mcp`` (of `rayscope mcp`) requires it, except health, login, and ingest (with its key
+  in the path). A server must have a token on any address but loopback. Browsers store a value derived from
+  the token rather than the token itself, because a cookie is sent to every port of a host, where other
+  servers could read it.
 
 These rules hold for every method. So the forms that ``/prometheus`` accepts, which any page could send,
 need no other protection: the browser adds the Origin.
@@ -37,7 +38,7 @@ from rayscope.errors import RayscopeError
 COOKIE = "rayscope_token"
 _OPEN_PATHS = ("/api/health", "/api/v1/login")
 _KEYED_PATHS = ("/api/ingest/", "/api/drain/")
-_TOKEN_PATHS = ("/api/", "/prometheus/", "/ws/", "/metrics", "/mcp")
+_TOKEN_PATHS = ("/api/", "/ray/", "/prometheus/", "/ws/", "/metrics", "/mcp")
 #: A name, an IPv4 address, or an IPv6 address, with an optional port.
 _HOST = re.compile(r"(?:([A-Za-z0-9_.-]+)|\[([0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")
 

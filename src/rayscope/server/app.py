@@ -42,6 +42,7 @@ from rayscope.libraries.tune import api as tune_api
 from rayscope.metrics import api as metrics_api
 from rayscope.metrics import query_api as metrics_query_api
 from rayscope.metrics.prometheus import api as prometheus_api
+from rayscope.ray_api import api as ray_api
 from rayscope.report import api as report_api
 from rayscope.runs import api as runs_api
 from rayscope.server import control as control_api
@@ -118,6 +119,7 @@ _APIS = (
     control_api,
     operator_api,
     docs,
+    ray_api,
 )
 _ROLLUPS = flame_api.ROLLUPS | gantt_api.ROLLUPS | logical_api.ROLLUPS
 

@@ -1,0 +1,327 @@
+"""Ray's HTTP API, answered from the record: the state API and the job API.
+
+Ray's own commands and clients work with the address ``/ray/SESSION``, even after the cluster has ended. At
+the root, the answers are about the live session, or else the newest one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Any
+
+import duckdb
+import msgspec
+import pyarrow as pa
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import PlainTextResponse, Response
+from fastapi.routing import APIRoute
+from starlette.datastructures import QueryParams
+
+from rayscope.api.parameters import CurrentCatalog, CurrentRecords, CurrentSettings
+from rayscope.api.responses import Json, Stream, answer
+from rayscope.cluster.events.schemas import Event
+from rayscope.cluster.events.sql import list_events
+from rayscope.cluster.logs.files import CurrentLogs
+from rayscope.cluster.objects.references import OF_ALL, CurrentReferences, ObjectReferences
+from rayscope.errors import RayscopeError
+from rayscope.ingest.clusters import CurrentClusters
+from rayscope.ray.dashboard import DashboardError
+from rayscope.ray.versions import NEWEST_TESTED, numbers
+from rayscope.ray_api import lists
+from rayscope.ray_api.fields import RESOURCES
+from rayscope.ray_api.lists import Warnings, parse_list
+from rayscope.ray_api.logs import list_logs, read_job_log, read_log
+from rayscope.ray_api.objects import read_references
+from rayscope.records.reader import SessionReader
+from rayscope.storage.catalog import Catalog
+from rayscope.storage.errors import BadQuery, NotFound
+from rayscope.storage.session_file import SessionFile
+from rayscope.storage.slots import Slots
+from rayscope.storage.sql.pages import MAX_LIMIT
+
+#: The version of the job API in all versions of Ray that are supported.
+_API_VERSION = "4"
+#: Maximum number of sessions that an error names.
+_MAX_NAMED = 20
+_LONG_LISTS = Slots(2, "2 long lists are already being sent.", waiting=4, wait_s=10.0)
+_SUMMARIES = {
+    "tasks": lists.summarize_tasks,
+    "actors": lists.summarize_actors,
+    "objects": lists.summarize_objects,
+}
+
+
+class SeveralLive(RayscopeError):
+    """A request at the root while several clusters are live."""
+
+    code = "several_live"
+    status = 400
+
+
+class ReadOnly(RayscopeError):
+    """A request that would change a cluster."""
+
+    code = "read_only"
+    status = 405
+
+
+class RayRoute(APIRoute):
+    """A route whose errors have the form that Ray's clients expect."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the function that answers a request."""
+        handle = super().get_route_handler()
+
+        async def answer_or_explain(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RayscopeError as error:
+                text, status = f"{error.message} {error.remedy}".strip(), error.status or 500
+            if "/api/v0/" in request.url.path:
+                return answer({"result": False, "msg": text, "data": {"result": None}}, status)
+            return PlainTextResponse(text, status)
+
+        return answer_or_explain
+
+
+router = APIRouter(route_class=RayRoute, include_in_schema=False)
+
+
+def _any_session(request: Request, records: CurrentRecords) -> str:
+    """The session in a path. At the root, it is a live one, or else the newest."""
+    return records.resolve(request.path_params.get("session") or next(iter(records.live_here()), None))
+
+
+def _session(request: Request, records: CurrentRecords, settings: CurrentSettings) -> str:
+    """Like :func:`_any_session`, but raises SeveralLive if there are several live ones to choose from."""
+    live = records.live_here()
+    if "session" not in request.path_params and len(live) > 1:
+        url = f"{str(request.base_url).rstrip('/')}{settings.root_path}/ray/"
+        addresses = ", ".join(url + name for name in live[:_MAX_NAMED])
+        raise SeveralLive(f"{len(live)} clusters are live.", f"Use one of these addresses: {addresses}.")
+    return _any_session(request, records)
+
+
+Session = Annotated[str, Depends(_session)]
+
+
+def _get(path: str) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
+    """Add a route below the path of a session, and at the root."""
+
+    def add(function: Callable[..., Response]) -> Callable[..., Response]:
+        for prefix in ("/ray/{session}", ""):
+            router.add_api_route(prefix + path, function, methods=["GET"])
+        return function
+
+    return add
+
+
+@_get("/api/version")
+def version(catalog: CurrentCatalog, session: Annotated[str, Depends(_any_session)]) -> Response:
+    """The version of the session's Ray. Clients ask for it first, and do not show an error's text."""
+    return answer(
+        {
+            "version": _API_VERSION,
+            # Clients compare it with the lowest version that they support.
+            "ray_version": catalog.about(session).ray_version or NEWEST_TESTED,
+            "ray_commit": "unknown",
+            "session_name": session,
+        }
+    )
+
+
+@_get("/api/jobs/")
+def jobs(catalog: CurrentCatalog, records: CurrentRecords, session: Session) -> Response:
+    """All jobs."""
+    return Json(b"[%b]" % b",".join(_jobs(catalog, records, session)))
+
+
+@_get("/api/jobs/{job_id}")
+def job(catalog: CurrentCatalog, records: CurrentRecords, session: Session, job_id: str) -> Response:
+    """A job, by its ID or submission ID."""
+    return answer(_job(catalog, records, session, job_id))
+
+
+@_get("/api/jobs/{job_id}/logs")
+def job_logs(
+    catalog: CurrentCatalog, records: CurrentRecords, logs: CurrentLogs, session: Session, job_id: str
+) -> Response:
+    """The output of a submitted job."""
+    if _job(catalog, records, session, job_id)["type"] != "SUBMISSION":
+        raise BadQuery("Can only get logs of submission type jobs", "")
+    text = read_job_log(records, logs, session, job_id)
+    return answer({"logs": text.decode(errors="replace")})
+
+
+def _jobs(catalog: Catalog, records: SessionReader, session: str, **filters: str) -> list[bytes]:
+    query = [("detail", "true"), ("limit", str(lists.MAX_ROWS))]
+    for key, value in filters.items():
+        query += [("filter_keys", key), ("filter_predicates", "="), ("filter_values", value)]
+    request = parse_list(QueryParams(query), "jobs", _version(catalog, session))
+
+    def look(file: SessionFile) -> list[bytes]:
+        with file.reader() as reader:
+            return list(lists.read_rows(reader, request))
+
+    return records.read(session, look)
+
+
+def _job(catalog: Catalog, records: SessionReader, session: str, job_id: str) -> dict[str, Any]:
+    for name in ("submission_id", "job_id"):
+        for row in _jobs(catalog, records, session, **{name: job_id}):
+            found: dict[str, Any] = msgspec.json.decode(row)
+            return found
+    raise NotFound(f"Job {job_id[:80]} does not exist", "")
+
+
+def _version(catalog: Catalog, session: str) -> tuple[int, ...]:
+    return numbers(catalog.about(session).ray_version)
+
+
+def _prepare(
+    name: str, records: SessionReader, objects: ObjectReferences, session: str
+) -> tuple[pa.Table | None, Warnings]:
+    """The table that a resource needs besides the record, if any, and what to warn of."""
+    if name == "objects":
+        return read_references(objects, session)
+    dropped = records.dropped(session)
+    lost = dropped["total"] - dropped["repaired_total"]
+    if name == "tasks" and (lost > 0 or dropped["repaired_partly"]):
+        return None, Warnings(f"{max(0, lost):,} events were lost before Rayscope could record them.")
+    return None, Warnings()
+
+
+@contextlib.contextmanager
+def _reading(file: SessionFile, held: pa.Table | None) -> Iterator[duckdb.DuckDBPyConnection]:
+    with file.reader() as reader:
+        if held is not None:
+            reader.register("held", held)
+        yield reader
+
+
+@_get("/api/v0/cluster_events")
+def cluster_events(records: CurrentRecords, session: Session, request: Request) -> Response:
+    """The events of the cluster, newest first."""
+    limit = lists.parse_limit(request.query_params)
+    rows: list[dict[str, Any]] = []
+    total, cursor = 0, None
+    while True:
+        size = min(limit - len(rows), MAX_LIMIT)
+        page, _ = records.read(session, partial(list_events, filters={}, limit=max(1, size), cursor=cursor))
+        rows += [_event(event) for event in page.items[:size]]
+        total, cursor = page.total, page.next
+        if cursor is None or len(rows) >= min(limit, lists.LONG_LIMIT):
+            break
+    return answer(lists.envelope(total, total, rows, Warnings()))
+
+
+def _event(event: Event) -> dict[str, Any]:
+    time = datetime.fromtimestamp(event["time_ns"] / 1e9)
+    return {
+        "severity": event["severity"],
+        "time": str(time)[:19],
+        "source_type": event["kind"].upper(),
+        "message": ": ".join(filter(None, (event["event"], event["title"], event["message"]))),
+        "event_id": f"{event['kind']}:{event['id']}:{event['time_ns']}",
+        "custom_fields": {name: event[name] for name in ("id", "node_id", "job_id", "count")},
+    }
+
+
+@_get("/api/v0/logs")
+def logs(records: CurrentRecords, logs: CurrentLogs, session: Session, request: Request) -> Response:
+    """The log files of a node."""
+    found = list_logs(records, logs, session, request.query_params)
+    return answer({"result": True, "msg": "", "data": {"result": found}})
+
+
+@_get("/api/v0/logs/{media_type}")
+def log(records: CurrentRecords, logs: CurrentLogs, session: Session, request: Request) -> Response:
+    """The last lines of a log file. A stream ends with them, too."""
+    return Response(read_log(records, logs, session, request.query_params), media_type="text/plain")
+
+
+@_get("/api/v0/{resource}/summarize")
+def summarize(
+    catalog: CurrentCatalog,
+    records: CurrentRecords,
+    objects: CurrentReferences,
+    session: Session,
+    request: Request,
+    resource: str,
+) -> Response:
+    """A summary of the tasks, actors or objects."""
+    if resource not in _SUMMARIES or request.query_params.get("summary_by") == "lineage":
+        raise _unknown()
+    version = _version(catalog, session)
+    asked = replace(parse_list(request.query_params, resource, version), limit=OF_ALL)
+    held, warnings = _prepare(resource, records, objects, session)
+
+    def look(file: SessionFile) -> dict[str, Any]:
+        with _reading(file, held) as reader:
+            total, filtered = lists.count_rows(reader, asked)
+            summary = _SUMMARIES[resource](reader, asked)
+        result = {"node_id_to_summary": {"cluster": summary}}
+        return lists.envelope(total, filtered, result, warnings)
+
+    return answer(records.read(session, look))
+
+
+@_get("/api/v0/{resource}")
+def list_resource(
+    catalog: CurrentCatalog,
+    records: CurrentRecords,
+    objects: CurrentReferences,
+    session: Session,
+    request: Request,
+    resource: str,
+) -> Response:
+    """A list."""
+    if resource not in RESOURCES:
+        raise _unknown()
+    asked = parse_list(request.query_params, resource, _version(catalog, session))
+    held, warnings = _prepare(resource, records, objects, session)
+
+    def pieces(file: SessionFile) -> Generator[bytes, None, None]:
+        with _reading(file, held) as reader:
+            yield from lists.read_list(reader, asked, warnings)
+
+    if asked.limit <= lists.LONG_LIMIT:
+        return Json(records.read(session, lambda file: b"".join(pieces(file))))
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_LONG_LISTS.take())
+        records.flush()
+        file = stack.enter_context(catalog.reading(session))
+        made = stack.enter_context(contextlib.closing(pieces(file)))
+        first = next(made)  # raises errors of the request
+        return Stream(itertools.chain([first], made), stack.pop_all(), media_type="application/json")
+    raise AssertionError  # unreachable: no context above suppresses an exception
+
+
+@router.get("/ray/{session}/{path:path}")
+@router.get("/api/v0/{path:path}")
+def unknown(request: Request) -> Response:
+    """Every other path of Ray's API."""
+    raise _unknown()
+
+
+def _unknown() -> NotFound:
+    return NotFound("Rayscope does not answer this part of Ray's API.", "See docs/how-to/ray-commands.md.")
+
+
+def _refuse(request: Request, records: CurrentRecords, clusters: CurrentClusters) -> Response:
+    """Refuse to change a cluster, and name the address to use instead."""
+    session = _any_session(request, records)
+    try:
+        api, _ = clusters.job_api(session)
+    except DashboardError:
+        raise ReadOnly("Rayscope only reads, and this cluster has ended or has no dashboard.", "") from None
+    raise ReadOnly("Rayscope only reads.", f"Send this request to the cluster: {api.url}.")
+
+
+for _path in ("/ray/{session}", "/api/jobs", "/api/packages", "/api/v0"):
+    router.add_api_route(f"{_path}/{{path:path}}", _refuse, methods=["POST", "PUT", "PATCH", "DELETE"])

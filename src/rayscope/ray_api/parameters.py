@@ -1,0 +1,25 @@
+"""Parses query parameters as Ray's server does, with errors that Ray's client shows."""
+
+from __future__ import annotations
+
+from rayscope.storage.errors import BadQuery
+
+_BOOLEANS = {"true": "true", "1": "true", "false": "false", "0": "false"}
+
+
+def parse_integer(name: str, text: str) -> int:
+    """The value of an integer. Raises BadQuery."""
+    try:
+        number = int(text[:30])
+    except ValueError:
+        raise BadQuery(f"{name} must be an integer, not {text[:80]!r}.", "") from None
+    if abs(number) >= 2**63:
+        raise BadQuery(f"{name} is too large.", "")
+    return number
+
+
+def parse_boolean(name: str, text: str) -> str:
+    """The value of a boolean as "true" or "false". Raises BadQuery."""
+    if text.lower() not in _BOOLEANS:
+        raise BadQuery(f"{name} must be true or false, not {text[:80]!r}.", "")
+    return _BOOLEANS[text.lower()]

@@ -1,0 +1,211 @@
+"""Ray's HTTP API about a recorded sample. The integration test compares it with Ray's own answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.running import Running
+from tests.story import SESSION, Story, at
+from tests.waiting import wait_until
+
+from rayscope.model import Drop
+from rayscope.ray.versions import NEWEST_TESTED
+from rayscope.ray_api import lists
+from rayscope.server.runner import Server
+
+TASKS = f"/ray/{SESSION}/api/v0/tasks"
+
+
+def rows(running: Running, path: str, **params: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = running.get(path, **params)["data"]["result"]["result"]
+    return found
+
+
+def record_tasks(running: Running, number: int = 3) -> Story:
+    story = Story()
+    for place in range(number):
+        story.task("work", place, place + 1, place + 2)
+    running.record(story)
+    return story
+
+
+def test_any_name_of_a_session_will_do(running: Running) -> None:
+    session = running.get("/api/v1/sessions")["items"][0]["session"]
+    paths = [f"/ray/{name}/api/v0/tasks" for name in (session, session.removeprefix("session_")[:12])]
+    first, second, root = (rows(running, path) for path in [*paths, "/api/v0/tasks"])
+    assert first == second == root != []
+    assert running.get(f"/ray/{session}/api/version")["session_name"] == session
+    assert running.get("/api/version")["ray_version"] == NEWEST_TESTED  # the sample does not say
+
+
+def test_the_root_names_the_live_sessions_to_choose_from(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert running.server.services is not None
+    session = running.get("/api/v1/sessions")["items"][0]["session"]
+    monkeypatch.setattr(running.server.services.records, "live_here", lambda: [session, "other"])
+    answer = running.client.get("/api/v0/tasks")
+    assert answer.status_code == 400
+    for name in (session, "other"):
+        assert f"{running.server.url}/ray/{name}" in answer.json()["msg"]
+    assert "2 clusters are live" in running.client.get("/api/jobs/").text
+    # Ray's client asks for this first, and shows no error's text.
+    assert running.get("/api/version")["session_name"] == session
+    assert rows(running, f"/ray/{session}/api/v0/tasks")
+
+
+@pytest.mark.parametrize(
+    ("version", "has_fallback", "has_topology"),
+    [("2.50.1", 0, 0), ("2.55.0", 1, 0), ("2.60.0", 1, 1), (None, 1, 1)],
+)
+def test_the_fields_are_those_of_the_sessions_ray(
+    running: Running,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str | None,
+    has_fallback: bool,
+    has_topology: bool,
+) -> None:
+    assert running.server.services is not None
+    session = running.get("/api/v1/sessions")["items"][0]["session"]
+    about = running.server.services.catalog.about(session)
+    monkeypatch.setattr(about, "ray_version", version)
+    (task,) = rows(running, "/api/v0/tasks", detail=True, limit=1)
+    assert ("fallback_strategy" in task) == has_fallback
+    groups = rows(running, "/api/v0/placement_groups", detail=True)
+    assert all(("topology_strategy" in group) == has_topology for group in groups)
+
+
+def test_long_lists_are_sent_in_pieces(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    record_tasks(fresh, 30)
+    short = rows(fresh, TASKS, limit=100)
+    assert len(short) == 30
+    monkeypatch.setattr(lists, "_ROWS_PER_QUERY", 7)
+    monkeypatch.setattr(lists, "_ROWS_PER_PIECE", 3)
+    assert rows(fresh, TASKS, limit=10**9) == rows(fresh, TASKS, limit=100) == short
+    assert [row["task_id"] for row in short] == sorted(row["task_id"] for row in short)
+    assert rows(fresh, TASKS, limit=10**9, detail=True) == rows(fresh, TASKS, limit=100, detail=True)
+    assert rows(fresh, TASKS, limit=5) == short[:5]
+    assert rows(fresh, TASKS, limit=0) == []
+
+
+@pytest.mark.parametrize("limit", [100, 10**9])
+@pytest.mark.parametrize(
+    ("name", "message"), [("MAX_ROWS", "at most 5 rows"), ("_MAX_BYTES", "more than 5 bytes")]
+)
+def test_lists_have_bounds(
+    fresh: Running, monkeypatch: pytest.MonkeyPatch, limit: int, name: str, message: str
+) -> None:
+    record_tasks(fresh, 8)
+    monkeypatch.setattr(lists, name, 5)
+    answer = fresh.client.get(TASKS, params={"limit": limit})
+    assert answer.status_code == 400
+    assert answer.json()["result"] is False
+    assert message in answer.json()["msg"]
+
+
+def test_lost_events_are_a_partial_failure(fresh: Running) -> None:
+    story = record_tasks(fresh)
+    assert fresh.get(TASKS)["data"]["result"]["partial_failure_warning"] == ""
+    story.batch.drops.append(Drop("node", "buffer_full", 7, at(5)))
+    fresh.record(story)
+
+    def warning() -> str:
+        text: str = fresh.get(TASKS)["data"]["result"]["partial_failure_warning"]
+        return text
+
+    assert wait_until(warning, "a new count of losses").startswith("7 events were lost")
+    assert fresh.get(TASKS.replace("tasks", "nodes"))["data"]["result"]["partial_failure_warning"] == ""
+
+
+def test_attempts_without_a_definition_are_left_out(fresh: Running) -> None:
+    story = Story()
+    story.task("known", 0, 1, 2)
+    story.task("unknown", 0, 1, 2)
+    story.batch.attempts[1].name = story.batch.attempts[1].func_name = None
+    fresh.record(story)
+    assert [row["name"] for row in rows(fresh, TASKS)] == ["known"]
+    summary = fresh.get(f"{TASKS}/summarize")["data"]["result"]
+    assert (summary["total"], summary["num_filtered"]) == (1, 1)
+    assert summary["result"]["node_id_to_summary"]["cluster"]["total_tasks"] == 1
+
+
+def test_objects_that_were_never_read_are_a_partial_failure(running: Running) -> None:
+    result = running.get("/api/v0/objects")["data"]["result"]
+    assert result["result"] == []
+    assert "did not read the objects" in result["partial_failure_warning"]
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "tasks",
+        "actors",
+        "nodes",
+        "workers",
+        "jobs",
+        "placement_groups",
+        "objects",
+        "runtime_envs",
+        "cluster_events",
+    ],
+)
+def test_every_list_is_answered_with_nothing_on_record(fresh: Running, resource: str) -> None:
+    assert fresh.client.get(f"/api/v0/{resource}").status_code == 404
+    record_tasks(fresh)
+    for detail in (False, True):
+        assert isinstance(rows(fresh, f"/ray/{SESSION}/api/v0/{resource}", detail=detail), list)
+
+
+def test_a_proxys_path_comes_first(serve: Callable[..., Server], fresh: Running) -> None:
+    record_tasks(fresh)
+    fresh.server.stop()
+    behind = serve(fresh.folder, root_path="/scope")
+    for address in (behind.url, behind.url.removesuffix("/scope")):
+        answer = fresh.client.get(f"{address}{TASKS}")
+        assert len(answer.json()["data"]["result"]["result"]) == 3
+
+
+def test_other_sites_and_strangers_are_refused(serve: Callable[..., Server], fresh: Running) -> None:
+    record_tasks(fresh)
+    assert fresh.client.get(TASKS, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+    assert fresh.client.get(TASKS, headers={"Origin": "https://elsewhere.example"}).status_code == 403
+    fresh.server.stop()
+    guarded = serve(fresh.folder, token="t" * 32)
+    for path in (TASKS, f"/ray/{SESSION}/api/version", "/api/v0/tasks", "/api/jobs/", "/api/version"):
+        assert fresh.client.get(f"{guarded.url}{path}").status_code == 401
+        headers = {"Authorization": f"Bearer {'t' * 32}"}
+        assert fresh.client.get(f"{guarded.url}{path}", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/ray/{SESSION}/api/jobs/",
+        f"/ray/{SESSION}/api/jobs/a/stop",
+        "/api/jobs/",
+        "/api/jobs/a",
+        "/api/packages/gcs/a.zip",
+    ],
+)
+def test_nothing_can_be_changed(fresh: Running, method: str, path: str) -> None:
+    record_tasks(fresh)
+    answer = fresh.client.request(method, path)
+    assert answer.status_code == 405
+    assert "Rayscope only reads" in answer.text
+
+
+def test_paths_that_are_not_answered_say_so(fresh: Running) -> None:
+    record_tasks(fresh)
+    for path in (
+        "api/v0/tasks/timeline",
+        "api/v0/tasks/summarize?summary_by=lineage",
+        "api/v0/workers/summarize",
+    ):
+        answer = fresh.client.get(f"/ray/{SESSION}/{path}")
+        assert answer.status_code == 404
+        assert "does not answer this part" in answer.json()["msg"]
+    assert "does not answer this part" in fresh.client.get(f"/ray/{SESSION}/nodes").text
+    assert fresh.client.get(f"/ray/{SESSION}/").status_code == 404
