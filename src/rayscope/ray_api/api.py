@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -48,6 +48,7 @@ from rayscope.storage.sql.pages import MAX_LIMIT
 _API_VERSION = "4"
 #: Maximum number of sessions that an error names.
 _MAX_NAMED = 20
+_LISTS = Slots(8, "8 lists are already being sent.", waiting=8, wait_s=10.0)
 _LONG_LISTS = Slots(2, "2 long lists are already being sent.", waiting=4, wait_s=10.0)
 _SUMMARIES = {
     "tasks": lists.summarize_tasks,
@@ -286,19 +287,15 @@ def list_resource(
     asked = parse_list(request.query_params, resource, _version(catalog, session))
     held, warnings = _prepare(resource, records, objects, session)
 
-    def pieces(file: SessionFile) -> Generator[bytes, None, None]:
-        with _reading(file, held) as reader:
-            yield from lists.read_list(reader, asked, warnings)
-
-    if asked.limit <= lists.LONG_LIMIT:
-        return Json(records.read(session, lambda file: b"".join(pieces(file))))
+    slots = _LISTS if asked.limit <= lists.LONG_LIMIT else _LONG_LISTS
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_LONG_LISTS.take())
+        stack.enter_context(slots.take())
         records.flush()
-        file = stack.enter_context(catalog.reading(session))
-        made = stack.enter_context(contextlib.closing(pieces(file)))
-        first = next(made)  # raises errors of the request
-        return Stream(itertools.chain([first], made), stack.pop_all(), media_type="application/json")
+        file = stack.enter_context(records.reading(session))
+        reader = stack.enter_context(_reading(file, held))
+        pieces = lists.read_list(reader, asked, warnings)
+        first = next(pieces)  # raises errors of the request
+        return Stream(itertools.chain([first], pieces), stack.pop_all(), media_type="application/json")
     raise AssertionError  # unreachable: no context above suppresses an exception
 
 

@@ -18,16 +18,20 @@ from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql.execution import NOT_DRIVER
 from rayscope.storage.sql.pages import Where
 
-#: Ray's own default, and its server's maximum. A longer list is sent as a stream.
+#: Ray's own default, and its server's maximum.
 DEFAULT_LIMIT, LONG_LIMIT = 100, 10_000
 #: Maximum number of rows in a list.
 MAX_ROWS = 1_000_000
 #: Maximum size of a list, in bytes, as estimated from its first rows.
 _MAX_BYTES = 1 << 30
+#: The remedy for a list that is too long.
 _LESS = "Use a lower --limit or a --filter, or `rayscope export --format parquet`."
+#: Maximum number of filters in a request.
 _MAX_FILTERS = 50
+#: Number of rows read by one query. DuckDB holds their columns in memory.
 _ROWS_PER_QUERY = 50_000
-_ROWS_PER_PIECE = 2_000
+#: Number of rows sent at once.
+_ROWS_PER_PIECE = 500
 #: The types of tasks, by the name of their total in a summary.
 _TOTALS = {
     "total_tasks": "NORMAL_TASK",
@@ -122,7 +126,7 @@ def _condition(field: Field, predicate: str, value: str) -> tuple[str, str]:
 
 
 def read_rows(reader: duckdb.DuckDBPyConnection, request: ListRequest) -> Iterator[bytes]:
-    """The rows of a list as JSON, at most 2,000 at a time, separated by commas."""
+    """The rows of a list as JSON, some at a time, separated by commas."""
     columns = ", ".join(f"'{field.name}': {field.sql}" for field in request.fields)
     rows, order, where = request.resource.rows, ", ".join(request.resource.order), request.both
     chosen = f"FROM {rows}{where.sql} ORDER BY {order} LIMIT {min(request.limit, MAX_ROWS)}"

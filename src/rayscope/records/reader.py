@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import duckdb
@@ -76,13 +77,19 @@ class SessionReader:
         """Return the result of ``function`` on a session's record.
 
         With ``flush``, data that has just arrived is written first, because a user waits for the result.
-        Internal reads do not need this. Raises StoreError, also if DuckDB reports a broken file.
+        Internal reads do not need this. Raises the errors of :meth:`reading`.
         """
         if flush:
             self.flush()
+        with self.reading(session) as file:
+            return function(file)
+
+    @contextlib.contextmanager
+    def reading(self, session: str) -> Iterator[SessionFile]:
+        """Open a session's record for one query. Raises StoreError, also if DuckDB reports a broken file."""
         try:
             with self._catalog.reading(session) as file:
-                return function(file)
+                yield file
         except duckdb.Error as error:
             raise StoreError(
                 f"Could not read the record of {session}: {str(error).splitlines()[0][:300]}",
