@@ -127,6 +127,14 @@ QUESTIONS = (
     "/api/v1/data",
     "/api/v1/logs",
     "/api/v1/logs/search?q=loading",
+    *(
+        f"/ray/{{session}}/api/{path}"
+        for path in (
+            *("version", "jobs/", "jobs/{job}", "v0/tasks?detail=True&limit=20000", "v0/tasks/summarize"),
+            *("v0/actors?detail=True", "v0/workers", "v0/nodes", "v0/jobs", "v0/cluster_events"),
+            *("v0/runtime_envs", "v0/logs?node_id={node}", "v0/logs/file?node_id={node}&filename={log}"),
+        )
+    ),
     "/api/v1/logs/of?task_id={task}",
     "/api/v1/metrics",
     "/api/v1/alerts/history",
@@ -263,7 +271,12 @@ def without_server_fields(value: Any) -> Any:
 
 def ids(server: Server, session: dict[str, Any]) -> dict[str, Any]:
     """The values for the names in ``QUESTIONS``."""
-    known = {"job": "01000000", "begin": session["first_ns"], "end": session["last_ns"]}
+    known = {
+        "job": "01000000",
+        "session": session["session"],
+        "begin": session["first_ns"],
+        "end": session["last_ns"],
+    }
     for kind in ("task", "actor", "worker", "node", "placement_group"):
         items = get(server, f"/api/v1/{kind.replace('_', '-')}s?limit=1", session["session"]).json()["items"]
         known[kind] = items[0][f"{kind}_id"]
