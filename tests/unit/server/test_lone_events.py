@@ -15,6 +15,7 @@ from hypothesis import settings
 from tests.conftest import SAMPLES
 from tests.running import Running, start
 
+from rayscope.ray_api.fields import RESOURCES
 from rayscope.storage import catalog
 
 #: Requests besides all GET paths.
@@ -122,6 +123,14 @@ def requests_of(running: Running, session: str) -> Iterator[tuple[str, Callable[
         has_session = any(one["name"] == "session" for one in methods["get"].get("parameters", ()))
         params = ({"session": session} if has_session else {}) | NEEDED.get(path, {})
         yield path, lambda filled=filled, params=params: running.client.get(filled, params=params)
+    for name in [
+        *RESOURCES,
+        "cluster_events",
+        *(f"{name}/summarize" for name in ("tasks", "actors", "objects")),
+    ]:
+        path = f"/ray/{session}/api/v0/{name}"
+        yield path, lambda path=path: running.client.get(path, params={"detail": "true"})
+    yield "jobs", lambda: running.client.get(f"/ray/{session}/api/jobs/")
     for path, body in POSTS.items():
         yield path, lambda path=path, body=body: running.client.post(path, json=body | {"session": session})
 
