@@ -10,8 +10,6 @@ import contextlib
 import itertools
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
-from datetime import datetime
-from functools import partial
 from typing import Annotated, Any
 
 import duckdb
@@ -24,8 +22,6 @@ from starlette.datastructures import QueryParams
 
 from rayscope.api.parameters import CurrentCatalog, CurrentRecords, CurrentSettings
 from rayscope.api.responses import Json, Stream, answer
-from rayscope.cluster.events.schemas import Event
-from rayscope.cluster.events.sql import list_events
 from rayscope.cluster.logs.files import CurrentLogs
 from rayscope.cluster.objects.references import OF_ALL, CurrentReferences, ObjectReferences
 from rayscope.errors import RayscopeError
@@ -42,7 +38,6 @@ from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.slots import Slots
-from rayscope.storage.sql.pages import MAX_LIMIT
 
 #: The version of the job API in all versions of Ray that are supported.
 _API_VERSION = "4"
@@ -203,34 +198,6 @@ def _reading(file: SessionFile, held: pa.Table | None) -> Iterator[duckdb.DuckDB
         if held is not None:
             reader.register("held", held)
         yield reader
-
-
-@_get("/api/v0/cluster_events")
-def cluster_events(records: CurrentRecords, session: Session, request: Request) -> Response:
-    """The events of the cluster, newest first."""
-    limit = lists.parse_limit(request.query_params)
-    rows: list[dict[str, Any]] = []
-    total, cursor = 0, None
-    while True:
-        size = min(limit - len(rows), MAX_LIMIT)
-        page, _ = records.read(session, partial(list_events, filters={}, limit=max(1, size), cursor=cursor))
-        rows += [_event(event) for event in page.items[:size]]
-        total, cursor = page.total, page.next
-        if cursor is None or len(rows) >= min(limit, lists.LONG_LIMIT):
-            break
-    return answer(lists.envelope(total, total, rows, Warnings()))
-
-
-def _event(event: Event) -> dict[str, Any]:
-    time = datetime.fromtimestamp(event["time_ns"] / 1e9)
-    return {
-        "severity": event["severity"],
-        "time": str(time)[:19],
-        "source_type": event["kind"].upper(),
-        "message": ": ".join(filter(None, (event["event"], event["title"], event["message"]))),
-        "event_id": f"{event['kind']}:{event['id']}:{event['time_ns']}",
-        "custom_fields": {name: event[name] for name in ("id", "node_id", "job_id", "count")},
-    }
 
 
 @_get("/api/v0/logs")

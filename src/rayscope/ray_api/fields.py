@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from rayscope.cluster.events.sql import EVENTS, MESSAGE_CHARS
 from rayscope.cluster.objects.sql import IS_CREATOR
 from rayscope.model import CUT_OFF, STATES
 from rayscope.storage.schema import RAY_NAME, SHOWN_JOB
@@ -344,6 +345,23 @@ OBJECTS = Resource(
     ),
 )
 
+CLUSTER_EVENTS = Resource(
+    f"({EVENTS})",
+    "time_ns IS NOT NULL",
+    ("time_ns DESC", "kind DESC", "event DESC", "id DESC"),
+    (
+        Field("severity", "severity", "F"),
+        Field("time", "strftime(make_timestamp_ns(time_ns), '%Y-%m-%d %H:%M:%S')"),
+        Field("source_type", "upper(kind)", "F"),
+        Field(
+            "message",
+            f"concat_ws(': ', event, nullif(title, ''), nullif(left(message, {MESSAGE_CHARS}), ''))",
+        ),
+        Field("event_id", "concat(kind, ':', id, ':', time_ns)", "F"),
+        Field("custom_fields", "{'id': id, 'node_id': node_id, 'job_id': job_id, 'count': count}", "D"),
+    ),
+)
+
 RESOURCES: Mapping[str, Resource] = {
     "tasks": TASKS,
     "actors": ACTORS,
@@ -353,4 +371,5 @@ RESOURCES: Mapping[str, Resource] = {
     "jobs": JOBS,
     "runtime_envs": RUNTIME_ENVS,
     "objects": OBJECTS,
+    "cluster_events": CLUSTER_EVENTS,
 }

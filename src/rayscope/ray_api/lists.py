@@ -75,7 +75,9 @@ def parse_list(query: QueryParams, name: str, version: tuple[int, ...]) -> ListR
     """
     resource = RESOURCES[name]
     detail = parse_boolean("detail", query.get("detail", "false")) == "true"
-    limit = parse_limit(query)
+    limit = parse_integer("limit", query.get("limit", str(DEFAULT_LIMIT)))
+    if limit < 0:
+        raise BadQuery("limit must not be negative.", "")
     chosen = Where([resource.where], [])
     if resource is TASKS and parse_boolean("exclude_driver", query.get("exclude_driver", "true")) == "true":
         chosen.add(NOT_DRIVER)
@@ -91,14 +93,6 @@ def parse_list(query: QueryParams, name: str, version: tuple[int, ...]) -> ListR
     known = [field for field in resource.fields if not version or version >= field.since]
     shown = tuple(field for field in known if detail or "D" not in field.marks)
     return ListRequest(resource, shown, limit, chosen, filters)
-
-
-def parse_limit(query: QueryParams) -> int:
-    """The maximum number of rows. Raises BadQuery."""
-    limit = parse_integer("limit", query.get("limit", str(DEFAULT_LIMIT)))
-    if limit < 0:
-        raise BadQuery("limit must not be negative.", "")
-    return limit
 
 
 def _filters(query: QueryParams) -> Iterator[tuple[str, str, str]]:

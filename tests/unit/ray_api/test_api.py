@@ -105,6 +105,30 @@ def test_lists_have_bounds(
     assert message in answer.json()["msg"]
 
 
+def test_events_are_filtered_like_other_lists(fresh: Running) -> None:
+    story = Story()
+    story.entity("node", "c" * 56, 0)
+    for place in range(4):
+        story.task(f"fails_{place}", place, place + 1, place + 2, failed=True)
+    fresh.record(story)
+    path = TASKS.replace("tasks", "cluster_events")
+    events = rows(fresh, path)
+    errors = [event for event in events if event["severity"] == "ERROR"]
+    assert len(errors) == 4 < len(events)
+    assert [event["time"] for event in events] == sorted((event["time"] for event in events), reverse=True)
+
+    def filtered(key: str, predicate: str, value: str) -> list[dict[str, Any]]:
+        return rows(fresh, path, filter_keys=key, filter_predicates=predicate, filter_values=value)
+
+    assert filtered("severity", "=", "error") == filtered("source_type", "=", "TASK") == errors
+    assert filtered("severity", "!=", "ERROR") == [event for event in events if event not in errors]
+    answer = fresh.get(path, filter_keys="severity", filter_predicates="=", filter_values="ERROR", limit=3)
+    counts = [answer["data"]["result"][name] for name in ("total", "num_filtered")]
+    assert counts == [len(events), 4]
+    refused = {"filter_keys": "message", "filter_predicates": "=", "filter_values": "x"}
+    assert fresh.client.get(path, params=refused).status_code == 400
+
+
 def test_lost_events_are_a_partial_failure(fresh: Running) -> None:
     story = record_tasks(fresh)
     assert fresh.get(TASKS)["data"]["result"]["partial_failure_warning"] == ""

@@ -125,7 +125,6 @@ def requests_of(running: Running, session: str) -> Iterator[tuple[str, Callable[
         yield path, lambda filled=filled, params=params: running.client.get(filled, params=params)
     for name in [
         *RESOURCES,
-        "cluster_events",
         *(f"{name}/summarize" for name in ("tasks", "actors", "objects")),
     ]:
         path = f"/ray/{session}/api/v0/{name}"

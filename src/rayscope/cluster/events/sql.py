@@ -40,7 +40,8 @@ from rayscope.storage.sql.restarts import restarts
 SEVERITIES = ("ERROR", "WARNING", "INFO")
 KINDS = ("node", "worker", "actor", "job", "placement_group", "task", "dataset", "platform", "loss")
 
-_MESSAGE_CHARS = 2000
+#: Maximum length of a message.
+MESSAGE_CHARS = 2000
 #: Later than any time, in ns.
 _NEVER_NS = 2**63 - 1
 
@@ -66,7 +67,7 @@ _JOB_HAD_ENDED = (
     "AND j.end_known_by IS DISTINCT FROM 'session')"
 )
 #: Every event: (time_ns, severity, kind, event, id, title, message, node_id, job_id, count, last_ns).
-_EVENTS = f"""
+EVENTS = f"""
     SELECT start_ns AS time_ns, 'INFO' AS severity, 'node' AS kind, 'NODE_ALIVE' AS event, id,
         {node_name("node_rows")} AS title, NULL::VARCHAR AS message, id AS node_id,
         NULL::VARCHAR AS job_id, 1::BIGINT AS count, NULL::BIGINT AS last_ns
@@ -171,7 +172,7 @@ def list_events(
         # This query also returns the newest times of each severity, so that the next one need not read older
         # events.
         counted = reader.execute(
-            f"SELECT severity, count(*), max(time_ns, {limit + 1}) FILTER (time_ns < ?) FROM ({_EVENTS})"
+            f"SELECT severity, count(*), max(time_ns, {limit + 1}) FILTER (time_ns < ?) FROM ({EVENTS})"
             f"{where.sql} GROUP BY 1",
             [last[0] if last else _NEVER_NS, *where.values],
         ).fetchall()
@@ -185,7 +186,7 @@ def list_events(
         found = rows_of(
             reader.execute(
                 f"SELECT * FROM (SELECT *, concat_ws('|', id, title, message, job_id) AS key "
-                f"FROM ({_EVENTS})){where.sql} "
+                f"FROM ({EVENTS})){where.sql} "
                 f"ORDER BY time_ns DESC, kind DESC, event DESC, key DESC LIMIT {limit + 1}",
                 where.values,
             )
@@ -201,7 +202,7 @@ def list_events(
         if row["kind"] == "job" and row["title"]:
             row["title"] = program_name(row["title"])
         if row["message"]:
-            row["message"] = row["message"][:_MESSAGE_CHARS]
+            row["message"] = row["message"][:MESSAGE_CHARS]
     numbers = {severity: number for severity, number, _ in counted}
     total = sum(numbers.get(severity, 0) for severity in shown)
     by_severity: schemas.EventsBySeverity = {
