@@ -6,6 +6,7 @@ the root, the answers are about the live session, or else the newest one.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import itertools
 from collections.abc import Callable, Coroutine, Iterator
@@ -45,6 +46,7 @@ _API_VERSION = "4"
 _MAX_NAMED = 20
 _LISTS = Slots(8, "8 lists are already being sent.", waiting=8, wait_s=10.0)
 _LONG_LISTS = Slots(2, "2 long lists are already being sent.", waiting=4, wait_s=10.0)
+_LOGS = Slots(8, "8 log files are already being sent.", waiting=8, wait_s=10.0)
 _SUMMARIES = {
     "tasks": lists.summarize_tasks,
     "actors": lists.summarize_actors,
@@ -148,10 +150,33 @@ def job_logs(
     catalog: CurrentCatalog, records: CurrentRecords, logs: CurrentLogs, session: Session, job_id: str
 ) -> Response:
     """The output of a submitted job."""
-    if _job(catalog, records, session, job_id)["type"] != "SUBMISSION":
+    job = _job(catalog, records, session, job_id)
+    if job["type"] != "SUBMISSION":
         raise BadQuery("Can only get logs of submission type jobs", "")
-    text = read_job_log(records, logs, session, job_id)
-    return answer({"logs": text.decode(errors="replace")})
+
+    def read() -> Iterator[bytes]:
+        try:
+            pieces = read_job_log(records, logs, session, job_id)
+        except NotFound:
+            if job["driver_node_id"] is not None:
+                raise
+            pieces = iter(())  # The driver has not started.
+        yield b'{"logs":"'
+        for text in codecs.iterdecode(pieces, "utf-8", "replace"):
+            yield msgspec.json.encode(text)[1:-1]
+        yield b'"}'
+
+    return _send(_LOGS, read, "application/json")
+
+
+def _send(slots: Slots, read: Callable[[], Iterator[bytes]], media_type: str) -> Response:
+    """Send what ``read`` returns while holding a slot. Raises its errors up to the first piece."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(slots.take())
+        pieces = read()
+        first = next(pieces, b"")
+        return Stream(itertools.chain([first], pieces), stack.pop_all(), media_type=media_type)
+    raise AssertionError  # unreachable: no context above suppresses an exception
 
 
 def _jobs(catalog: Catalog, records: SessionReader, session: str, **filters: str) -> list[bytes]:
@@ -203,14 +228,14 @@ def _reading(file: SessionFile, held: pa.Table | None) -> Iterator[duckdb.DuckDB
 @_get("/api/v0/logs")
 def logs(records: CurrentRecords, logs: CurrentLogs, session: Session, request: Request) -> Response:
     """The log files of a node."""
-    found = list_logs(records, logs, session, request.query_params)
-    return answer({"result": True, "msg": "", "data": {"result": found}})
+    files = list_logs(records, logs, session, request.query_params)
+    return answer({"result": True, "msg": "", "data": {"result": files}})
 
 
 @_get("/api/v0/logs/{media_type}")
 def log(records: CurrentRecords, logs: CurrentLogs, session: Session, request: Request) -> Response:
     """The last lines of a log file. A stream ends with them, too."""
-    return Response(read_log(records, logs, session, request.query_params), media_type="text/plain")
+    return _send(_LOGS, lambda: read_log(records, logs, session, request.query_params), "text/plain")
 
 
 @_get("/api/v0/{resource}/summarize")

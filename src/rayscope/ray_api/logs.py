@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
+from collections.abc import Iterator
 
 from starlette.datastructures import QueryParams
 
 from rayscope.cluster.logs import sql
-from rayscope.cluster.logs.files import Logs
+from rayscope.cluster.logs.files import Logs, Source
 from rayscope.cluster.logs.listing import list_files
 from rayscope.cluster.logs.owners import Owners, Part
-from rayscope.ray.agents.logs import read_name
+from rayscope.ray.agents.logs import read_name, rotations
 from rayscope.ray.common import clean_error
 from rayscope.ray_api.parameters import parse_boolean, parse_integer
 from rayscope.records.reader import SessionReader
 from rayscope.storage.errors import BadQuery, NotFound
 
-#: Maximum number of bytes of a file in one answer: its last ones.
-_MAX_BYTES = 32 << 20
+#: Maximum number of bytes at the end of a file that are searched for the last lines.
+_MAX_SEARCHED_BYTES = 32 << 20
+#: Number of bytes searched at once.
+_CHUNK_BYTES = 256 << 10
 _DEFAULT_LINES = 1000
 #: Parts of file names, and endings, by Ray's name for the component. The first match counts.
 _COMPONENTS = (
@@ -50,28 +54,60 @@ def list_logs(records: SessionReader, logs: Logs, session: str, query: QueryPara
     return found
 
 
-def read_log(records: SessionReader, logs: Logs, session: str, query: QueryParams) -> bytes:
-    """The last lines of the file that a query of Ray's client describes. Raises BadQuery or NotFound."""
+def read_log(records: SessionReader, logs: Logs, session: str, query: QueryParams) -> Iterator[bytes]:
+    """The last lines of the file that a query of Ray's client describes, some at a time.
+
+    If there are fewer lines than requested in the bytes that are searched, the first line has the number of
+    bytes before them. Raises BadQuery or NotFound.
+    """
     lines = parse_integer("lines", query.get("lines", str(_DEFAULT_LINES)))
-    part = _part(records, logs, session, query)
-    text = _read(logs, session, part)
+    is_clean = parse_boolean("filter_ansi_code", query.get("filter_ansi_code", "false")) == "true"
+    source, begin, end = _range(logs, session, _part(records, logs, session, query))
+    head: list[bytes] = []
     if lines >= 0:
-        text = b"".join(text.splitlines(keepends=True)[-lines:] if lines else ())
-    if parse_boolean("filter_ansi_code", query.get("filter_ansi_code", "false")) == "true":
-        text = clean_error(text.decode(errors="surrogateescape")).encode(errors="surrogateescape")
-    return text
+        searched = max(begin, end - _MAX_SEARCHED_BYTES)
+        first = _last_lines(source, searched, end, lines)
+        if first == searched > begin:
+            head = [f"[rayscope: {searched - begin} bytes left out]\n".encode()]
+        begin = first
+    pieces = itertools.chain(head, source.pieces(begin, end))
+    return map(_without_colors, pieces) if is_clean else pieces
 
 
-def read_job_log(records: SessionReader, logs: Logs, session: str, job_id: str) -> bytes:
-    """The output of a submitted job. Raises NotFound."""
+def read_job_log(records: SessionReader, logs: Logs, session: str, job_id: str) -> Iterator[bytes]:
+    """The output of a submitted job, some of it at a time. Raises NotFound."""
     part = _first(Owners(records, logs, session).job(job_id).parts, "driver")
-    return _read(logs, session, part)
+    source, begin, end = _range(logs, session, part)
+    return source.pieces(begin, end)
 
 
-def _read(logs: Logs, session: str, part: Part) -> bytes:
+def _range(logs: Logs, session: str, part: Part) -> tuple[Source, int, int]:
     source = logs.source(session, part.node_id, part.name)
     end = source.size if part.end is None else min(part.end, source.size)
-    return b"".join(source.pieces(max(min(part.begin, end), end - _MAX_BYTES), end))
+    return source, min(part.begin, end), end
+
+
+def _last_lines(source: Source, begin: int, end: int, lines: int) -> int:
+    """The offset of the last lines between two offsets."""
+    stop = end if lines == 0 else begin
+    at = end
+    while at > stop:
+        low = max(begin, at - _CHUNK_BYTES)
+        for offset, data in reversed(source.read(low, at)):
+            place = len(data)
+            while (place := data.rfind(b"\n", 0, place)) >= 0:
+                after = offset + place + 1
+                if after == end:  # the end of the last line
+                    continue
+                lines -= 1
+                if lines == 0:
+                    return after
+        at = low
+    return stop
+
+
+def _without_colors(piece: bytes) -> bytes:
+    return clean_error(piece.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
 
 def _node(records: SessionReader, session: str, query: QueryParams) -> str:
@@ -115,10 +151,11 @@ def _part(records: SessionReader, logs: Logs, session: str, query: QueryParams) 
 
 
 def _first(parts: list[Part], stream: str) -> Part:
-    for part in parts:
-        if part.stream == stream:
-            return part
-    raise NotFound(
-        "Could not find a log file. Please make sure the given option exists in the cluster.",
-        "RAYSCOPE_KEEP_LOGS says which logs are kept.",
-    )
+    """The first part of a stream. As in Ray, files that were rotated come after the current one."""
+    matching = [part for part in parts if part.stream == stream]
+    if not matching:
+        raise NotFound(
+            "Could not find a log file. Please make sure the given option exists in the cluster.",
+            "RAYSCOPE_KEEP_LOGS says which logs are kept.",
+        )
+    return min(matching, key=lambda part: rotations(part.name))

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from tests.running import Running
-from tests.story import SESSION, Story, at
+from tests.story import JOB, SESSION, Story, at
 from tests.waiting import wait_until
 
+from rayscope.cluster.logs import files
 from rayscope.model import Drop
 from rayscope.ray.versions import NEWEST_TESTED
-from rayscope.ray_api import lists
+from rayscope.ray_api import lists, logs
 from rayscope.server.runner import Server
 
 TASKS = f"/ray/{SESSION}/api/v0/tasks"
@@ -127,6 +128,55 @@ def test_events_are_filtered_like_other_lists(fresh: Running) -> None:
     assert counts == [len(events), 4]
     refused = {"filter_keys": "message", "filter_predicates": "=", "filter_values": "x"}
     assert fresh.client.get(path, params=refused).status_code == 400
+
+
+def test_logs_are_sent_in_pieces(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story()
+    node, worker = "c" * 56, "b" * 56
+    name = f"worker-{worker}-{JOB}-100.out"
+    story.entity("node", node, 0, 5)
+    story.entity("worker", worker, 0, 5, node_id=node, pid=100)
+    story.entity("job", JOB, 0, 5, submission_id="sub", driver_node_id=node, type="SUBMISSION")
+    task_id = story.task("f", 0, 1, 2, node=node, worker=worker)
+    fresh.record(story)
+    assert fresh.server.services is not None
+    store = fresh.server.services.logs.store(SESSION, make=True)
+    assert store is not None
+    text = "".join(f"\x1b[31m{place} 个\x1b[0m\n" for place in range(200)) + "no end"
+    for piece in (".2", ".1"):
+        store.append(node, f"{name}{piece}", 0, f"rotated {piece}\n".encode(), 1)
+    for file in (name, "job-driver-sub.log"):
+        store.append(node, file, 0, text.encode(), 1)
+    monkeypatch.setattr(files, "_PIECE_BYTES", 10)
+    monkeypatch.setattr(logs, "_CHUNK_BYTES", 10)
+
+    def read(**params: Any) -> str:
+        answer = fresh.client.get(TASKS.replace("tasks", "logs/file"), params=params)
+        assert answer.status_code == 200
+        return answer.text
+
+    lines = text.splitlines(keepends=True)
+    for asked in ({"task_id": task_id}, {"pid": 100, "node_id": node}, {"submission_id": "sub"}):
+        assert read(**asked, lines=-1) == read(**asked) == text
+    for number in (0, 1, 2, 150):
+        assert read(task_id=task_id, lines=number) == "".join(lines[len(lines) - number :])
+    assert fresh.get(f"/ray/{SESSION}/api/jobs/sub/logs") == {"logs": text}
+    monkeypatch.setattr(logs, "_MAX_SEARCHED_BYTES", 6)
+    assert read(task_id=task_id) == f"[rayscope: {len(text.encode()) - 6} bytes left out]\nno end"
+    assert read(task_id=task_id, lines=-1) == text
+
+
+def test_colors_are_removed_on_request(fresh: Running) -> None:
+    node = "c" * 56
+    story = Story()
+    story.entity("node", node, 0, 5)
+    fresh.record(story)
+    assert fresh.server.services is not None
+    store = fresh.server.services.logs.store(SESSION, make=True)
+    assert store is not None
+    store.append(node, "raylet.out", 0, b"\x1b[31mred\x1b[0m\n", 1)
+    params = {"node_id": node, "filename": "raylet.out", "filter_ansi_code": True}
+    assert fresh.client.get(TASKS.replace("tasks", "logs/file"), params=params).text == "red\n"
 
 
 def test_lost_events_are_a_partial_failure(fresh: Running) -> None:
