@@ -22,7 +22,7 @@ from fastapi.routing import APIRoute
 from starlette.datastructures import QueryParams
 
 from rayscope.api.parameters import CurrentCatalog, CurrentRecords, CurrentSettings
-from rayscope.api.responses import Json, Stream, answer
+from rayscope.api.responses import Json, Stream, answer, answer_from_record
 from rayscope.cluster.logs.files import CurrentLogs
 from rayscope.cluster.objects.references import OF_ALL, CurrentReferences, ObjectReferences
 from rayscope.errors import RayscopeError
@@ -46,6 +46,7 @@ _API_VERSION = "4"
 _MAX_NAMED = 20
 _LISTS = Slots(8, "8 lists are already being sent.", waiting=8, wait_s=10.0)
 _LONG_LISTS = Slots(2, "2 long lists are already being sent.", waiting=4, wait_s=10.0)
+_SUMMING = Slots(2, "2 summaries are already being computed.", waiting=8, wait_s=10.0)
 _LOGS = Slots(8, "8 log files are already being sent.", waiting=8, wait_s=10.0)
 _SUMMARIES = {
     "tasks": lists.summarize_tasks,
@@ -252,7 +253,6 @@ def summarize(
         raise _unknown()
     version = _version(catalog, session)
     asked = replace(parse_list(request.query_params, resource, version), limit=OF_ALL)
-    held, warnings = _prepare(resource, records, objects, session)
 
     def look(file: SessionFile) -> dict[str, Any]:
         with _reading(file, held) as reader:
@@ -261,7 +261,11 @@ def summarize(
         result = {"node_id_to_summary": {"cluster": summary}}
         return lists.envelope(total, filtered, result, warnings)
 
-    return answer(records.read(session, look))
+    with _SUMMING.take():
+        held, warnings = _prepare(resource, records, objects, session)
+        if held is not None:  # The answer does not depend on the record alone.
+            return answer(records.read(session, look))
+        return answer_from_record(records, session, request, look)
 
 
 @_get("/api/v0/{resource}")
@@ -277,11 +281,10 @@ def list_resource(
     if resource not in RESOURCES:
         raise _unknown()
     asked = parse_list(request.query_params, resource, _version(catalog, session))
-    held, warnings = _prepare(resource, records, objects, session)
-
     slots = _LISTS if asked.limit <= lists.LONG_LIMIT else _LONG_LISTS
     with contextlib.ExitStack() as stack:
         stack.enter_context(slots.take())
+        held, warnings = _prepare(resource, records, objects, session)
         records.flush()
         file = stack.enter_context(records.reading(session))
         reader = stack.enter_context(_reading(file, held))

@@ -26,6 +26,8 @@ MAX_ROWS = 1_000_000
 _MAX_BYTES = 1 << 30
 #: The remedy for a list that is too long.
 _LESS = "Use a lower --limit or a --filter, or `rayscope export --format parquet`."
+#: Maximum number of groups, by name and state, in a summary.
+_MAX_GROUPS = 20_000
 #: Maximum number of filters in a request.
 _MAX_FILTERS = 50
 #: Number of rows read by one query. DuckDB holds their columns in memory.
@@ -197,15 +199,27 @@ def _sql_of(resource: Resource, name: str) -> str:
     return next(field.sql for field in resource.fields if field.name == name)
 
 
+def _read_groups(
+    reader: duckdb.DuckDBPyConnection, request: ListRequest, query: str
+) -> list[tuple[Any, ...]]:
+    groups = reader.execute(f"{query} LIMIT {_MAX_GROUPS + 1}", request.both.values).fetchall()
+    if len(groups) > _MAX_GROUPS:
+        raise BadQuery(
+            f"A summary can have at most {_MAX_GROUPS:,} groups, by name and state.",
+            "Use a list with a --filter, or `rayscope export --format parquet`.",
+        )
+    return groups
+
+
 def summarize_tasks(reader: duckdb.DuckDBPyConnection, request: ListRequest) -> dict[str, Any]:
-    """Attempts by name and state."""
-    where = request.both
-    found = reader.execute(
+    """Attempts by name and state. Raises BadQuery."""
+    found = _read_groups(
+        reader,
+        request,
         f"SELECT {_sql_of(TASKS, 'name')} AS shown, {_sql_of(TASKS, 'state')} AS shown_state, type, "
-        f"count(*), min((task_hi, task_lo)) AS first FROM attempts{where.sql} "
+        f"count(*), min((task_hi, task_lo)) AS first FROM attempts{request.both.sql} "
         "GROUP BY ALL ORDER BY first, 1, 2, 3",
-        where.values,
-    ).fetchall()
+    )
     groups: dict[str, dict[str, Any]] = {}
     totals = dict.fromkeys(_TOTALS, 0)
     for name, state, kind, number, _ in found:
@@ -217,13 +231,13 @@ def summarize_tasks(reader: duckdb.DuckDBPyConnection, request: ListRequest) -> 
 
 
 def summarize_actors(reader: duckdb.DuckDBPyConnection, request: ListRequest) -> dict[str, Any]:
-    """Actors by class and state."""
-    where = request.both
-    found = reader.execute(
-        f"SELECT {_sql_of(ACTORS, 'class_name')}, state, count(*) FROM actor_rows{where.sql} "
+    """Actors by class and state. Raises BadQuery."""
+    found = _read_groups(
+        reader,
+        request,
+        f"SELECT {_sql_of(ACTORS, 'class_name')}, state, count(*) FROM actor_rows{request.both.sql} "
         "GROUP BY ALL ORDER BY min(id)",
-        where.values,
-    ).fetchall()
+    )
     groups: dict[str, dict[str, Any]] = {}
     for name, state, number in found:
         groups.setdefault(name, {"class_name": name, "state_counts": {}})["state_counts"][state] = number

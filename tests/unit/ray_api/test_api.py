@@ -179,6 +179,17 @@ def test_colors_are_removed_on_request(fresh: Running) -> None:
     assert fresh.client.get(TASKS.replace("tasks", "logs/file"), params=params).text == "red\n"
 
 
+def test_summaries_have_bounds(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = record_tasks(fresh)
+    monkeypatch.setattr(lists, "_MAX_GROUPS", 1)
+    assert fresh.client.get(f"{TASKS}/summarize").status_code == 200
+    story.task("other", 0, 1, 2)
+    fresh.record(story)
+    answer = fresh.client.get(f"{TASKS}/summarize?limit=10")
+    assert answer.status_code == 400
+    assert "at most 1 groups" in answer.json()["msg"]
+
+
 def test_lost_events_are_a_partial_failure(fresh: Running) -> None:
     story = record_tasks(fresh)
     assert fresh.get(TASKS)["data"]["result"]["partial_failure_warning"] == ""
