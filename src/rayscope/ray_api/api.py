@@ -80,10 +80,12 @@ class RayRoute(APIRoute):
             try:
                 return await handle(request)
             except RayscopeError as error:
-                text, status = f"{error.message} {error.remedy}".strip(), error.status or 500
+                text, status = str(error), error.status or 500
+                headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else {}
             if "/api/v0/" in request.url.path:
-                return answer({"result": False, "msg": text, "data": {"result": None}}, status)
-            return PlainTextResponse(text, status)
+                body = msgspec.json.encode({"result": False, "msg": text, "data": {"result": None}})
+                return Json(body, status, headers)
+            return PlainTextResponse(text, status, headers)
 
         return answer_or_explain
 
@@ -195,9 +197,11 @@ def _jobs(catalog: Catalog, records: SessionReader, session: str, **filters: str
 
 def _job(catalog: Catalog, records: SessionReader, session: str, job_id: str) -> dict[str, Any]:
     for name in ("submission_id", "job_id"):
-        for row in _jobs(catalog, records, session, **{name: job_id}):
-            found: dict[str, Any] = msgspec.json.decode(row)
-            return found
+        rows = b",".join(_jobs(catalog, records, session, **{name: job_id}))
+        for row in msgspec.json.decode(b"[%b]" % rows):
+            if row[name] == job_id:  # Filters ignore case.
+                job: dict[str, Any] = row
+                return job
     raise NotFound(f"Job {job_id[:80]} does not exist", "")
 
 
@@ -212,9 +216,9 @@ def _prepare(
     if name == "objects":
         return read_references(objects, session)
     dropped = records.dropped(session)
-    lost = dropped["total"] - dropped["repaired_total"]
-    if name == "tasks" and (lost > 0 or dropped["repaired_partly"]):
-        return None, Warnings(f"{max(0, lost):,} events were lost before Rayscope could record them.")
+    lost, repaired = dropped["total"], dropped["repaired_total"]
+    if name == "tasks" and (lost > repaired or (lost and dropped["repaired_partly"])):
+        return None, Warnings(f"Task events dropped: {lost:,}. Recovered from the GCS: {repaired:,}.")
     return None, Warnings()
 
 
@@ -305,9 +309,14 @@ def _unknown() -> NotFound:
     return NotFound("Rayscope does not answer this part of Ray's API.", "See docs/how-to/ray-commands.md.")
 
 
-def _refuse(request: Request, records: CurrentRecords, clusters: CurrentClusters) -> Response:
+def _refuse(
+    request: Request, records: CurrentRecords, clusters: CurrentClusters, settings: CurrentSettings
+) -> Response:
     """Refuse to change a cluster, and name the address to use instead."""
-    session = _any_session(request, records)
+    try:
+        session = _session(request, records, settings)
+    except SeveralLive as error:
+        raise ReadOnly(f"Rayscope only reads. {error.message}", error.remedy) from None
     try:
         api, _ = clusters.job_api(session)
     except DashboardError:

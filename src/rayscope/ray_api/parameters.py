@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rayscope.storage.errors import BadQuery
 
 _BOOLEANS = {"true": "true", "1": "true", "false": "false", "0": "false"}
@@ -9,13 +11,11 @@ _BOOLEANS = {"true": "true", "1": "true", "false": "false", "0": "false"}
 
 def parse_integer(name: str, text: str) -> int:
     """The value of an integer. Raises BadQuery."""
-    try:
-        number = int(text[:30])
-    except ValueError:
-        raise BadQuery(f"{name} must be an integer, not {text[:80]!r}.", "") from None
-    if abs(number) >= 2**63:
+    if not re.fullmatch(r"-?[0-9]+", text):
+        raise BadQuery(f"{name} must be an integer, not {text[:80]!r}.", "")
+    if len(text) > 20 or abs(int(text)) >= 2**63:
         raise BadQuery(f"{name} is too large.", "")
-    return number
+    return int(text)
 
 
 def parse_boolean(name: str, text: str) -> str:

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from starlette.datastructures import QueryParams
 from tests.running import Running
 from tests.story import JOB, SESSION, Story, at
 from tests.waiting import wait_until
 
 from rayscope.cluster.logs import files
 from rayscope.model import Drop
-from rayscope.ray.versions import NEWEST_TESTED
+from rayscope.ray.versions import NEWEST_TESTED, numbers
 from rayscope.ray_api import lists, logs
+from rayscope.ray_api.lists import parse_list
 from rayscope.server.runner import Server
 
 TASKS = f"/ray/{SESSION}/api/v0/tasks"
@@ -52,6 +54,10 @@ def test_the_root_names_the_live_sessions_to_choose_from(
     for name in (session, "other"):
         assert f"{running.server.url}/ray/{name}" in answer.json()["msg"]
     assert "2 clusters are live" in running.client.get("/api/jobs/").text
+    refused = running.client.post("/api/jobs/")
+    assert refused.status_code == 405
+    for name in (session, "other"):
+        assert f"{running.server.url}/ray/{name}" in refused.text
     # Ray's client asks for this first, and shows no error's text.
     assert running.get("/api/version")["session_name"] == session
     assert rows(running, f"/ray/{session}/api/v0/tasks")
@@ -74,8 +80,8 @@ def test_the_fields_are_those_of_the_sessions_ray(
     monkeypatch.setattr(about, "ray_version", version)
     (task,) = rows(running, "/api/v0/tasks", detail=True, limit=1)
     assert ("fallback_strategy" in task) == has_fallback
-    groups = rows(running, "/api/v0/placement_groups", detail=True)
-    assert all(("topology_strategy" in group) == has_topology for group in groups)
+    asked = parse_list(QueryParams("detail=true"), "placement_groups", numbers(version))
+    assert ("topology_strategy" in [field.name for field in asked.fields]) == has_topology
 
 
 def test_long_lists_are_sent_in_pieces(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,6 +112,23 @@ def test_lists_have_bounds(
     assert message in answer.json()["msg"]
 
 
+@pytest.mark.parametrize("limit", ["1_0", " 10", "+10", "1" * 31, "", "٣"])
+def test_odd_numbers_are_refused(fresh: Running, limit: str) -> None:
+    record_tasks(fresh)
+    assert fresh.client.get(TASKS, params={"limit": limit}).status_code == 400
+
+
+def test_summaries_have_bounds(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = record_tasks(fresh)
+    monkeypatch.setattr(lists, "_MAX_GROUPS", 1)
+    assert fresh.client.get(f"{TASKS}/summarize").status_code == 200
+    story.task("other", 0, 1, 2)
+    fresh.record(story)
+    answer = fresh.client.get(f"{TASKS}/summarize?limit=10")
+    assert answer.status_code == 400
+    assert "at most 1 groups" in answer.json()["msg"]
+
+
 def test_events_are_filtered_like_other_lists(fresh: Running) -> None:
     story = Story()
     story.entity("node", "c" * 56, 0)
@@ -128,6 +151,17 @@ def test_events_are_filtered_like_other_lists(fresh: Running) -> None:
     assert counts == [len(events), 4]
     refused = {"filter_keys": "message", "filter_predicates": "=", "filter_values": "x"}
     assert fresh.client.get(path, params=refused).status_code == 400
+
+
+def test_jobs_are_found_by_their_exact_id(fresh: Running) -> None:
+    story = Story()
+    for place, name in enumerate(("Nightly", "nightly", "NIGHTLY")):
+        story.entity("job", f"0{place + 1}000000", 0, 5, submission_id=name, type="SUBMISSION")
+    fresh.record(story)
+    for name in ("Nightly", "nightly", "NIGHTLY"):
+        assert fresh.get(f"/ray/{SESSION}/api/jobs/{name}")["submission_id"] == name
+    assert fresh.client.get(f"/ray/{SESSION}/api/jobs/nightLY").status_code == 404
+    assert fresh.get(f"/ray/{SESSION}/api/jobs/nightly/logs") == {"logs": ""}  # no driver yet
 
 
 def test_logs_are_sent_in_pieces(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,17 +213,6 @@ def test_colors_are_removed_on_request(fresh: Running) -> None:
     assert fresh.client.get(TASKS.replace("tasks", "logs/file"), params=params).text == "red\n"
 
 
-def test_summaries_have_bounds(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    story = record_tasks(fresh)
-    monkeypatch.setattr(lists, "_MAX_GROUPS", 1)
-    assert fresh.client.get(f"{TASKS}/summarize").status_code == 200
-    story.task("other", 0, 1, 2)
-    fresh.record(story)
-    answer = fresh.client.get(f"{TASKS}/summarize?limit=10")
-    assert answer.status_code == 400
-    assert "at most 1 groups" in answer.json()["msg"]
-
-
 def test_lost_events_are_a_partial_failure(fresh: Running) -> None:
     story = record_tasks(fresh)
     assert fresh.get(TASKS)["data"]["result"]["partial_failure_warning"] == ""
@@ -200,7 +223,8 @@ def test_lost_events_are_a_partial_failure(fresh: Running) -> None:
         text: str = fresh.get(TASKS)["data"]["result"]["partial_failure_warning"]
         return text
 
-    assert wait_until(warning, "a new count of losses").startswith("7 events were lost")
+    text = wait_until(warning, "a new count of losses")
+    assert text == "Task events dropped: 7. Recovered from the GCS: 0."
     assert fresh.get(TASKS.replace("tasks", "nodes"))["data"]["result"]["partial_failure_warning"] == ""
 
 
