@@ -248,11 +248,11 @@ def test_pages_of_other_sites_cannot_ask(metered: Metered, method: str) -> None:
 
 def test_the_token_is_needed_below_a_root_path_too(metered: Metered) -> None:
     server = Server(
-        Settings(data_dir=metered.running.folder / "other", port=0, token="secret", root_path="/ray")
+        Settings(data_dir=metered.running.folder / "other", port=0, token="secret", root_path="/tools")
     )
     server.start()
     try:
-        for base in (server.url, server.url.removesuffix("/ray")):
+        for base in (server.url, server.url.removesuffix("/tools")):
             url = f"{base}/prometheus/{metered.session}/api/v1/status/buildinfo"
             assert httpx.get(url).status_code == 401
             assert httpx.post(url.replace("status/buildinfo", "query"), data=CPUS).status_code == 401
