@@ -13,10 +13,13 @@ from tests.waiting import TIMEOUT_S, wait_until
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
-def findings(cluster: Recorded, programs: Path, name: str) -> dict[str, dict[str, Any]]:
-    """Run a program, and ask what slowed it down: by kind.
+def findings(
+    cluster: Recorded, programs: Path, name: str, expected: str | None = None
+) -> dict[str, dict[str, Any]]:
+    """Run a program, and ask what slowed it down: by kind, once the ``expected`` one is among them.
 
-    It prints its job, and its session if that may be another than the cluster's.
+    It prints its job, and its session if that may be another than the cluster's. On a busy node the job's end
+    is known before the events of its last tasks arrive.
     """
     env = {**cluster.env, "RAY_ADDRESS": cluster.gcs}
     command = [sys.executable, str(programs), name]
@@ -28,7 +31,10 @@ def findings(cluster: Recorded, programs: Path, name: str) -> dict[str, dict[str
         answer = cluster.request(
             "/api/v1/insights", session=said.get("SESSION", cluster.session), job_id=said["JOB"]
         )
-        return answer.status_code == 200 and not answer.json()["so_far"] and answer.json()
+        if answer.status_code != 200 or answer.json()["so_far"]:
+            return None
+        found = {finding["kind"]: finding for finding in answer.json()["findings"]}
+        return (found,) if expected is None or expected in found else None
 
-    answer = wait_until(final_answer, f"the end of {name}")
-    return {finding["kind"]: finding for finding in answer["findings"]}
+    (found,) = wait_until(final_answer, f"the end of {name} with {expected or 'its findings'}")
+    return dict(found)

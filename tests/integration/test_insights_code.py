@@ -31,8 +31,7 @@ LOOK_ALIKES = [
 @pytest.mark.long
 @pytest.mark.parametrize("kind", EXPECTED_FUNCTIONS)
 def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kind: str) -> None:
-    bad = findings(cluster, PROGRAMS, f"{kind}_bad")
-    assert kind in bad, sorted(bad)
+    bad = findings(cluster, PROGRAMS, f"{kind}_bad", kind)
     assert EXPECTED_FUNCTIONS[kind] in bad[kind]["function"]
     assert bad[kind]["severity"] in ("critical", "warning")
     assert kind not in findings(cluster, PROGRAMS, f"{kind}_good")
@@ -48,7 +47,7 @@ def test_a_detector_finds_the_bad_program_and_not_the_good_one(cluster: Any, kin
     ],
 )
 def test_a_risk_is_found_where_it_is_in_the_code(cluster: Any, kind: str, program: str) -> None:
-    found = findings(cluster, RISKS, f"{program}_bad")[kind]
+    found = findings(cluster, RISKS, f"{program}_bad", kind)[kind]
     assert found["is_risk"]
     assert found["numbers"]["place"].startswith(f"{RISKS.name}:")
     assert found["numbers"]["place"].endswith(f"({program}_bad)")
@@ -62,7 +61,7 @@ def test_a_program_that_does_the_same_without_a_risk(cluster: Any, kind: str) ->
 
 @pytest.mark.long
 def test_issues_that_ray_data_reports(cluster: Any) -> None:
-    found = findings(cluster, RISKS, "data_issue_bad")["data_issue"]
+    found = findings(cluster, RISKS, "data_issue_bad", "data_issue")["data_issue"]
     assert found["is_risk"]
     assert "Map(look_up)" in found["numbers"]["operator"]
     assert found["numbers"]["issue"] == "hanging"

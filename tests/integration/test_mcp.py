@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from tests.conftest import aside
 from tests.detector_programs import BENCHMARKS
 from tests.fenced import blocks
 from tests.mcp_questions import QUESTIONS, Question
@@ -58,7 +59,7 @@ def ask(cluster: Recorded, *calls: tuple[str, dict[str, Any]]) -> list[str]:
         assert not any(result.is_error for result in results), results
         return [result.content[0].text for result in results]  # type: ignore[union-attr]
 
-    return asyncio.run(connect())
+    return aside(asyncio.run, connect())
 
 
 def test_hostile_log_lines_stay_data(cluster: Recorded) -> None:

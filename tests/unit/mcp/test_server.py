@@ -18,6 +18,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from tests.cluster import free_port
+from tests.conftest import aside
 from tests.fenced import HOSTILE, blocks, rows_of
 from tests.running import Running
 from tests.story import Story
@@ -42,7 +43,7 @@ def over_stdio(use: Callable[[Client], Awaitable[Any]], *arguments: str) -> Any:
         async with Client(stdio_client(parameters)) as client:
             return await use(client)
 
-    return asyncio.run(connect())
+    return aside(asyncio.run, connect())
 
 
 def call(client: Client, tool: str, **arguments: Any) -> Any:
@@ -99,7 +100,7 @@ def ask(url: str) -> Ask:
             async with Client(url) as client:
                 return await call(client, tool, **arguments)
 
-        result = asyncio.run(connect())
+        result = aside(asyncio.run, connect())
         return text_of(result), bool(result.is_error)
 
     return ask
