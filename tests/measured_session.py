@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 from collections.abc import Iterator
@@ -147,10 +148,10 @@ class Metered:
         return f"{body['errorType']}: {body['error']}"
 
 
-@pytest.fixture(scope="session")
-def metered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metered]:
-    folder: Path = tmp_path_factory.mktemp("prometheus")
-    server = Server(Settings(data_dir=folder, port=0))
+@contextlib.contextmanager
+def ended_session(folder: Path, **settings: Any) -> Iterator[tuple[Running, str, SeriesStore]]:
+    """A server, its only session, which has ended, and the file for the session's metrics. Close that file."""
+    server = Server(Settings(data_dir=folder, port=0, **settings))
     server.start()
     with httpx.Client(base_url=server.url) as client:
         running = Running(server, client, folder)
@@ -161,9 +162,14 @@ def metered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metered]:
         running.record(story)
         session = story.batch.session
         path = server.services.catalog.path(session).with_name("metrics.duckdb")
-        store = SeriesStore(path, step_s=5, full_s=60)
+        yield running, session, SeriesStore(path, step_s=5, full_s=60)
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def metered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metered]:
+    with ended_session(tmp_path_factory.mktemp("prometheus")) as (running, session, store):
         for second, samples in history():
             store.append(second * S, samples, families=FAMILIES)
         store.close()
         yield Metered(running, session)
-    server.stop()

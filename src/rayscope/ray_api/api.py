@@ -23,6 +23,7 @@ from starlette.datastructures import QueryParams
 
 from rayscope.api.parameters import CurrentCatalog, CurrentRecords, CurrentSettings
 from rayscope.api.responses import Json, Stream, answer, answer_from_record
+from rayscope.api.security import error_headers
 from rayscope.cluster.logs.files import CurrentLogs
 from rayscope.cluster.objects.references import OF_ALL, CurrentReferences, ObjectReferences
 from rayscope.errors import RayscopeError
@@ -81,7 +82,7 @@ class RayRoute(APIRoute):
                 return await handle(request)
             except RayscopeError as error:
                 text, status = str(error), error.status or 500
-                headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else {}
+                headers = error_headers(error)
             if "/api/v0/" in request.url.path:
                 body = msgspec.json.encode({"result": False, "msg": text, "data": {"result": None}})
                 return Json(body, status, headers)

@@ -11,16 +11,14 @@ from typing import Any
 import httpx
 import pytest
 from tests.cluster import free_port
+from tests.measured_session import ended_session
 from tests.prometheus_server import serving
 from tests.running import Running
-from tests.story import Story
 from tests.waiting import TIMEOUT_S
 
 from rayscope.api.write_access import HEADER
-from rayscope.metrics.tsdb.store import SeriesStore
 from rayscope.model.metric import Family, Sample, sample
-from rayscope.server.runner import Server
-from rayscope.settings import Settings, operator_token
+from rayscope.settings import operator_token
 
 S = 10**9
 #: The record's last sign of life; a multiple of a minute.
@@ -36,28 +34,17 @@ def samples(second: int) -> list[Sample]:
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """An ended session with three hours of metrics, of which one is long; and a Prometheus not yet there."""
-    folder = tmp_path_factory.mktemp("queried")
     url = f"http://127.0.0.1:{free_port()}"
-    server = Server(Settings(data_dir=folder, port=0, metrics_full_h=2, prometheus_url=url))
-    server.start()
-    with httpx.Client(base_url=server.url) as client:
-        running = Running(server, client, folder)
-        assert server.services is not None
-        server.services.metrics.stop()  # what is measured now would hide what is written here
-        story = Story()
-        story.task("f", 0, 1, 2)
-        running.record(story)
-        about = server.services.catalog.about(story.batch.session)
-        about.last_ns = END_S * S
-        path = server.services.catalog.path(about.session).with_name("metrics.duckdb")
-        store = SeriesStore(path, step_s=5, full_s=60)
+    folder = tmp_path_factory.mktemp("queried")
+    with ended_session(folder, metrics_full_h=2, prometheus_url=url) as (running, session, store):
+        assert running.server.services is not None
+        running.server.services.catalog.about(session).last_ns = END_S * S
         family = Family("work_total", "counter", "", "bytes")
         for second in range(0, HOURS * 3600 + 1, 15):
             at_ns = (END_S - HOURS * 3600 + second) * S
             store.append(at_ns, samples(second), families=[family])
         store.close()
         yield running
-    server.stop()
 
 
 def query(measured: Running, expr: str, **params: Any) -> Any:

@@ -144,6 +144,14 @@ def answers(metered: Metered, prometheus: str, path: str, **params: Any) -> tupl
     return ours.json(), theirs.json(), ours.status_code, theirs.status_code
 
 
+def difference(metered: Metered, prometheus: str, path: str, **params: Any) -> str:
+    """The first difference between our good answer and Prometheus', or an empty string."""
+    ours, theirs, status, right = answers(metered, prometheus, path, **params)
+    if status != right or status != 200:
+        return f"{ours} is not {theirs}"
+    return differing(ours["data"], theirs["data"])
+
+
 def series_of(data: Any) -> dict[tuple[tuple[str, str], ...], list[Any]]:
     return {
         tuple(sorted(series["metric"].items())): series.get("values") or [series["value"]]
@@ -178,13 +186,7 @@ def are_close(ours: float, theirs: float) -> bool:
 def test_values_at_one_time_are_those_of_prometheus(metered: Metered, prometheus: str) -> None:
     wrong = []
     for expr, at in itertools.product([*expressions(), *RANGED, '"text"'], INSTANTS):
-        ours, theirs, status, right = answers(metered, prometheus, "query", query=expr, time=at)
-        said = (
-            f"{ours} is not {theirs}"
-            if status != right or status != 200
-            else differing(ours["data"], theirs["data"])
-        )
-        if said:
+        if said := difference(metered, prometheus, "query", query=expr, time=at):
             wrong.append(f"{expr} at {at}: {said[:600]}")
     assert not wrong, (len(wrong), "\n".join(wrong[:20]))
 
@@ -201,13 +203,7 @@ RANGED = [
 def test_values_over_time_are_those_of_prometheus(metered: Metered, prometheus: str) -> None:
     wrong = []
     for expr, steps in itertools.product(expressions(), RANGES):
-        ours, theirs, status, right = answers(metered, prometheus, "query_range", query=expr, **steps)
-        said = (
-            f"{ours} is not {theirs}"
-            if status != right or status != 200
-            else differing(ours["data"], theirs["data"])
-        )
-        if said:
+        if said := difference(metered, prometheus, "query_range", query=expr, **steps):
             wrong.append(f"{expr} over {steps}: {said[:600]}")
     assert not wrong, (len(wrong), "\n".join(wrong[:20]))
 
