@@ -9,7 +9,7 @@ import { NodeLabel } from './NodeLabel';
 import { PeakMemory } from './PeakMemory';
 import { TaskState } from './TaskState';
 import { Time } from './Time';
-import type { Column } from './table/columns';
+import { type Column, TIME_WIDTH } from './table/columns';
 import words from './theme/words.module.css';
 
 export const taskKey = (task: TaskItem) => `${task.task_id}:${task.attempt}`;
@@ -109,14 +109,14 @@ export function taskColumns(
     {
       id: 'created',
       header: t('column.created'),
-      width: 132,
+      width: TIME_WIDTH,
       sort: 'created_ns',
       cell: (task) => <Time ns={task.created_ns} />,
     },
     {
       id: 'start',
       header: t('column.start'),
-      width: 132,
+      width: TIME_WIDTH,
       sort: 'start_ns',
       optional: true,
       cell: (task) => <Time ns={task.start_ns} />,
@@ -124,7 +124,7 @@ export function taskColumns(
     {
       id: 'end',
       header: t('column.end'),
-      width: 132,
+      width: TIME_WIDTH,
       sort: 'end_ns',
       optional: true,
       cell: (task) => <Time ns={task.end_ns} />,

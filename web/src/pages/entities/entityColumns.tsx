@@ -7,7 +7,7 @@ import { useCauseText } from '../../ui/DeathCause';
 import { JobName } from '../../ui/JobName';
 import { NodeLabel, useNodeTitle } from '../../ui/NodeLabel';
 import { Time } from '../../ui/Time';
-import type { Column } from '../../ui/table/columns';
+import { type Column, TIME_WIDTH } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { isEmpty, oneLine, Value } from '../../ui/Value';
 import { EntityState } from './EntityState';
@@ -68,7 +68,7 @@ export function entityColumn(
   const number = NUMBER.test(field);
   const width =
     (view === 'workers' && field === 'state' ? WORKER_STATE : WIDTHS[field]) ??
-    (field.endsWith('_ns') ? 116 : field.endsWith('_id') ? 104 : number ? 108 : 160);
+    (field.endsWith('_ns') ? TIME_WIDTH : field.endsWith('_id') ? 104 : number ? 108 : 160);
   return {
     id: field,
     header,

@@ -13,7 +13,7 @@ import { OriginTag } from '../../ui/insights/OriginTag';
 import { Link } from '../../ui/Link';
 import { NodeLabel } from '../../ui/NodeLabel';
 import { Time } from '../../ui/Time';
-import type { Column } from '../../ui/table/columns';
+import { type Column, TIME_WIDTH } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { useSessionUrl } from '../../ui/useUrl';
 import css from './failureColumns.module.css';
@@ -79,7 +79,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
       value: (row) => isGroup(row) && row.file && `${row.file}:${row.line}`,
       header: t('failures.line'),
       hint: t('failures.lineHint'),
-      width: 150,
+      width: 176,
       cell: ofGroup(({ file, line, path }) => (
         <SourceLine file={file} line={line} path={path && `${path}:${line}`} />
       )),
@@ -94,7 +94,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
     {
       id: 'first',
       header: t('failures.first'),
-      width: 116,
+      width: TIME_WIDTH,
       optional: true,
       cell: ofGroup((group) => <Time ns={group.first_ns} />),
     },
@@ -103,7 +103,7 @@ export function failureColumns(t: TFunction, unfolded: ReadonlySet<string>): Col
       value: (row) => (isMore(row) ? null : isGroup(row) ? row.last_ns : row.end_ns),
       field: 'last_ns',
       header: t('failures.last'),
-      width: 116,
+      width: TIME_WIDTH,
       cell: (row) => (isMore(row) ? null : <Time ns={isGroup(row) ? row.last_ns : row.end_ns} />),
     },
     {

@@ -9,7 +9,7 @@ import { ItemState } from '../../ui/ItemState';
 import { LaneName } from '../../ui/Lane';
 import { Meter, ofText, rateText } from '../../ui/Meter';
 import { Time } from '../../ui/Time';
-import type { Column } from '../../ui/table/columns';
+import { type Column, TIME_WIDTH } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { oneLine } from '../../ui/Value';
 import { NodeName } from './NodeName';
@@ -162,20 +162,20 @@ function placeColumns(t: TFunction): Column<NodeRow>[] {
     {
       id: 'lane',
       header: t('nodes.lane'),
-      width: 100,
+      width: 124,
       cell: (node) => <LaneName lane={node.lane} code={node.lane_code} reason={node.lane_reason} />,
     },
     {
       id: 'start_ns',
       header: t('nodes.started'),
-      width: 92,
+      width: TIME_WIDTH,
       sort: 'start_ns',
       cell: (node) => <Time ns={node.start_ns} />,
     },
     {
       id: 'end_ns',
       header: t('nodes.ended'),
-      width: 92,
+      width: TIME_WIDTH,
       sort: 'end_ns',
       cell: (node) => (node.end_ns === null ? <Dash /> : <Time ns={node.end_ns} />),
     },

@@ -9,7 +9,7 @@ import { ItemState } from '../../ui/ItemState';
 import { Link } from '../../ui/Link';
 import { toTrend } from '../../ui/runs/SlowerMark';
 import { Time } from '../../ui/Time';
-import type { Column } from '../../ui/table/columns';
+import { type Column, TIME_WIDTH } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import { RunLink } from './RunLink';
 import css from './RunsPage.module.css';
@@ -58,7 +58,7 @@ export const runColumns = (
     {
       id: 'started',
       header: t('runs.started'),
-      width: 118,
+      width: TIME_WIDTH,
       sort: 'begin_ns',
       cell: (run) => (
         <RunLink run={run} lang={url.lang} testId={run.has_record ? 'run-open' : undefined}>

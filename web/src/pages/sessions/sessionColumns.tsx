@@ -10,7 +10,7 @@ import { Link } from '../../ui/Link';
 import { SlowerMark } from '../../ui/runs/SlowerMark';
 import { durationText } from '../../ui/session';
 import { Time } from '../../ui/Time';
-import type { Column } from '../../ui/table/columns';
+import { type Column, TIME_WIDTH } from '../../ui/table/columns';
 import words from '../../ui/theme/words.module.css';
 import css from './SessionsPage.module.css';
 import { failedIn, isElsewhere, lasted, toSession } from './sessions';
@@ -81,7 +81,7 @@ export function sessionColumns(texts: Context): Column<SessionItem>[] {
     {
       id: 'started',
       header: t('sessions.started'),
-      width: 140,
+      width: TIME_WIDTH,
       sort: 'first_ns',
       cell: (session) => <Time ns={session.first_ns} />,
     },

@@ -1,6 +1,9 @@
 import type { ReactNode } from 'react';
 import { cellText } from '../../base/csv';
 
+/** Width of a column of times, px: fits a date without the year. */
+export const TIME_WIDTH = 132;
+
 /** A column of a DataTable. Widths are fixed, so that changing values never move other columns. */
 export interface Column<T> {
   id: string;
