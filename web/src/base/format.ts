@@ -134,13 +134,16 @@ export function zoned(millis: number | null): string {
 /** The reverse: ms since the epoch. */
 export const fromZoned = (text: string) => new Date(isUtc() ? `${text}Z` : text).getTime();
 
-/** `14:03:07` today, `11-21 14:03:07` this year, else with the year; `–` if unknown. */
+/** Within this time, a date without the year is unambiguous, ms. */
+const YEARLESS = 300 * 86_400_000;
+
+/** `14:03:07` today, `11-21 14:03:07` within 300 days, else with the year; `–` if unknown. */
 export function time(ns: Nanos, now: Date = new Date()): string {
   const text = zoned(toMillis(ns)).slice(0, 19).replace('T', ' ');
   const today = zoned(now.getTime());
   if (text === '') return '–';
   if (text.slice(0, 10) === today.slice(0, 10)) return text.slice(11);
-  return text.slice(0, 4) === today.slice(0, 4) ? text.slice(5) : text;
+  return Math.abs(now.getTime() - (toMillis(ns) ?? 0)) < YEARLESS ? text.slice(5) : text;
 }
 
 /** A time to the millisecond with the zone's offset: `2026-11-21 14:03:07.123 +01:00`. */
