@@ -32,6 +32,8 @@ export const enInsights = {
         '{{name}} itself ran for {{took}}. Its hottest lines, or `rayscope.span` in its code, tell which part takes long.',
       awaiting:
         '{{name}} awaited for {{took}}: it slept, or waited for I/O, a lock, or its turn in the event loop.',
+      training:
+        '{{name}} awaited the training workers for {{took}}. The Train page shows their time by step and rank.',
       driver:
         "The driver's own code ran for {{took}}. Mark its parts with `rayscope.span` to see which takes long.",
       preparing:

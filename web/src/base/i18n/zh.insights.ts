@@ -374,6 +374,7 @@ export const zhInsights: Translated<typeof enInsights> = {
       executing:
         '{{name}} 自身运行了 {{took}}。查看其最耗时的代码行，或在代码中使用 `rayscope.span`，即可看出哪一部分耗时。',
       awaiting: '{{name}} 异步等待了 {{took}}：休眠、等待 I/O、等待锁，或等待事件循环调度。',
+      training: '{{name}} 等待训练 Worker {{took}}。各 rank 每一步的耗时见 Train 页面。',
       driver: 'Driver 自身的代码运行了 {{took}}。用 `rayscope.span` 标记各部分，即可看出哪一部分耗时。',
       preparing: '首个任务之前 Driver 运行了 {{took}}。用 `rayscope.span` 标记各部分，即可看出哪一部分耗时。',
       finishing:

@@ -90,11 +90,15 @@ export function Causes({ insights }: { insights: InsightsAnswer }) {
 const keyOf = ({ cause }: Part) =>
   cause === null ? 'other' : `${cause.phase} ${cause.is_driver} ${cause.name}`;
 
+/** The method in which Ray Train awaits its workers. */
+const TRAINING = 'TrainController.run';
+
 /** Explains one of the major causes in a sentence. */
 function useExplanation(): (cause: ExplainedCause) => string {
   const { t } = useTranslation();
   return ({ phase, name, is_driver: isDriver, total_ns: total }) => {
-    const code = phase === 'executing' && isDriver ? 'driver' : phase;
+    const isTraining = phase === 'awaiting' && name === TRAINING;
+    const code = isTraining ? 'training' : phase === 'executing' && isDriver ? 'driver' : phase;
     return t(`insights.explained.${code as 'unknown'}`, {
       name: isDriver ? t('task.driver') : name || t('insights.aTask'),
       took: duration(total),
