@@ -92,8 +92,8 @@ class OomKill:
     kind = "oom_kill"
     title = "Killed for lack of memory"
     advice = (
-        "{killed} attempts of {function} were killed because their node ran out of memory, with {running} "
-        "tasks and calls running on it at once; {lost_ns} of work were lost. Reserve "
+        "Attempts of {function} were killed ({killed} in all) because their node ran out of memory, with "
+        "{running} tasks and calls running on it at once; {lost_ns} of work was lost. Reserve "
         "{memory_bytes} for each with memory=, so that fewer run at once on a node, or let each use less. If "
         "one alone does not fit, take a larger node."
     )
@@ -162,8 +162,8 @@ class Retries:
     kind = "retries"
     title = "Work lost to retries"
     advice = (
-        "{failed} attempts of {function} failed and were retried: {lost_ns} of work was lost. The failures "
-        "of {function} show why."
+        "Attempts of {function} failed and were retried ({failed} in all): {lost_ns} of work was lost. The "
+        "failures of {function} show why."
     )
     sketch = ""  # the code already has the options
     doc = "fault tolerance: tasks"
