@@ -231,7 +231,7 @@ export const shared = {
   filter: {
     add: 'Filter',
     class: 'Class',
-    q: 'Filter by name or task ID',
+    q: 'Name or task ID',
     nameOrId: 'Filter by name or ID',
     function: 'Function',
     node: 'Node',

@@ -228,7 +228,7 @@ const shared: Translated<typeof english> = {
   filter: {
     add: '筛选',
     class: '类',
-    q: '按名称或任务 ID 筛选',
+    q: '名称或任务 ID',
     nameOrId: '按名称或 ID 筛选',
     function: '函数',
     node: '节点',
