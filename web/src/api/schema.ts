@@ -3902,7 +3902,7 @@ export interface StackBlockedOn {
   count: number;
   examples: string[];
 }
-/** One step of a chain of waits. */
+/** One step of a chain of waits. ``count``: the attempts of its node. */
 export interface StackLink {
   node: string;
   name: string;

@@ -294,21 +294,19 @@ def _chains(tree: _Tree, edges: dict[str, dict[str, _Edge]]) -> list[list[StackL
     steps = 0
     visited: set[str] = set()
 
-    def link(node_id: str, count: int) -> StackLink:
-        """Return a step of a chain. ``count`` counts waits or, in the first step, attempts."""
+    def link(node_id: str) -> StackLink:
         node = tree.nodes[node_id]
         return {
             "node": node_id,
             "name": node.name,
             "type": node.type,
             "situation": node.situation,
-            "count": count,
+            "count": node.count or node.others,
         }
 
     def search(start: str) -> None:
         nonlocal steps
-        node = tree.nodes[start]
-        todo: list[list[StackLink]] = [[link(start, node.count or node.others)]]
+        todo: list[list[StackLink]] = [[link(start)]]
         while todo and steps < _STEPS:
             steps += 1
             chain = todo.pop()
@@ -321,8 +319,8 @@ def _chains(tree: _Tree, edges: dict[str, dict[str, _Edge]]) -> list[list[StackL
                     chains.append(chain)
                 continue
             # The largest one goes last, so that it is searched first.
-            for to, count in heapq.nlargest(_EXAMPLES * _NAMED, following, key=lambda f: (f[1], f[0]))[::-1]:
-                todo.append([*chain, link(to, count)])
+            for to, _ in heapq.nlargest(_EXAMPLES * _NAMED, following, key=lambda f: (f[1], f[0]))[::-1]:
+                todo.append([*chain, link(to)])
 
     for start in starts:
         search(start)

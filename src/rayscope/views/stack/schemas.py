@@ -18,7 +18,7 @@ class StackExample(TypedDict):
 
 
 class StackLink(TypedDict):
-    """One step of a chain of waits."""
+    """One step of a chain of waits. ``count``: the attempts of its node."""
 
     node: str
     name: str

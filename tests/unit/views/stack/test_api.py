@@ -166,13 +166,16 @@ def test_a_call_whose_worker_was_done_with_it_is_in_flight_no_more(
 def test_an_argument_that_is_not_made_is_waited_for(fresh: Any) -> None:
     story = Story()
     first = story.task("first", 0, 5, 100)
-    second = story.task("second", 0)
-    story.batch.attempts[-1].states = {"PENDING_ARGS_AVAIL": at(0)}
-    story.argument(second, first)
+    for _ in range(3):
+        second = story.task("second", 0)
+        story.batch.attempts[-1].states = {"PENDING_ARGS_AVAIL": at(0)}
+        story.argument(second, first)
     story.get(DRIVER, second, 1, 200)
     fresh.record(story)
     stack = fresh.get("/api/v1/flow/stack", at_ns=at(50))
-    assert [[s["name"] for s in chain] for chain in stack["chains"]] == [["driver", "second", "first"]]
+    assert [[(s["name"], s["count"]) for s in chain] for chain in stack["chains"]] == [
+        [("driver", 1), ("second", 3), ("first", 1)]
+    ]
     assert {n["name"]: n["deepest"] for n in stack["nodes"]} == {"driver": 0, "second": 0, "first": 1}
 
 
