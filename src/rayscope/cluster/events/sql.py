@@ -35,7 +35,7 @@ from rayscope.storage.sql.pages import (
     rows_of,
 )
 from rayscope.storage.sql.platform_events import NODE_ID, SEVERITY, WHAT
-from rayscope.storage.sql.restarts import restarts
+from rayscope.storage.sql.restarts import ENDED_WORKERS, restarts
 
 SEVERITIES = ("ERROR", "WARNING", "INFO")
 KINDS = ("node", "worker", "actor", "job", "placement_group", "task", "dataset", "platform", "loss")
@@ -218,9 +218,8 @@ def _add_ended(reader: duckdb.DuckDBPyConnection, events: list[Row]) -> None:
     restarted = [event["id"] for event in events if event["event"] == "ACTOR_RESTARTING"]
     found: list[tuple[str, int, str]] = []
     if restarted:
-        query = f"SELECT id, (step->>0)::BIGINT, ended FROM ({restarts('list_contains(?, id)')})"
-        found = reader.execute(query, [restarted]).fetchall()
-    workers = {(actor, time_ns): worker for actor, time_ns, worker in found if worker is not None}
+        found = reader.execute(ENDED_WORKERS, [restarted]).fetchall()
+    workers = {(actor, time_ns): worker for actor, time_ns, worker in found}
     for event in events:
         event["ended"] = None
         if event["event"] in _ENDS and event["id"] is not None:

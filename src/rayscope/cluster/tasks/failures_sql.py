@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from rayscope.cluster.tasks import schemas
-from rayscope.cluster.tasks.lost import lost_with
+from rayscope.cluster.tasks.lost import add_lost_with
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.rows import join_id
 from rayscope.storage.session_file import SessionFile
@@ -78,7 +78,8 @@ SELECT func_name, error_type,
     {", ".join(f"count(DISTINCT {_TASK}) FILTER (outcome = '{name}') AS {name}" for name in OUTCOMES)},
     min(end_ns) AS first_ns, max(end_ns) AS last_ns, count(*) OVER () AS groups,
     min_by({{'task_hi': task_hi, 'task_lo': task_lo, 'attempt': attempt, 'outcome': outcome, 'end_ns': end_ns,
-        'node_id': node_id, 'worker_id': worker_id, 'actor_id': actor_id, 'message': headline}},
+        'node_id': node_id, 'worker_id': worker_id, 'actor_id': actor_id, 'message': headline,
+        'error_type': error_type}},
         {{'outcome': list_position({list(OUTCOMES)}, outcome), 'age': -coalesce(end_ns, 0)}}, {MAX_EXAMPLES}
     ) AS latest
 FROM failures WHERE $outcome IS NULL OR outcome = $outcome
@@ -98,7 +99,7 @@ class Failures(NamedTuple):
     tasks: schemas.TasksByOutcome
 
 
-def _attempt(error_type: str | None, row: Mapping[str, Any]) -> schemas.FailedAttempt:
+def _attempt(row: Mapping[str, Any]) -> schemas.FailedAttempt:
     return {
         "task_id": join_id(row["task_hi"], row["task_lo"]) or "",
         "attempt": row["attempt"],
@@ -106,7 +107,7 @@ def _attempt(error_type: str | None, row: Mapping[str, Any]) -> schemas.FailedAt
         "end_ns": row["end_ns"],
         "node_id": row["node_id"],
         "message": row["message"],
-        "lost_with": lost_with(error_type, row),
+        "lost_with": row["lost_with"],
     }
 
 
@@ -141,12 +142,13 @@ def failure_groups(
             ).fetchall()
         )
         found = rows_of(reader.execute(f"{_BY_SIGNATURE} LIMIT {int(limit)}", {"outcome": outcome}))
+        add_lost_with(reader, [attempt for row in found for attempt in row["latest"]])
     groups = found[0]["groups"] if found else 0
     for row in found:
         del row["groups"]
         row["origin"], row["operator"] = known.get(row["func_name"], (None, None))
         row["outcome"] = next(name for name in OUTCOMES if row[name])
-        row["latest"] = [_attempt(row["error_type"], one) for one in row["latest"]]
+        row["latest"] = [_attempt(one) for one in row["latest"]]
     tasks: schemas.TasksByOutcome = {
         "final": outcomes.get("final", 0),
         "retrying": outcomes.get("retrying", 0),

@@ -10,7 +10,7 @@ import duckdb
 from rayscope.cluster.placement import gpu_use_sql
 from rayscope.cluster.placement.gpus_sql import gpus_of_actors, gpus_of_attempts
 from rayscope.cluster.tasks import flow_sql, schemas
-from rayscope.cluster.tasks.lost import lost_with
+from rayscope.cluster.tasks.lost import add_lost_with
 from rayscope.model import PHASES, STATES
 from rayscope.storage.call_paths import DRIVER_PREFIX
 from rayscope.storage.errors import BadQuery, NotFound
@@ -248,6 +248,7 @@ def get_task(file: SessionFile, task_id: str, *, last_ns: int) -> schemas.TaskDe
         flow = flow_sql.of_task(reader, high, low, last_ns)
         _add_gpus(reader, found, (high, low))
         gpu_use_sql.add_to_attempts(reader, found, last_ns)
+        add_lost_with(reader, found)
     children = list_attempts(
         file, TaskFilters(caller_task_id=task_id), sort="created_ns", limit=100, last_ns=last_ns
     )
@@ -305,7 +306,6 @@ def _detail(row: Any) -> schemas.AttemptDetail:
     detail["error"] = (
         None if error_type is None else {"type": error_type, "message": message, "is_cut": is_cut}
     )
-    detail["lost_with"] = lost_with(error_type, row)
     del row["path_id"]
     _item(row)
     return detail

@@ -18,3 +18,10 @@ FROM (
     WHERE (step->>1) = 'RESTARTING') r
 LEFT JOIN (SELECT id, exit_type, exit_detail FROM worker_rows) w ON w.id = r.ended
 """
+
+
+#: The ID of an actor, the time of its restart, and its previous worker, for the actors of a list.
+ENDED_WORKERS = f"""
+SELECT id, (step->>0)::BIGINT AS time_ns, ended FROM ({restarts("list_contains(?, id)")})
+WHERE ended IS NOT NULL ORDER BY time_ns
+"""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.running import Running
-from tests.story import MS, Story, at
+from tests.story import JOB, MS, Story, at
 
-from rayscope.model import TaskError
+from rayscope.model import Entity, TaskError
 
 TRACEBACK = """\x1b[36mray::{name}()\x1b[39m (pid={pid}, ip=192.0.2.7)
   File "/home/me/jobs/etl.py", line {line}, in {name}
@@ -116,3 +116,28 @@ def test_very_long_and_odd_messages_are_grouped_in_linear_time(fresh: Running) -
     assert sum(group["attempts"] for group in found["items"]) == len(texts)
     assert all(len(group["message"] or "") <= 300 for group in found["items"])
     assert found["items"][0]["first_ns"] >= at(0) + 2 * MS
+
+
+def test_a_call_while_its_actor_restarts_is_lost_with_the_previous_worker(fresh: Running) -> None:
+    story, actor, worker = Story(), "1" * 24, "d" * 56
+    steps = {
+        (at(1), "ALIVE"): {"worker_id": worker},
+        (at(20), "RESTARTING"): {"num_restarts": 1},
+        (at(25), "ALIVE"): {"worker_id": "e" * 56},
+        (at(50), "DEAD"): {"end_ns": at(50)},
+    }
+    story.batch.entities.append(Entity("actor", actor + JOB, {"class_name": "A", "job_id": JOB}, steps))
+    story.entity(
+        "worker", worker, 0, 20, exit_type="SYSTEM_ERROR", exit_detail="worker killed by `ray.kill`."
+    )
+    lost = {}
+    for ended in (10, 22):
+        task_id = story.task("A.f", ended - 1, ended=ended, failed=True, actor=actor)
+        story.batch.attempts[-1].error = TaskError(at(ended), "ACTOR_UNAVAILABLE", f"unavailable at {ended}")
+        lost[task_id] = {"kind": "worker", "id": worker} if ended > 20 else None
+    fresh.record(story)
+    for task_id, expected in lost.items():
+        (attempt,) = fresh.get(f"/api/v1/tasks/{task_id}")["attempts"]
+        assert attempt["lost_with"] == expected
+    groups = fresh.get("/api/v1/failures")["items"]
+    assert {row["task_id"]: row["lost_with"] for group in groups for row in group["latest"]} == lost
