@@ -294,10 +294,22 @@ def _stuck(view: SessionView, job: str, of: str) -> Answer:
     )
     columns = ("function", "situation", "attempts", "for up to", "blocked on", "a task")
     answer.table("Evidence: attempts in flight, the oldest first", columns, rows)
+    running = [node for node in oldest if node["situation"] == "running" and node["examples"]]
+    for node in running[:1]:
+        _lines_of(answer, view, node["examples"][0]["task_id"])
     paused = view.client.paused_tasks(view.name)["items"]
     names = ("task_id", "name", "state", "file", "line", "since_ns")
     answer.items("Tasks that wait for a debugger", names, paused)
     return answer
+
+
+def _lines_of(answer: Answer, view: SessionView, task_id: str) -> None:
+    sampled = view.client.lines(task_id=task_id, session=view.name)
+    if sampled["missing"] is not None:
+        answer.say(f"No line is known of the oldest that runs: {sampled['missing']['message']}")
+    names = ("file", "line", "function", "self_samples", "total_samples")
+    if sampled["lines"]:
+        answer.items(f"Lines of {task_id}, by {sampled['samples']} samples", names, sampled["lines"][:5])
 
 
 def _died(view: SessionView, job: str, of: str) -> Answer:
