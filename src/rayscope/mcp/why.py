@@ -197,7 +197,7 @@ def _pending(view: SessionView, job: str, of: str) -> Answer:
         answer.say("Verdict: unknown, because the cluster cannot be asked. The record follows.")
     elif not pending:
         what = "nothing of that" if of or job else "nothing"
-        when = "is pending now" if status["live"] else "was pending when the cluster ended"
+        when = "waits for resources now" if status["live"] else "waited for resources when the cluster ended"
         answer.say(f"Verdict: {what} {when}.")
     if status["pending_left_out"]:
         answer.say(f"{status['pending_left_out']} more pending requests were not checked.")
