@@ -300,6 +300,15 @@ def test_a_table_is_copied_and_downloaded(recorded: Recorded, page: Page) -> Non
     assert lines[0]["task_id"] == copied["task_id"]
 
 
+def test_the_rows_of_a_table_are_counted_by_a_column(recorded: Recorded, page: Page) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
+    page.goto(f"{recorded.url}/s/{recorded.session}/tasks")
+    page.get_by_test_id("table-menu").click()
+    page.get_by_test_id("table-group-by").select_option("state")
+    groups = page.get_by_test_id("table-groups").locator("li")
+    expect(groups).to_have_text(["Finished413", "Failed6"])
+
+
 def test_two_languages_and_two_themes(recorded: Recorded, page: Page) -> None:
     page.goto(f"{recorded.url}/s/{recorded.session}?lang=zh")
     page.get_by_test_id("task-row").first.wait_for()

@@ -15,7 +15,8 @@ import { csvOf } from '../../base/csv';
 import { download } from '../../base/download';
 import { count } from '../../base/format';
 import { useStored } from '../useStored';
-import { type Column, tableValues } from './columns';
+import { type Column, type Rows, tableValues } from './columns';
+import { GroupBy } from './GroupBy';
 import { SavedViews } from './SavedViews';
 import { DENSITIES, useDensity } from './useRowHeight';
 
@@ -46,15 +47,7 @@ export function useColumnChoice<T>(id: string, columns: Column<T>[], rows: reado
   return { chosen, visibility, set };
 }
 
-/** The rows of a list: those that are loaded, and how to load the others. */
-interface Rows<T> {
-  rows: readonly T[];
-  total?: number | null;
-  /** Loads the first rows that match. */
-  load?: (most: number) => Promise<readonly T[]>;
-}
-
-/** The columns and the density of a table, and its rows as a file. */
+/** The columns and the density of a table, its rows as a file, and their number by a column. */
 export function TableMenu<T extends object>(props: {
   /** The name of the table in its file's name. */
   name: string;
@@ -83,6 +76,7 @@ export function TableMenu<T extends object>(props: {
             data={DENSITIES.map((value) => ({ value, label: t(`table.densities.${value}`) }))}
           />
           <Download {...props} />
+          <GroupBy columns={columns} list={props.list} most={MAX_ROWS} />
           {choice !== undefined && (
             <>
               <SavedViews name={props.name} columns={choice.chosen} onColumns={choice.set} />

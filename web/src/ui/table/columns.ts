@@ -28,6 +28,14 @@ export interface Column<T> {
   cell: (row: T) => ReactNode;
 }
 
+/** The rows of a list: those that are loaded, and how to load the others. */
+export interface Rows<T> {
+  rows: readonly T[];
+  total?: number | null;
+  /** Loads the first rows that match. */
+  load?: (most: number) => Promise<readonly T[]>;
+}
+
 type Sortable = string | number | null | undefined;
 
 /** Rows in the order `FIELD` or `-FIELD`, unknown values last; in their own order if it is undefined. */
