@@ -280,6 +280,7 @@ def test_search_sort_and_deep_link(recorded: Recorded, page: Page) -> None:
 
 
 def test_a_table_is_copied_and_downloaded(recorded: Recorded, page: Page) -> None:
+    recorded.finish() if recorded.job.poll() is None else None
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{recorded.url}/s/{recorded.session}?q=counter&sort=name")
     rows = page.get_by_test_id("task-row")
