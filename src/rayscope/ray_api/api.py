@@ -9,21 +9,19 @@ from __future__ import annotations
 import codecs
 import contextlib
 import itertools
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
 import duckdb
 import msgspec
 import pyarrow as pa
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import PlainTextResponse, Response
-from fastapi.routing import APIRoute
+from fastapi import Depends, Request
+from fastapi.responses import Response
 from starlette.datastructures import QueryParams
 
 from rayscope.api.parameters import CurrentCatalog, CurrentRecords, CurrentSettings
-from rayscope.api.responses import Json, Stream, answer, answer_from_record
-from rayscope.api.security import error_headers
+from rayscope.api.responses import Json, Stream, answer, answer_from_record, attachment
 from rayscope.cluster.logs.files import CurrentLogs
 from rayscope.cluster.objects.references import OF_ALL, CurrentReferences, ObjectReferences
 from rayscope.errors import RayscopeError
@@ -32,9 +30,12 @@ from rayscope.ray.dashboard import DashboardError
 from rayscope.ray.versions import NEWEST_TESTED, numbers
 from rayscope.ray_api import lists
 from rayscope.ray_api.fields import RESOURCES
+from rayscope.ray_api.lineage import summarize_lineage
 from rayscope.ray_api.lists import Warnings, parse_list
 from rayscope.ray_api.logs import list_logs, read_job_log, read_log
 from rayscope.ray_api.objects import read_references
+from rayscope.ray_api.routes import RayRouter, Session, SeveralLive, any_session, current_session, send
+from rayscope.ray_api.timeline import read_timeline
 from rayscope.records.reader import SessionReader
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound
@@ -43,8 +44,6 @@ from rayscope.storage.slots import Slots
 
 #: The version of the job API in all versions of Ray that are supported.
 _API_VERSION = "4"
-#: Maximum number of sessions that an error names.
-_MAX_NAMED = 20
 _LISTS = Slots(8, "8 lists are already being sent.", waiting=8, wait_s=10.0)
 _LONG_LISTS = Slots(2, "2 long lists are already being sent.", waiting=4, wait_s=10.0)
 _SUMMING = Slots(2, "2 summaries are already being computed.", waiting=8, wait_s=10.0)
@@ -56,13 +55,6 @@ _SUMMARIES = {
 }
 
 
-class SeveralLive(RayscopeError):
-    """A request at the root while several clusters are live."""
-
-    code = "several_live"
-    status = 400
-
-
 class ReadOnly(RayscopeError):
     """A request that would change a cluster."""
 
@@ -70,61 +62,11 @@ class ReadOnly(RayscopeError):
     status = 405
 
 
-class RayRoute(APIRoute):
-    """A route whose errors have the form that Ray's clients expect."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the function that answers a request."""
-        handle = super().get_route_handler()
-
-        async def answer_or_explain(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except RayscopeError as error:
-                text, status = str(error), error.status or 500
-                headers = error_headers(error)
-            if "/api/v0/" in request.url.path:
-                body = msgspec.json.encode({"result": False, "msg": text, "data": {"result": None}})
-                return Json(body, status, headers)
-            return PlainTextResponse(text, status, headers)
-
-        return answer_or_explain
+router = RayRouter()
 
 
-router = APIRouter(route_class=RayRoute, include_in_schema=False)
-
-
-def _any_session(request: Request, records: CurrentRecords) -> str:
-    """The session in a path. At the root, it is a live one, or else the newest."""
-    return records.resolve(request.path_params.get("session") or next(iter(records.live_here()), None))
-
-
-def _session(request: Request, records: CurrentRecords, settings: CurrentSettings) -> str:
-    """Like :func:`_any_session`, but raises SeveralLive if there are several live ones to choose from."""
-    live = records.live_here()
-    if "session" not in request.path_params and len(live) > 1:
-        url = f"{str(request.base_url).rstrip('/')}{settings.root_path}/ray/"
-        addresses = ", ".join(url + name for name in live[:_MAX_NAMED])
-        raise SeveralLive(f"{len(live)} clusters are live.", f"Use one of these addresses: {addresses}.")
-    return _any_session(request, records)
-
-
-Session = Annotated[str, Depends(_session)]
-
-
-def _get(path: str) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
-    """Add a route below the path of a session, and at the root."""
-
-    def add(function: Callable[..., Response]) -> Callable[..., Response]:
-        for prefix in ("/ray/{session}", ""):
-            router.add_api_route(prefix + path, function, methods=["GET"])
-        return function
-
-    return add
-
-
-@_get("/api/version")
-def version(catalog: CurrentCatalog, session: Annotated[str, Depends(_any_session)]) -> Response:
+@router.answer("/api/version")
+def version(catalog: CurrentCatalog, session: Annotated[str, Depends(any_session)]) -> Response:
     """The version of the session's Ray. Clients ask for it first, and do not show an error's text."""
     return answer(
         {
@@ -137,19 +79,19 @@ def version(catalog: CurrentCatalog, session: Annotated[str, Depends(_any_sessio
     )
 
 
-@_get("/api/jobs/")
+@router.answer("/api/jobs/")
 def jobs(catalog: CurrentCatalog, records: CurrentRecords, session: Session) -> Response:
     """All jobs."""
     return Json(b"[%b]" % b",".join(_jobs(catalog, records, session)))
 
 
-@_get("/api/jobs/{job_id}")
+@router.answer("/api/jobs/{job_id}")
 def job(catalog: CurrentCatalog, records: CurrentRecords, session: Session, job_id: str) -> Response:
     """A job, by its ID or submission ID."""
     return answer(_job(catalog, records, session, job_id))
 
 
-@_get("/api/jobs/{job_id}/logs")
+@router.answer("/api/jobs/{job_id}/logs")
 def job_logs(
     catalog: CurrentCatalog, records: CurrentRecords, logs: CurrentLogs, session: Session, job_id: str
 ) -> Response:
@@ -170,17 +112,7 @@ def job_logs(
             yield msgspec.json.encode(text)[1:-1]
         yield b'"}'
 
-    return _send(_LOGS, read, "application/json")
-
-
-def _send(slots: Slots, read: Callable[[], Iterator[bytes]], media_type: str) -> Response:
-    """Send what ``read`` returns while holding a slot. Raises its errors up to the first piece."""
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(slots.take())
-        pieces = read()
-        first = next(pieces, b"")
-        return Stream(itertools.chain([first], pieces), stack.pop_all(), media_type=media_type)
-    raise AssertionError  # unreachable: no context above suppresses an exception
+    return send(_LOGS, read, "application/json")
 
 
 def _jobs(catalog: Catalog, records: SessionReader, session: str, **filters: str) -> list[bytes]:
@@ -231,21 +163,21 @@ def _reading(file: SessionFile, held: pa.Table | None) -> Iterator[duckdb.DuckDB
         yield reader
 
 
-@_get("/api/v0/logs")
+@router.answer("/api/v0/logs")
 def logs(records: CurrentRecords, logs: CurrentLogs, session: Session, request: Request) -> Response:
     """The log files of a node."""
     files = list_logs(records, logs, session, request.query_params)
     return answer({"result": True, "msg": "", "data": {"result": files}})
 
 
-@_get("/api/v0/logs/{media_type}")
+@router.answer("/api/v0/logs/{media_type}")
 def log(records: CurrentRecords, logs: CurrentLogs, session: Session, request: Request) -> Response:
     """The last lines of a log file. A stream ends with them, too."""
-    return _send(_LOGS, lambda: read_log(records, logs, session, request.query_params), "text/plain")
+    return send(_LOGS, lambda: read_log(records, logs, session, request.query_params), "text/plain")
 
 
-@_get("/api/v0/{resource}/summarize")
-def summarize(
+@router.answer("/api/v0/{resource}/summarize")
+def summarize_resource(
     catalog: CurrentCatalog,
     records: CurrentRecords,
     objects: CurrentReferences,
@@ -254,15 +186,17 @@ def summarize(
     resource: str,
 ) -> Response:
     """A summary of the tasks, actors or objects."""
-    if resource not in _SUMMARIES or request.query_params.get("summary_by") == "lineage":
+    if resource not in _SUMMARIES:
         raise _unknown()
+    is_tree = resource == "tasks" and request.query_params.get("summary_by") == "lineage"
+    summarize = summarize_lineage if is_tree else _SUMMARIES[resource]
     version = _version(catalog, session)
     asked = replace(parse_list(request.query_params, resource, version), limit=OF_ALL)
 
     def look(file: SessionFile) -> dict[str, Any]:
         with _reading(file, held) as reader:
             total, filtered = lists.count_rows(reader, asked)
-            summary = _SUMMARIES[resource](reader, asked)
+            summary = summarize(reader, asked)
         result = {"node_id_to_summary": {"cluster": summary}}
         return lists.envelope(total, filtered, result, warnings)
 
@@ -273,7 +207,24 @@ def summarize(
         return answer_from_record(records, session, request, look)
 
 
-@_get("/api/v0/{resource}")
+@router.answer("/api/v0/tasks/timeline")
+def timeline(
+    records: CurrentRecords, session: Session, job_id: str | None = None, download: str = ""
+) -> Response:
+    """The timeline of tasks, for Chrome or Perfetto."""
+
+    def pieces() -> Iterator[bytes]:
+        records.flush()
+        with records.reading(session) as file, file.reader() as reader:
+            yield from read_timeline(reader, job_id)
+
+    response = send(_LONG_LISTS, pieces, "application/json")
+    if download == "1":
+        response.headers.update(attachment(f"timeline-{session}.json", "timeline.json"))
+    return response
+
+
+@router.answer("/api/v0/{resource}")
 def list_resource(
     catalog: CurrentCatalog,
     records: CurrentRecords,
@@ -315,7 +266,7 @@ def _refuse(
 ) -> Response:
     """Refuse to change a cluster, and name the address to use instead."""
     try:
-        session = _session(request, records, settings)
+        session = current_session(request, records, settings)
     except SeveralLive as error:
         raise ReadOnly(f"Rayscope only reads. {error.message}", error.remedy) from None
     try:

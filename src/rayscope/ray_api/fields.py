@@ -373,3 +373,8 @@ RESOURCES: Mapping[str, Resource] = {
     "objects": OBJECTS,
     "cluster_events": CLUSTER_EVENTS,
 }
+
+
+def sql_of(resource: Resource, name: str) -> str:
+    """The SQL of a field."""
+    return next(field.sql for field in resource.fields if field.name == name)

@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 from starlette.datastructures import QueryParams
 
-from rayscope.ray_api.fields import ACTORS, RESOURCES, TASKS, Field, Resource
+from rayscope.ray_api.fields import ACTORS, RESOURCES, TASKS, Field, Resource, sql_of
 from rayscope.ray_api.parameters import parse_boolean, parse_integer
 from rayscope.storage.errors import BadQuery
 from rayscope.storage.sql.execution import NOT_DRIVER
@@ -195,10 +195,6 @@ def envelope(total: int, filtered: int, result: Any, warnings: Warnings) -> dict
     }
 
 
-def _sql_of(resource: Resource, name: str) -> str:
-    return next(field.sql for field in resource.fields if field.name == name)
-
-
 def _read_groups(
     reader: duckdb.DuckDBPyConnection, request: ListRequest, query: str
 ) -> list[tuple[Any, ...]]:
@@ -216,18 +212,22 @@ def summarize_tasks(reader: duckdb.DuckDBPyConnection, request: ListRequest) -> 
     found = _read_groups(
         reader,
         request,
-        f"SELECT {_sql_of(TASKS, 'name')} AS shown, {_sql_of(TASKS, 'state')} AS shown_state, type, "
+        f"SELECT {sql_of(TASKS, 'name')} AS shown, {sql_of(TASKS, 'state')} AS shown_state, type, "
         f"count(*), min((task_hi, task_lo)) AS first FROM attempts{request.both.sql} "
         "GROUP BY ALL ORDER BY first, 1, 2, 3",
     )
     groups: dict[str, dict[str, Any]] = {}
-    totals = dict.fromkeys(_TOTALS, 0)
     for name, state, kind, number, _ in found:
         group = groups.setdefault(name, {"func_or_class_name": name, "type": kind, "state_counts": {}})
         group["state_counts"][state] = group["state_counts"].get(state, 0) + number
-        for total, counted in _TOTALS.items():
-            totals[total] += number if kind == counted else 0
-    return {"summary": groups, **totals, "summary_by": "func_name"}
+    return {"summary": groups, **count_types(reader, request), "summary_by": "func_name"}
+
+
+def count_types(reader: duckdb.DuckDBPyConnection, request: ListRequest) -> dict[str, int]:
+    """The number of attempts of each type, by Ray's names for the totals."""
+    query = f"SELECT type, count(*) FROM attempts{request.both.sql} GROUP BY 1"
+    counts = dict(reader.execute(query, request.both.values).fetchall())
+    return {total: counts.get(kind, 0) for total, kind in _TOTALS.items()}
 
 
 def summarize_actors(reader: duckdb.DuckDBPyConnection, request: ListRequest) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def summarize_actors(reader: duckdb.DuckDBPyConnection, request: ListRequest) ->
     found = _read_groups(
         reader,
         request,
-        f"SELECT {_sql_of(ACTORS, 'class_name')}, state, count(*) FROM actor_rows{request.both.sql} "
+        f"SELECT {sql_of(ACTORS, 'class_name')}, state, count(*) FROM actor_rows{request.both.sql} "
         "GROUP BY ALL ORDER BY min(id)",
     )
     groups: dict[str, dict[str, Any]] = {}

@@ -43,10 +43,11 @@ from rayscope.metrics import api as metrics_api
 from rayscope.metrics import query_api as metrics_query_api
 from rayscope.metrics.prometheus import api as prometheus_api
 from rayscope.ray_api import api as ray_api
+from rayscope.ray_api import dashboard as ray_dashboard_api
 from rayscope.report import api as report_api
 from rayscope.runs import api as runs_api
 from rayscope.server import control as control_api
-from rayscope.server import deletion, docs, health, ui
+from rayscope.server import deletion, docs, health, ray_dashboard, ui
 from rayscope.server.abandoned_requests import NOBODY_WAITS, AbandonedRequests
 from rayscope.server.plugins import add_plugin_routes
 from rayscope.server.push import api as realtime_api
@@ -119,6 +120,9 @@ _APIS = (
     control_api,
     operator_api,
     docs,
+    # The last one has a route for every other path of Ray's API.
+    ray_dashboard,
+    ray_dashboard_api,
     ray_api,
 )
 _ROLLUPS = flame_api.ROLLUPS | gantt_api.ROLLUPS | logical_api.ROLLUPS

@@ -20,8 +20,9 @@ from rayscope.api.security import error_body
 from rayscope.server.old_paths import REDIRECTED, new_path
 
 STATIC = Path(str(files("rayscope.server"))) / "static"
-#: Vite adds a digest of the content to these names, so the content under a name never changes.
-_HASHED = re.compile(r"-[\w-]{8}\.\w+")
+#: Vite, and webpack for Ray's dashboard, add a digest of the content to these names, so the content under a
+#: name never changes.
+_HASHED = re.compile(r"[-.][\w-]{8,}\.\w+")
 _TEXTS = (".js", ".css", ".svg")
 _CODES = {404: "not_found", 405: "method_not_allowed"}
 _MISSING = """<!doctype html><meta charset="utf-8"><title>Rayscope</title>
@@ -34,14 +35,14 @@ _MISSING = """<!doctype html><meta charset="utf-8"><title>Rayscope</title>
 def add_ui(app: FastAPI, root_path: str) -> None:
     """Serve the UI: hashed assets, which browsers cache forever, and the UI's page for every other path.
 
-    Unknown paths and methods under ``/api`` and ``/prometheus`` get a JSON error.
+    Unknown paths and methods under ``/api``, ``/prometheus`` and ``/ray`` get a JSON error.
     """
     if (STATIC / "assets").is_dir():
-        app.mount("/assets", _Assets(directory=STATIC / "assets"), name="assets")
+        app.mount("/assets", Assets(directory=STATIC / "assets"), name="assets")
     app.add_exception_handler(HTTPException, partial(_otherwise, root_path))
 
 
-class _Assets(StaticFiles):
+class Assets(StaticFiles):
     """Files that browsers cache. Compressed for clients that support it, to a third of the bytes or less."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
@@ -75,7 +76,7 @@ def _otherwise(root_path: str, request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         status, headers = error.status_code, error.headers
     path = request.url.path
-    is_page = not (path == "/api" or path.startswith(("/api/", "/assets/", "/prometheus/")))
+    is_page = not (path == "/api" or path.startswith(("/api/", "/assets/", "/prometheus/", "/ray/")))
     if status == 404 and is_page and request.method in ("GET", "HEAD"):
         return _page(path, root_path)
     if status == 405:

@@ -3751,11 +3751,12 @@ export interface SessionLabel {
   note?: string | null;
   tags?: string[] | null;
 }
-/** A page of sessions. */
+/** A page of sessions. ``ray_dashboard``: whether the server can show them in Ray's own dashboard. */
 export interface SessionPage {
   items: SessionItem[];
   next: string | null;
   total: number;
+  ray_dashboard: boolean;
   dropped: Dropped;
 }
 /** Requests of one shape that the nodes report as pending. */

@@ -22,6 +22,7 @@ from rayscope.cluster.tasks import flow_sql
 from rayscope.ingest.clusters import CurrentClusters
 from rayscope.ingest.writer import Writer
 from rayscope.metrics.service import CurrentMetrics, Metrics
+from rayscope.ray.frontend import find_frontend
 from rayscope.records.reader import SessionReader
 from rayscope.records.schemas import Dropped
 from rayscope.storage.about import Label
@@ -154,6 +155,7 @@ def sessions(
             "items": _session_rows(catalog, records, metrics, ended_jobs, page),
             "next": following,
             "total": len(names),
+            "ray_dashboard": find_frontend() is not None,
             "dropped": _NOTHING_DROPPED,
         }
     )

@@ -80,11 +80,12 @@ class SessionLabel(Body):
 
 
 class SessionPage(TypedDict):
-    """A page of sessions."""
+    """A page of sessions. ``ray_dashboard``: whether the server can show them in Ray's own dashboard."""
 
     items: list[SessionItem]
     next: str | None
     total: int
+    ray_dashboard: bool
     dropped: Dropped
 
 
