@@ -4,13 +4,17 @@ import { lazy, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useHasEnded } from '../api/queries';
 import { PageBoundary } from '../ui/PageBoundary';
+import { RayDashboardItem } from '../ui/RayDashboardItem';
 import { useSessionUrl } from '../ui/useUrl';
 import css from './ExportMenu.module.css';
 import { exportPath, FORMATS, sessionFilePath } from './exportPath';
 
 const AnonymousFile = lazy(() => import('./AnonymousFile'));
 
-/** Exports the session, or the part that the page's filters select, for use in another program. */
+/**
+ * Exports the session, or the part that the page's filters select, for use in another program, or opens it in
+ * Ray's dashboard.
+ */
 export function ExportMenu() {
   const [url] = useSessionUrl();
   const { t } = useTranslation();
@@ -68,6 +72,8 @@ export function ExportMenu() {
               {t(hasEnded === true ? 'exporting.anonymousHint' : 'exporting.sessionLive')}
             </div>
           </Menu.Item>
+          <Menu.Divider />
+          <RayDashboardItem session={url.session} />
         </Menu.Dropdown>
       </Menu>
       {isAnonymous && (

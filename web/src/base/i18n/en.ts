@@ -10,6 +10,8 @@ export const shared = {
     pages: 'Pages',
     sessions: 'Sessions',
     runs: 'Runs',
+    rayDashboard: 'Open in Ray’s dashboard',
+    rayDashboardMissing: 'Not available: install ray[default] in the server’s Python environment',
     rangeHint:
       'All pages show only this time range: tasks in flight, and actors, workers, nodes, and jobs alive during it',
     rangeNotHere: 'Not applied here',

@@ -4,10 +4,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { SessionItem, SessionLabel } from '../../api/schema';
 import { useOperatorAction } from '../../ui/operator';
+import { RayDashboardItem } from '../../ui/RayDashboardItem';
 import { useSessionTexts } from '../../ui/session';
 import { isElsewhere, pathOf } from './sessions';
 
-/** The operator's actions on a session, as items of its menu. */
+/** Ray's dashboard and the operator's actions on a session, as items of its menu. */
 export function SessionActions({ session }: { session: SessionItem }) {
   const { t } = useTranslation();
   const { name, place } = useSessionTexts();
@@ -52,6 +53,7 @@ export function SessionActions({ session }: { session: SessionItem }) {
 
   return (
     <>
+      <RayDashboardItem session={session.session} />
       <Menu.Item leftSection={<IconPencil size={14} />} onClick={edit} data-testid="session-edit">
         {t('sessions.edit')}
       </Menu.Item>

@@ -34,7 +34,9 @@ const SESSION: SessionItem = {
   gcs_address: '10.0.0.1:6379',
   dropped_total: 0,
 };
-const page = (...items: SessionItem[]) => ({ '/sessions': { items, next: null, total: items.length } });
+const page = (...items: SessionItem[]) => ({
+  '/sessions': { items, next: null, total: items.length, ray_dashboard: true },
+});
 const sessions = (total: number) =>
   Array.from({ length: total }, (_, at) => ({ ...SESSION, session: `session_${at}` }));
 const AT = { at: '/?lang=en' };
