@@ -133,7 +133,14 @@ QUESTIONS = (
             *("version", "jobs/", "jobs/{job}", "v0/tasks?detail=True&limit=20000", "v0/tasks/summarize"),
             *("v0/actors?detail=True", "v0/workers", "v0/nodes", "v0/jobs", "v0/cluster_events"),
             *("v0/runtime_envs", "v0/logs?node_id={node}", "v0/logs/file?node_id={node}&filename={log}"),
+            *("v0/tasks/timeline", "v0/tasks/summarize?summary_by=lineage", "v0/platform_events"),
+            *("v0/cluster_metadata", "cluster_status", "cluster_status?format=1"),
+            *("serve/applications/", "data/datasets/{job}", "train/v2/runs"),
         )
+    ),
+    *(
+        f"/ray/{{session}}/{path}"
+        for path in ("nodes?view=summary", "nodes/{node}", "logical/actors", "events", "events?job_id={job}")
     ),
     "/api/v1/logs/of?task_id={task}",
     "/api/v1/metrics",

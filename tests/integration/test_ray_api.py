@@ -345,6 +345,137 @@ def test_events_and_environments_are_listed(cluster: Cluster) -> None:
     assert {redact_runtime_env(env) for env in theirs} <= {redact_runtime_env(env) for env in ours}
 
 
+#: Fields of nodes and actors in Ray's dashboard that are not recorded, or change all the time.
+UNRECORDED = {
+    *("rayletSocketName", "objectStoreSocketName", "nodeManagerPort", "objectManagerPort"),
+    *("runtimeEnvAgentPort", "metricsAgentPort", "stateSnapshot", "tempDir", "sessionDir", "nodeTypeName"),
+    *("storeStats", "coreWorkersStats", "numWorkers", "objectStoreUsedMemory", "objectStoreAvailableMemory"),
+    *("port", "processStats", "mem", "fallbackStrategy"),
+}
+#: Fields of Ray's dashboard that its front end reads of a node, and that are measured all the time.
+MEASURED = {
+    "now",
+    "hostname",
+    "ip",
+    "cpu",
+    "cpus",
+    "mem",
+    "shm",
+    "bootTime",
+    "loadAvg",
+    "disk",
+    "networkSpeed",
+}
+
+
+def ask(address: str, path: str) -> Any:
+    return httpx.get(f"{address}/{path}").json()
+
+
+def lacking(theirs: Any, ours: Any, place: str = "") -> list[str]:
+    """The fields of Ray's answer that ours lacks or has with another value."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        return [
+            problem
+            for name, value in theirs.items()
+            if name not in UNRECORDED
+            for problem in lacking(value, ours.get(name), f"{place}.{name}")
+        ]
+    return [] if theirs in (None, "") or theirs == ours else [f"{place}: {ours!r}, Ray: {theirs!r}"]
+
+
+def equals_rays(cluster: Cluster, path: str, read: Callable[[Any], Any]) -> None:
+    """Wait until our answer has everything in Ray's. The error lists the missing fields."""
+    problems: list[str] = []
+
+    def equal() -> bool:
+        problems[:] = lacking(read(ask(cluster.rays, path)), read(ask(cluster.ours, path)))
+        return not problems
+
+    try:
+        wait_until(equal, path, pause_s=0.5)
+    except AssertionError:
+        raise AssertionError("\n".join(problems[:20])) from None
+
+
+def test_nodes_of_the_dashboard_equal_rays(cluster: Cluster) -> None:
+    def raylets(answer: Any) -> Any:
+        return {node["raylet"]["nodeId"]: node["raylet"] for node in answer["data"]["summary"]}
+
+    equals_rays(cluster, "nodes?view=summary", raylets)
+    (node_id,) = raylets(ask(cluster.ours, "nodes?view=summary"))
+    equals_rays(cluster, f"nodes/{node_id}", lambda answer: answer["data"]["detail"]["raylet"])
+    equals_rays(cluster, "nodes?view=hostNameList", lambda answer: answer)
+    equals_rays(cluster, "nodes/nowhere", lambda answer: answer["data"]["detail"].get("actors", {}))
+
+    def measured() -> bool:
+        (theirs,), (ours,) = (
+            ask(address, "nodes?view=summary")["data"]["summary"] for address in (cluster.rays, cluster.ours)
+        )
+        return all(type(theirs[name]) is type(ours.get(name)) for name in MEASURED - {"cpu"})
+
+    wait_until(measured, "what Ray measures of the node")
+    (theirs,), (ours,) = (
+        ask(address, "nodes?view=summary")["data"]["summary"] for address in (cluster.rays, cluster.ours)
+    )
+    for name in ("hostname", "ip", "bootTime"):
+        assert theirs[name] == ours[name]
+    assert theirs["mem"][0] == ours["mem"][0]
+    assert theirs["disk"]["/"].keys() == ours["disk"]["/"].keys()
+
+
+def test_actors_of_the_dashboard_equal_rays(cluster: Cluster) -> None:
+    def stable(answer: Any) -> Any:
+        return {
+            actor_id: {name: value for name, value in actor.items() if not name.startswith("num") and value}
+            for actor_id, actor in answer["data"]["actors"].items()
+        }
+
+    equals_rays(
+        cluster, "logical/actors", lambda answer: {key: of(row) for key, row in stable(answer).items()}
+    )
+    for actor_id in ask(cluster.rays, "logical/actors")["data"]["actors"]:
+        equals_rays(cluster, f"logical/actors/{actor_id}", lambda answer: of(answer["data"]["detail"]))
+    assert ask(cluster.ours, "logical/actors/nobody") == ask(cluster.rays, "logical/actors/nobody")
+    chosen = ask(cluster.ours, f"logical/actors?ids={actor_id}")["data"]["actors"]
+    assert chosen.keys() == {actor_id}
+
+
+def of(actor: Row) -> Row:
+    """The fields of an actor that Ray records. Its ``timestamp``, when the GCS wrote them, is not."""
+    fields = (
+        *("actorId", "jobId", "address", "name", "className", "state", "numRestarts", "pid"),
+        *("startTime", "endTime", "reprName", "placementGroupId", "labelSelector", "actorClass"),
+        *("exitDetail", "requiredResources", "callSite"),
+    )
+    return {name: actor[name] for name in fields if name in actor}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "api/serve/applications/",
+        "api/v0/runtime_env_redaction",
+        "api/authentication_mode",
+        "usage_stats_enabled",
+    ],
+)
+def test_answers_without_a_library_equal_rays(cluster: Cluster, path: str) -> None:
+    theirs, ours = (ask(address, path) for address in (cluster.rays, cluster.ours))
+    if path == "usage_stats_enabled":
+        assert theirs["data"].keys() == ours["data"].keys()
+    else:
+        assert theirs == ours
+
+
+def test_events_of_the_dashboard_have_rays_fields(cluster: Cluster) -> None:
+    answer = ask(cluster.ours, "events?job_id=01000000")
+    assert answer["data"]["jobId"] == "01000000"
+    labels = {event["label"] for event in answer["data"]["events"]}
+    assert labels >= {"TASK_FAILED", "ACTOR_DEAD"}
+    assert "global" in ask(cluster.ours, "events")["data"]["events"]
+
+
 @pytest.mark.parametrize(
     ("path", "status", "message"),
     [

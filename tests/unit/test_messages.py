@@ -44,6 +44,7 @@ _NOT_SHOWN = {
     "report/api.py": {"bad_query"},
     "report/page.py": {"ui_missing"},
     "server/push/realtime.py": {"bad_message", "bad_query"},
+    "server/ray_dashboard.py": {"not_found"},
     "storage/sql/entities.py": {"bad_query"},
     "storage/sql/lanes.py": {"bad_query"},
     "storage/sql/pages.py": {"bad_query"},

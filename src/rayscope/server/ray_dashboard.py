@@ -29,8 +29,8 @@ _MISSING = {
         "link": "Open this session in Rayscope",
     },
     "zh": {
-        "title": "未安装 Ray 仪表盘",
-        "text": "Rayscope 使用自身 Python 环境中 Ray 自带的仪表盘，但该环境未安装 Ray。"
+        "title": "未安装 Ray Dashboard",
+        "text": "Rayscope 使用自身 Python 环境中 Ray 自带的 Dashboard，但该环境未安装 Ray。"
         "请在该环境中安装，然后重启 Rayscope：",
         "link": "在 Rayscope 中打开此会话",
     },

@@ -308,13 +308,44 @@ def test_nothing_can_be_changed(fresh: Running, method: str, path: str) -> None:
 
 def test_paths_that_are_not_answered_say_so(fresh: Running) -> None:
     record_tasks(fresh)
-    for path in (
-        "api/v0/tasks/timeline",
-        "api/v0/tasks/summarize?summary_by=lineage",
-        "api/v0/workers/summarize",
-    ):
+    answer = fresh.client.get(f"/ray/{SESSION}/api/v0/workers/summarize")
+    assert answer.status_code == 404
+    assert "does not answer this part" in answer.json()["msg"]
+    for path in ("worker/traceback?pid=1", "memory_profile?pid=1", "test/dump"):
         answer = fresh.client.get(f"/ray/{SESSION}/{path}")
         assert answer.status_code == 404
-        assert "does not answer this part" in answer.json()["msg"]
-    assert "does not answer this part" in fresh.client.get(f"/ray/{SESSION}/nodes").text
-    assert fresh.client.get(f"/ray/{SESSION}/").status_code == 404
+        assert "does not answer this part" in answer.text
+    assert fresh.client.get(f"/ray/{SESSION}/nodes?view=x").status_code == 400
+
+
+def lineage(running: Running, **params: Any) -> tuple[int, list[dict[str, Any]]]:
+    result = running.get(f"{TASKS}/summarize", summary_by="lineage", **params)["data"]["result"]
+    tree: list[dict[str, Any]] = result["result"]["node_id_to_summary"]["cluster"]["summary"]
+    return result["num_filtered"], tree
+
+
+def count(nodes: list[dict[str, Any]]) -> int:
+    return sum(sum(node["state_counts"].values()) for node in nodes)
+
+
+def test_large_trees_of_tasks_are_cut_but_count_all(fresh: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story()
+    for place in range(600):
+        story.task(f"work {place}", place, place + 1, place + 2)
+        story.task("same", place, place + 1, place + 2)
+    caller = story.task("deep", 0, 1, 2)
+    for place in range(99):
+        caller = story.task("deep", place, place + 1, place + 2, parent=caller)
+    fresh.record(story)
+    total, tree = lineage(fresh)
+    assert total == count(tree) == 1300
+    assert tree[-1]["name"] == "102 more"
+    assert len(next(node for node in tree if node["name"] == "same")["children"]) == 501
+    depth, nodes = 0, [node for node in tree if node["name"] == "deep"]
+    while nodes:
+        depth, nodes = depth + 1, nodes[0]["children"]
+    assert depth == 40
+    monkeypatch.setattr("rayscope.ray_api.lineage.MAX_ATTEMPTS", 1000)
+    total, tree = lineage(fresh, limit=1)
+    assert total == count(tree) == 1300
+    assert next(node for node in tree if node["name"] == "same")["children"] == []

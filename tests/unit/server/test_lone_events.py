@@ -24,6 +24,13 @@ POSTS: dict[str, dict[str, Any]] = {
     "/api/v1/sql": {"sql": "SELECT count(*) FROM tasks"},
     "/api/v1/flow/stack/frames": {},
 }
+#: Paths of Ray's own API below that of a session, besides its lists.
+RAYS = (
+    *("api/jobs/", "nodes?view=summary", "nodes/{node_id}", "logical/actors", "logical/actors/{actor_id}"),
+    *("events", "events?job_id={job_id}", "api/cluster_status", "api/cluster_status?format=1"),
+    *("api/v0/tasks/timeline", "api/v0/tasks/summarize?summary_by=lineage", "api/v0/platform_events"),
+    *("api/serve/applications/", "api/data/datasets/{job_id}", "api/train/v2/runs/v1"),
+)
 #: Parameters of GET paths that need some, in addition to ``session``.
 NEEDED: dict[str, dict[str, str]] = {
     "/api/v1/compare": {"b": "/"},
@@ -129,7 +136,9 @@ def requests_of(running: Running, session: str) -> Iterator[tuple[str, Callable[
     ]:
         path = f"/ray/{session}/api/v0/{name}"
         yield path, lambda path=path: running.client.get(path, params={"detail": "true"})
-    yield "jobs", lambda: running.client.get(f"/ray/{session}/api/jobs/")
+    for path in RAYS:
+        path = f"/ray/{session}/{path.format(**ids)}"
+        yield path, lambda path=path: running.client.get(path)
     for path, body in POSTS.items():
         yield path, lambda path=path, body=body: running.client.post(path, json=body | {"session": session})
 

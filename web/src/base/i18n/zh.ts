@@ -10,7 +10,7 @@ const shared: Translated<typeof english> = {
     sessions: '会话',
     runs: '运行',
     toSessions: '全部会话',
-    rayDashboard: '在 Ray 仪表盘中打开',
+    rayDashboard: '在 Ray Dashboard 中打开',
     rayDashboardMissing: '不可用：请在服务器的 Python 环境中安装 ray[default]',
     rangeHint: '所有页面只显示此时间范围：期间执行中的任务，以及期间存在的 Actor、Worker、节点和作业',
     rangeNotHere: '不适用于本页',
