@@ -61,7 +61,9 @@ class Recorded:
         self.job.stdin.flush()
 
     def finish(self) -> None:
-        """Wait for the job, its last events included."""
+        """Wait for the job, its last events included. Several tests may need its end."""
+        if self.job.returncode is not None:
+            return
         out, _ = self.job.communicate("\n", timeout=TIMEOUT_S)
         assert self.job.returncode == 0, out
 
