@@ -172,7 +172,7 @@ def test_a_thread_that_the_task_started_belongs_to_the_task(sampler: Sampler, re
     # With two tasks, it is not known which of them started the thread.
     assert functions["compute"] + functions["spin"] <= 110
     assert reports.functions(SECOND)["compute"] == 0
-    assert functions["wait"] == 0  # the other thread uses no CPU
+    assert functions["wait"] <= 1  # the other thread uses no CPU, except for its start
 
 
 class Loop:
