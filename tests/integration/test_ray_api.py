@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -449,6 +450,31 @@ def of(actor: Row) -> Row:
         *("exitDetail", "requiredResources", "callSite"),
     )
     return {name: actor[name] for name in fields if name in actor}
+
+
+def test_the_timeline_equals_rays(cluster: Cluster) -> None:
+    path = "api/v0/tasks/timeline?job_id=01000000"
+
+    def times(events: list[Row]) -> dict[str, tuple[float, float]]:
+        found = {}
+        for event in events:
+            if event["ph"] == "X" and re.match("task::|task:(deserialize|execute|store)", event["cat"]):
+                args, name = event["args"], event["name"].split(".")[-1]
+                about = (
+                    args["task_id"],
+                    args["attempt_number"],
+                    args["actor_id"],
+                    args["func_or_class_name"],
+                )
+                key = " ".join(map(str, (*about, event["cat"], name, event["cname"])))
+                found[key] = (event["ts"], event["dur"])
+        return found
+
+    equals_rays(cluster, path, lambda answer: dict.fromkeys(times(answer), True))
+    theirs, ours = times(ask(cluster.rays, path)), times(ask(cluster.ours, path))
+    assert len(theirs) > 20
+    # In microseconds, of which Ray writes few digits.
+    assert [name for name, found in theirs.items() if found != pytest.approx(ours[name], rel=0, abs=1)] == []
 
 
 @pytest.mark.parametrize(

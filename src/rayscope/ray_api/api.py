@@ -35,12 +35,12 @@ from rayscope.ray_api.lists import Warnings, parse_list
 from rayscope.ray_api.logs import list_logs, read_job_log, read_log
 from rayscope.ray_api.objects import read_references
 from rayscope.ray_api.routes import RayRouter, Session, SeveralLive, any_session, current_session, send
-from rayscope.ray_api.timeline import read_timeline
 from rayscope.records.reader import SessionReader
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.errors import BadQuery, NotFound
 from rayscope.storage.session_file import SessionFile
 from rayscope.storage.slots import Slots
+from rayscope.views.export.ray_timeline_sql import read_timeline
 
 #: The version of the job API in all versions of Ray that are supported.
 _API_VERSION = "4"

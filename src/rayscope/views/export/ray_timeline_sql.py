@@ -1,4 +1,4 @@
-"""The timeline of tasks as Chrome's trace events, as Ray's dashboard offers it for download."""
+"""The timeline of tasks as Chrome's trace events, as ``ray timeline`` writes it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import duckdb
 import msgspec
 
-from rayscope.ray_api.fields import TASKS, sql_of
-from rayscope.storage.sql.execution import IS_USERS_SPAN
+from rayscope.storage.sql.execution import IS_USERS_SPAN, TASK_ID
 from rayscope.storage.sql.pages import Where
 
 #: Maximum number of attempts in a timeline. Ray's has 10,000.
@@ -22,16 +21,28 @@ _PHASES = (
 )
 _COLORS = {name: color for name, _, color in _PHASES}
 _OTHER_COLOR = "generic_work"
+_FUNCTION = "coalesce(func_name, name, '')"
+#: What Ray calls a task in its worker: a function with its module, or a method without its class. In the
+#: record, the module of a script has its own name instead of ``__main__``.
+_CALLED = (
+    f"CASE WHEN type = 'NORMAL_TASK' THEN coalesce(module_name || '.', '') || {_FUNCTION} "
+    f"ELSE split_part({_FUNCTION}, '.', -1) END"
+)
 #: The fields of a task that its events have.
-_ARGS = ("task_id", "job_id", "func_or_class_name", "actor_id")
-_FIELDS = ", ".join(f"{sql_of(TASKS, name)} AS shown_{name}" for name in _ARGS)
+_ARGS = {
+    "task_id": TASK_ID,
+    "job_id": "coalesce(job_id, '')",
+    "func_or_class_name": _FUNCTION,
+    "actor_id": "actor_id",
+}
+_FIELDS = ", ".join(f"{sql} AS shown_{name}" for name, sql in _ARGS.items())
 _EVENTS = ", ".join(
     [
         *(
-            f"{{'name': '{name}', 'from': {phase}_begin_ns, 'to': {phase}_end_ns}}"
+            f"{{'cat': '{name}', 'name': '{name}', 'from': {phase}_begin_ns, 'to': {phase}_end_ns}}"
             for name, phase, _ in _PHASES
         ),
-        f"{{'name': 'task::' || {sql_of(TASKS, 'func_or_class_name')}, "
+        f"{{'cat': 'task::' || coalesce(name, {_FUNCTION}), 'name': {_CALLED}, "
         "'from': total_begin_ns, 'to': total_end_ns}",
     ]
 )
@@ -49,20 +60,32 @@ class _Event(msgspec.Struct):
     ph: str = "X"
 
 
-def read_timeline(reader: duckdb.DuckDBPyConnection, job_id: str | None) -> Iterator[bytes]:
-    """The timeline of a job, or of all jobs, as JSON, some of it at a time."""
-    where = Where([TASKS.where], [])
+def count_left_out(reader: duckdb.DuckDBPyConnection, job_id: str | None) -> int:
+    """Number of attempts that are not in a timeline because there are too many."""
+    where = _attempts(job_id)
+    ((count,),) = reader.execute(f"SELECT count(*) FROM attempts{where.sql}", where.values).fetchall()
+    return max(0, int(count) - _MAX_ATTEMPTS)
+
+
+def _attempts(job_id: str | None) -> Where:
+    where = Where(["type IS NOT NULL"], [])
     if job_id is not None:
         where.add("job_id = ?", job_id)
+    return where
+
+
+def read_timeline(reader: duckdb.DuckDBPyConnection, job_id: str | None) -> Iterator[bytes]:
+    """The timeline of a job, or of all jobs, as JSON, some of it at a time."""
+    where = _attempts(job_id)
     reader.execute(
         f"""
         WITH chosen AS (SELECT *, {_FIELDS} FROM attempts{where.sql}
             ORDER BY task_hi, task_lo, attempt LIMIT {_MAX_ATTEMPTS}),
         shown AS (
             SELECT *, unnest([{_EVENTS}]) AS event FROM chosen
-            UNION ALL SELECT chosen.*, {{'name': s.name, 'from': s.begin_ns, 'to': s.end_ns}}
+            UNION ALL SELECT chosen.*, {{'cat': s.name, 'name': s.name, 'from': s.begin_ns, 'to': s.end_ns}}
             FROM chosen JOIN span_rows s USING (task_hi, task_lo, attempt) WHERE {IS_USERS_SPAN})
-        SELECT event['name'], event['from'], event['to'], attempt, coalesce(n.node_ip, ''),
+        SELECT event['cat'], event['name'], event['from'], event['to'], attempt, coalesce(n.node_ip, ''),
             coalesce(worker_id, ''), {", ".join(f"shown_{name}" for name in _ARGS)}
         FROM shown LEFT JOIN (SELECT id, any_value(node_ip) AS node_ip FROM node_rows GROUP BY id) n
             ON n.id = node_id
@@ -75,14 +98,13 @@ def read_timeline(reader: duckdb.DuckDBPyConnection, job_id: str | None) -> Iter
     before = b"["
     while rows := reader.fetchmany(_ROWS_PER_PIECE):
         events = []
-        for name, begin_ns, end_ns, attempt, ip, worker_id, *args in rows:
+        for category, name, begin_ns, end_ns, attempt, ip, worker_id, *args in rows:
             node = nodes.setdefault(ip, len(nodes))
             worker = workers.setdefault((node, worker_id), len(workers))
             about = {**dict(zip(_ARGS, args, strict=True)), "attempt_number": attempt}
-            color = _COLORS.get(name, _OTHER_COLOR)
-            shown = name.removeprefix("task::")
+            color = _COLORS.get(category, _OTHER_COLOR)
             duration = (end_ns - begin_ns) / 1e3
-            events.append(_Event(name, shown, node, worker, begin_ns / 1e3, duration, color, about))
+            events.append(_Event(category, name, node, worker, begin_ns / 1e3, duration, color, about))
         yield before + msgspec.json.encode(events)[1:-1]
         before = b","
     labels: list[dict[str, object]] = [
