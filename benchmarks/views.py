@@ -169,6 +169,8 @@ def questions(tasks: int) -> dict[str, list[str]]:
     found["stack"] = [""] + [f"at_ns={ORIGIN_NS + int(whole * part / 10)}" for part in range(1, 10)]
     found["activity"] = ["", *by_function]
     found["critical-path"] = [""]
+    # The trace of the job, whose critical path is known by now.
+    found["export"] = ["format=otlp"]
     # Like Ctrl+K: functions, attempts and entities by a part of a name or a prefix of an ID.
     found["find"] = ["q=step_3", "q=st", "q=leaf", "q=0000000000000fff", "q=nothing"]
     return found
@@ -246,7 +248,7 @@ def ask(
         if only and name.split(",")[0] not in only:
             continue
         endpoint = name.split(",")[0]
-        path = endpoint if endpoint == "find" else f"flow/{endpoint}"
+        path = endpoint if endpoint in ("find", "export") else f"flow/{endpoint}"
         latencies, sizes = [], []
         before = cpu_of(server.process)
         for _ in range(rounds):

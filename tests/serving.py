@@ -30,6 +30,8 @@ SLOW_S = 1.0
 #: Requests to the application ``library``, spread over its models.
 LIBRARY_CALLS = 60
 MODELS = 3
+#: The span of the client of the application ``shop`` (W3C Trace Context).
+TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 PROGRAM = """
 import itertools, json, os, sys, time, urllib.error, urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -92,7 +94,8 @@ slow = []
 def ask(_):
     began = time.time_ns()
     try:
-        with urllib.request.urlopen("http://127.0.0.1:PORT/shop", timeout=30) as answer:
+        request = urllib.request.Request("http://127.0.0.1:PORT/shop", headers={"traceparent": "TRACEPARENT"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
             result = json.load(answer) | {"request_id": answer.headers["X-Request-ID"]}
             if result["number"] % SLOW == 1:
                 slow.append(result | {"client": [began, time.time_ns()]})
@@ -152,7 +155,8 @@ class Serving(Recorded):
     def launch(self) -> None:
         """Start the program, and wait until it has handled its requests and printed its state."""
         program = PROGRAM.replace("PORT", str(free_port()))
-        for name in ("REQUESTS", "WORK_S", "FAILS", "SLOW_S", "SLOW", "LIBRARY_CALLS", "MODELS"):
+        names = ("REQUESTS", "WORK_S", "FAILS", "SLOW_S", "SLOW", "LIBRARY_CALLS", "MODELS", "TRACEPARENT")
+        for name in names:
             program = program.replace(name, str(globals()[name]))
         self.driver = self.start_driver(program)
         state = self._line()

@@ -96,6 +96,11 @@ class Settings(BaseSettings):
     prometheus_url: str | None = Field(
         None, pattern=r"^https?://", description="PromQL server to query for long ranges of metrics."
     )
+    otlp_endpoint: str | None = Field(
+        None,
+        pattern=r"^https?://",
+        description="URL of an OTLP/HTTP collector that gets the trace of each job after its end.",
+    )
     debugger: bool = Field(
         False, description="Let operators attach debuggers to tasks that wait for one (true or false)."
     )

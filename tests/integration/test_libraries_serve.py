@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.serving import FAILS, MODELS, REQUESTS, SLOW, SLOW_S, WORK_S, Serving, states_of
+from tests.serving import FAILS, MODELS, REQUESTS, SLOW, SLOW_S, TRACEPARENT, WORK_S, Serving, states_of
 from tests.waiting import wait_until
 
 from rayscope.tracer.serve import MAX_FAILED
@@ -89,7 +89,7 @@ def test_slow_requests_are_as_the_program_measured_them(serving: Serving) -> Non
     lost = {one["pid"] for one in serving.shop["replicas"] if one["state"] == "STOPPED"}
     for request_id, request in wait_until(find, "the slow requests").items():
         measured = {name: end - begin for name, (begin, end) in _spans(expected[request_id]).items()}
-        assert request["status"] == "200"
+        assert (request["status"], request["traceparent"]) == ("200", TRACEPARENT)
         assert (request["route"], request["method"], request["failed"]) == ("/shop", "GET", False)
         assert request["deployments"] == ["Front", "Model"]
         parts = [request[f"{name}_ns"] for name in ("proxy", "queue", "replica", "downstream")]

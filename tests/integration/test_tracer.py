@@ -135,8 +135,14 @@ def test_workers_that_exit_while_the_tracer_reports_do_not_crash(lab: Lab) -> No
 
 def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
     # So low that a slow machine too makes more calls in a second than there is room for.
-    limit = {MAX_SPANS: "3000"}
-    said = printed_json(lab.run(WORKLOADS / "traced.py", str(lab.ray), **limit), "RESULTS")
+    span = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    environment = {MAX_SPANS: "3000", "TRACEPARENT": span}
+    said = printed_json(lab.run(WORKLOADS / "traced.py", str(lab.ray), **environment), "RESULTS")
+    # The two drivers, and no task, are part of the trace that their environment names.
+    traces = lab.sql(
+        "SELECT value, starts_with(task_id, 'ffffffff') FROM annotations WHERE name = 'traceparent'"
+    )
+    assert traces == [[span, True]] * 2
     # The user's own setup hook and a second runtime environment work, and their workers are traced.
     assert said["environments"] == [["the user", None], ["the user", "2"]]
     ran = lab.sql(
@@ -224,7 +230,9 @@ def test_phases_environments_annotations_and_limits(lab: Lab) -> None:
     assert all(own_ns <= cpu_ns < 2 * own_ns for cpu_ns in threads[2:])
 
     # Annotations, of a driver, an actor, its method and a coroutine.
-    notes = lab.sql("SELECT task_id, kind, name, value, number FROM annotations WHERE name != 'calls'")
+    notes = lab.sql(
+        "SELECT task_id, kind, name, value, number FROM annotations WHERE name NOT IN ('calls', 'traceparent')"
+    )
     assert {tuple(note[:1] + note[2:]) for note in notes if note[1] == "annotation"} == {
         ("ff" * 20 + "01000000", "run", "nightly", None),
         ("ff" * 20 + "02000000", "forked", "a driver", None),

@@ -51,6 +51,8 @@ _NOT_SHOWN = {
     "views/flame/api.py": {"bad_query"},
     "views/flame/sql.py": {"bad_query"},
     "views/physical/api.py": {"bad_query"},
+    "views/export/collector.py": {"collector"},
+    "views/export/export.py": {"bad_query"},
     # Answers to Grafana and other clients of Prometheus.
     "metrics/prometheus/api.py": {"bad_query"},
     "metrics/prometheus/protocol.py": {"bad_data"},

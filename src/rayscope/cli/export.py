@@ -49,6 +49,8 @@ class FileFormat(str, Enum):
     perfetto = "perfetto"
     speedscope = "speedscope"
     parquet = "parquet"
+    otlp = "otlp"
+    ray_timeline = "ray-timeline"
     session = "session"
 
 
@@ -59,6 +61,8 @@ _OPEN_WITH: Mapping[FileFormat, str] = {
     FileFormat.perfetto: "open it at https://ui.perfetto.dev",
     FileFormat.speedscope: "open it at https://www.speedscope.app, or with `npx speedscope FILE`",
     FileFormat.parquet: "see its README.md",
+    FileFormat.ray_timeline: "open it at https://ui.perfetto.dev or chrome://tracing",
+    FileFormat.otlp: "send each line to a collector, or export with --push URL",
     FileFormat.session: "open it with `rayscope open FILE`, or drop it on a server's list of sessions",
 }
 _NOT_IN_IT: Mapping[str, str] = {
@@ -67,6 +71,8 @@ _NOT_IN_IT: Mapping[str, str] = {
     "waits": "waits before running: too many at the same time to draw",
     "data_arrows": "data arrows of attempts with very many",
     "call_arrows": "call arrows: their callers are not included or were not running",
+    "jobs": "jobs: the oldest ones",
+    "attempts": "attempts: too many for this format",
     "workers": "workers",
     "attempts_of_these_workers": "attempts on them",
     "call_paths": "call paths with the least time: the file would be too large",
@@ -104,12 +110,20 @@ def export(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
+    push: Annotated[
+        str | None,
+        typer.Option(
+            "--push",
+            metavar="URL",
+            help="Send the traces (--format otlp) to this collector instead, such as http://localhost:4318.",
+        ),
+    ] = None,
     session: Session = None,
     data_dir: DataDir = None,
     server: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Write a session as a file for Perfetto or speedscope, or as Parquet tables.
+    """Write a session for Perfetto or speedscope, as Parquet tables, or as OpenTelemetry traces.
 
     With --format session, the file has the whole ended session: open it with `rayscope open FILE`.
     """
@@ -119,6 +133,8 @@ def export(
         fail("A session file has the whole session.", "Leave out --job, --since, and --until.")
     if anonymise and form is not FileFormat.session:
         fail("Only session files can be anonymised.", "Add --format session.")
+    if push is not None and (form is not FileFormat.otlp or output is not None):
+        fail("Only traces can be sent to a collector.", "Add --format otlp, and leave out --output.")
     if output is not None:
         _refuse_existing(output, form, force)
     url = server_url(server, settings.folder)
@@ -127,6 +143,10 @@ def export(
         if url is not None
         else _from_files(settings, session, form, filters, anonymise=anonymise)
     )
+    if push is not None:
+        with opened as source:
+            _push(source, push)
+        return
     with opened as source, contextlib.ExitStack() as stack:
         target = output or _default(source.name, form, force)
         if source.replaced is not None:
@@ -137,6 +157,23 @@ def export(
         for what, number in source.left_out.items():
             warn(f"not included: {number:,} {_NOT_IN_IT.get(what, what)}")
     say(f"{target} ({size_text(size)}): {_OPEN_WITH[form]}")
+
+
+def _push(source: _Source, url: str) -> None:
+    from rayscope.views.export.collector import Collector
+
+    try:
+        with Collector(url) as collector:
+            sent = collector.send(source.chunks)
+    except RayscopeError as error:
+        fail(error.message, error.remedy, EXPORT_ERROR)
+    if sent.refused:
+        fail(
+            f"{collector.host} refused {sent.refused:,} of {sent.spans:,} spans: {sent.reason or '?'}.",
+            "See the log of the collector.",
+            EXPORT_ERROR,
+        )
+    say(f"sent {sent.spans:,} spans to {collector.host}")
 
 
 def _confirm(replaced: Mapping[str, int], target: Path, *, yes: bool) -> None:

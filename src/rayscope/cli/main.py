@@ -88,7 +88,7 @@ COMMANDS = {
     "sql": ("sql:sql", "Query a session with SQL, or all sessions of the warehouse (--all)."),
     "export": (
         "export:export",
-        "Write a session as a file for Perfetto or speedscope, or as Parquet tables.",
+        "Write a session for Perfetto or speedscope, as Parquet tables, or as OpenTelemetry traces.",
     ),
     "report": (
         "report:report",

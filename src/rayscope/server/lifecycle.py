@@ -58,6 +58,7 @@ from rayscope.views.stack.sampling import Dumps
 
 if TYPE_CHECKING:
     from rayscope.archive.service import ArchiveService
+    from rayscope.views.export.sender import TraceSender
     from rayscope.warehouse.service import WarehouseService
 
 log = logging.getLogger("rayscope.server")
@@ -147,6 +148,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         deletion=deletion,
         archive=archive,
         warehouse=warehouse,
+        trace_sender=_create_trace_sender(settings, catalog, runs) if settings.otlp_endpoint else None,
         session_files=SessionFiles(
             catalog, folder / "session-files", settings.min_free_bytes, records.is_live
         ),
@@ -232,6 +234,22 @@ def _is_alone(_: str | None) -> bool:
     return True
 
 
+def _create_trace_sender(settings: Settings, catalog: Catalog, runs: Runs) -> TraceSender:
+    # It is imported here so that it is absent from a server that sends no traces.
+    from rayscope.views.export.sender import EndedJob, TraceSender
+
+    def ended() -> list[EndedJob]:
+        here, complete = set(catalog.names()), runs.store.complete
+        return [
+            # If a cluster was lost, the ends of its jobs are unknown.
+            EndedJob(run.session, run.job_id, run.end_ns or run.made_ns)
+            for run, _ in runs.runs()
+            if run.session in here and (run.end_ns is not None or run.session in complete)
+        ]
+
+    return TraceSender(settings.otlp_endpoint or "", settings.folder / "traces" / "sent", catalog, ended)
+
+
 def _create_archive(
     settings: Settings, catalog: Catalog, clusters: Clusters, is_keeper: Callable[[str | None], bool]
 ) -> ArchiveService:
@@ -300,6 +318,8 @@ class Lifecycle:
         services.alerts.start()
         services.rollups.start()
         services.runs.start()
+        if services.trace_sender is not None:
+            services.trace_sender.start()
         if services.archive is not None:
             services.archive.start()
         if services.warehouse is not None:
@@ -314,6 +334,8 @@ class Lifecycle:
             services.warehouse.stop()
         if services.archive is not None:
             services.archive.stop()
+        if services.trace_sender is not None:
+            services.trace_sender.stop()
         services.runs.stop()
         services.rollups.stop()
         services.alerts.stop()

@@ -41,6 +41,7 @@ from rayscope.views.stack.sampling import Dumps
 
 if TYPE_CHECKING:
     from rayscope.archive.service import ArchiveService
+    from rayscope.views.export.sender import TraceSender
     from rayscope.warehouse.service import WarehouseService
 
 
@@ -87,6 +88,8 @@ class Services:
     #: None if no archive is configured.
     archive: ArchiveService | None
     warehouse: WarehouseService | None
+    #: None if no collector is configured.
+    trace_sender: TraceSender | None
     session_files: SessionFiles
     session_ends: SessionEnds
     program_outputs: ProgramOutputs

@@ -4,7 +4,7 @@
  * Generated from the server's OpenAPI description by `make types`: do not edit.
  */
 /** File format of an export. */
-export type Format = 'perfetto' | 'speedscope' | 'parquet';
+export type Format = 'perfetto' | 'speedscope' | 'parquet' | 'otlp' | 'ray-timeline';
 
 /** The acknowledgement of an alert. */
 export interface AckBody {
@@ -3663,6 +3663,7 @@ export interface ServeRequest {
   status: string;
   failed: boolean;
   error: string | null;
+  traceparent: string | null;
   deployments: string[];
   steps: ServeRequestStep[];
 }

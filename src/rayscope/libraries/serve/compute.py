@@ -36,6 +36,7 @@ class _HopPayload(msgspec.Struct):
     call_count: int
     calls: list[_Call]
     downstream_ns: int | None = None
+    traceparent: str = ""
 
 
 _decoder = msgspec.json.Decoder(_HopPayload)
@@ -111,6 +112,7 @@ def _request(hops: list[_Hop]) -> schemas.ServeRequest:
         "status": payload.status,
         "failed": payload.failed,
         "error": next((hop.payload.error for hop in hops if hop.payload.error), None),
+        "traceparent": payload.traceparent or None,
         "deployments": list(dict.fromkeys(step["deployment"] for step in steps if step["deployment"])),
         "steps": steps,
     }

@@ -205,7 +205,8 @@ class ServeRequest(TypedDict):
 
     ``request_id``: the ID that its client sees. ``total_ns`` is the sum of ``proxy_ns``, ``queue_ns``,
     ``replica_ns`` and ``downstream_ns``. Unknown parts are None: the first two if the request did not come
-    through a proxy, all except ``queue_ns`` if the replica did not report it.
+    through a proxy, all except ``queue_ns`` if the replica did not report it. ``traceparent``: the client's
+    span (W3C Trace Context), if it named one.
     """
 
     request: str
@@ -221,6 +222,7 @@ class ServeRequest(TypedDict):
     status: str
     failed: bool
     error: str | None
+    traceparent: str | None
     deployments: list[str]
     steps: list[ServeRequestStep]
 

@@ -31,8 +31,9 @@ class _Hop(msgspec.Struct, gc=False):
 
     The names are those of the wire format. ``id``: Serve's request ID; ``q``: the ID that the user sees;
     ``r``: route; ``m``: method; ``s``: status; ``f``: whether it failed, with an error of class ``err``;
-    ``n``: number of calls to other deployments; ``d``: time covered by these calls, ns; ``c``: the longest of
-    them as (deployment, begin, end, time in the queue, whether it failed).
+    ``w``: the client's span (W3C Trace Context); ``n``: number of calls to other deployments; ``d``: time
+    covered by these calls, ns; ``c``: the longest of them as (deployment, begin, end, time in the queue,
+    whether it failed).
     """
 
     k: _Time
@@ -44,6 +45,7 @@ class _Hop(msgspec.Struct, gc=False):
     m: _Name = ""
     s: _Name = ""
     err: _Name = ""
+    w: _Name = ""
     dep: _Name = ""
     f: int = 0
     n: _Number = 0
@@ -122,6 +124,7 @@ def _hop(hop: _Hop) -> dict[str, Any]:
         "status": hop.s,
         "failed": bool(hop.f),
         "error": hop.err,
+        "traceparent": hop.w,
         "call_count": hop.n,
         "downstream_ns": hop.d,
         "calls": [

@@ -25,6 +25,7 @@ from rayscope.api.routes import Router
 from rayscope.records.reader import SessionReader
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.slots import Slots
+from rayscope.views.critical_path.read import read_shared_path
 from rayscope.views.export.export import MAX_EXPORTS, Export
 from rayscope.views.export.format import FILES, Format
 from rayscope.views.export.formats.stacks import FORMATS
@@ -51,7 +52,10 @@ def export(
     catalog: CurrentCatalog,
     records: CurrentRecords,
     filters: Filters,
-    format: Annotated[Format, Query(description="perfetto, speedscope or parquet (in a ZIP)")],
+    format: Annotated[
+        Format,
+        Query(description="perfetto, speedscope, parquet (in a ZIP), otlp (JSON lines) or ray-timeline"),
+    ],
     session: Session = None,
 ) -> Response:
     """Export a session's attempts, or those that match the filters, in a format for other programs."""
@@ -68,6 +72,7 @@ def export(
                 session=chosen,
                 ray_version=catalog.about(chosen).ray_version,
                 last_ns=records.last_ns(chosen),
+                critical_path=lambda job: read_shared_path(records, chosen, file, job).path,
             )
         )
         ending, media_type = FILES[format]

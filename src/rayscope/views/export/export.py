@@ -8,15 +8,22 @@ from typing import Any
 
 import duckdb
 
-from rayscope.storage.errors import StoreError
+from rayscope.storage.errors import BadQuery, StoreError
 from rayscope.storage.session_file import SessionFile, explain
 from rayscope.storage.sql.filters import TaskFilters
 from rayscope.version import __version__
+from rayscope.views.critical_path.compute import Path as CriticalPath
+from rayscope.views.critical_path.read import read_path
 from rayscope.views.export.archive import archive
 from rayscope.views.export.format import Format
 from rayscope.views.export.formats import Attempt, Lane, PerfettoTrace, Span, Speedscope, draw
+from rayscope.views.export.formats.otlp import requests
+from rayscope.views.export.ray_timeline_sql import count_left_out, read_timeline
+from rayscope.views.export.request_traces import request_spans
+from rayscope.views.export.spans_sql import read_jobs
 from rayscope.views.export.tables_sql import tables
 from rayscope.views.export.timeline_sql import Timeline, timeline
+from rayscope.views.export.trace import JobTrace
 from rayscope.views.flame import sql as flame_sql
 from rayscope.views.flame.compute import Own, Path, flame
 from rayscope.views.flame.sql import MAX_PATHS
@@ -30,6 +37,8 @@ SPEEDSCOPE_ATTEMPTS = 200_000
 #: Maximum number of frames in all stacks together. Each stack repeats all of its callers, so deep call paths
 #: add up quickly.
 SPEEDSCOPE_FRAMES = 5_000_000
+#: Maximum number of jobs whose traces are in one file. The newest ones are.
+MAX_TRACES = 100
 #: Number of points in each curve over the session's time.
 _POINTS = 1_000
 #: Kinds of omitted items that are counted for traces only, because profiles have no such items.
@@ -40,8 +49,9 @@ class Export:
     """A session as a file in one of the formats.
 
     ``chunks`` yields the file's bytes and can be read only once. ``left_out`` counts the omitted items by
-    kind, and is complete from the start. Close the export when done, or use it in a ``with`` block. Raises
-    StoreError, also while ``chunks`` is read.
+    kind, and is complete from the start. ``critical_path`` returns the critical path of a job; if it is None,
+    the path is read from the record. Close the export when done, or use it in a ``with`` block. Raises
+    BadQuery and StoreError, also while ``chunks`` is read.
     """
 
     def __init__(
@@ -53,10 +63,12 @@ class Export:
         session: str,
         ray_version: str | None,
         last_ns: int,
+        critical_path: Callable[[str], CriticalPath] | None = None,
     ) -> None:
         self.left_out: dict[str, int] = {}
         self._open = contextlib.ExitStack()
         self._file, self._filters, self._last_ns = file, filters, last_ns
+        self._critical_path = critical_path or self._read_path
         self._about: dict[str, Any] = {
             "exporter": f"rayscope {__version__}",
             "ray_version": ray_version,
@@ -67,6 +79,8 @@ class Export:
             Format.perfetto: self._perfetto,
             Format.speedscope: self._speedscope,
             Format.parquet: self._parquet,
+            Format.otlp: self._otlp,
+            Format.ray_timeline: self._ray_timeline,
         }
         try:
             self.chunks = self._explain_errors(make[form]())
@@ -173,3 +187,37 @@ class Export:
     def _parquet(self) -> Iterator[bytes]:
         views = self._open.enter_context(tables(self._file, self._filters))
         yield from archive(views, self._about)
+
+    def _ray_timeline(self) -> Iterator[bytes]:
+        job_id = self._only_job()
+        with self._file.reader() as reader:
+            if left_out := count_left_out(reader, job_id):
+                self.left_out["attempts"] = left_out
+            yield from read_timeline(reader, job_id)
+
+    def _only_job(self) -> str | None:
+        """The job to export. Raises BadQuery if there are other filters."""
+        if self._filters.active().keys() - {"job_id"}:
+            raise BadQuery("This format has whole jobs.", "Use no filter but job_id.")
+        return self._filters.job_id or None
+
+    def _otlp(self) -> Iterator[bytes]:
+        only = self._only_job()
+        with self._file.reader() as reader:
+            jobs = [only] if only else read_jobs(reader)
+        if len(jobs) > MAX_TRACES:
+            self.left_out["jobs"] = len(jobs) - MAX_TRACES
+        session = self._about["session"]
+        resource = {
+            "service.name": "ray",
+            "ray.session": session,
+            "ray.version": self._about["ray_version"],
+        }
+        for job_id in jobs[-MAX_TRACES:]:
+            trace = JobTrace(self._file, session, job_id, self._last_ns, self._critical_path(job_id))
+            yield from requests(trace.spans(), resource, __version__)
+        of_serve = request_spans(self._file, session, only)
+        yield from requests(of_serve, resource, __version__)
+
+    def _read_path(self, job_id: str) -> CriticalPath:
+        return read_path(self._file, self._last_ns, job_id, live=False).path

@@ -13,6 +13,8 @@ class Format(str, Enum):
     perfetto = "perfetto"
     speedscope = "speedscope"
     parquet = "parquet"
+    otlp = "otlp"
+    ray_timeline = "ray-timeline"
 
 
 #: File extension and media type of each format.
@@ -20,6 +22,8 @@ FILES: Mapping[Format, tuple[str, str]] = {
     Format.perfetto: (".perfetto-trace", "application/octet-stream"),
     Format.speedscope: (".speedscope.json", "application/json"),
     Format.parquet: (".parquet.zip", "application/zip"),
+    Format.otlp: (".otlp.jsonl", "application/x-ndjson"),
+    Format.ray_timeline: (".ray-timeline.json", "application/json"),
 }
 
 

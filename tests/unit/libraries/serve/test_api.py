@@ -95,6 +95,7 @@ def test_a_request_is_put_together_from_its_hops(fresh: Any, story: Story) -> No
         "status": "500",
         "failed": True,
         "error": "ValueError",
+        "traceparent": None,
         "deployments": ["Front", "Model"],
     }
     shown = [

@@ -166,7 +166,7 @@ def test_trials_of_ray_tune_and_their_results() -> None:
 def test_parts_of_requests_of_ray_serve_and_calls_of_deployments() -> None:
     ms = 10**6
     hop = {"k": 60 * ms, "e": 90 * ms, "id": "i", "q": "mine", "app": "shop", "dep": "Front", "r": "/shop"}
-    hop |= {"m": "GET", "s": "500", "f": 1, "err": "ValueError", "n": 2, "d": 20 * ms}
+    hop |= {"m": "GET", "s": "500", "f": 1, "err": "ValueError", "w": "00-a-b-01", "n": 2, "d": 20 * ms}
     hop["c"] = [["shop#Model", 65 * ms, 85 * ms, ms, 1]]
     edge = {"from": "shop#Front", "to": "shop#Model", "n": 9, "x": 1, "l": [168, 8, 170, 1]}
     good = {"t": OTHER, "k": 50 * ms, "e": 100 * ms, "hops": [hop], "edges": [edge], "n": 3}
@@ -182,6 +182,7 @@ def test_parts_of_requests_of_ray_serve_and_calls_of_deployments() -> None:
         "status": "500",
         "failed": True,
         "error": "ValueError",
+        "traceparent": "00-a-b-01",
         "call_count": 2,
         "downstream_ns": 20 * ms,
         "calls": [

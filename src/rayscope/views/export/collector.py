@@ -1,0 +1,149 @@
+"""Sends traces to an OTLP collector over HTTP."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import httpx
+import msgspec
+
+from rayscope.errors import RayscopeError
+from rayscope.model.decoding import DECODE_ERRORS
+
+#: Time limit of a request, in seconds.
+_TIMEOUT_S = 30.0
+#: Answers after which OTLP's specification asks to send again.
+_BUSY = frozenset({429, 502, 503, 504})
+#: Pauses before a request is sent again, in seconds.
+_PAUSES_S = (1.0, 4.0)
+#: Environment variable of OpenTelemetry with headers for collectors, such as ``Authorization=Bearer%20KEY``.
+HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
+#: Maximum size of an answer in bytes, and maximum length of the reason in it. The rest is not read.
+_MAX_ANSWER_BYTES = 64_000
+_MAX_REASON = 300
+
+
+class CollectorError(RayscopeError):
+    """A collector cannot be reached, or refuses what it gets."""
+
+    code = "collector"
+    status = 502
+
+
+class _ScopeSpans(msgspec.Struct):
+    spans: list[msgspec.Raw]
+
+
+class _ResourceSpans(msgspec.Struct):
+    scopeSpans: list[_ScopeSpans]
+
+
+class _Request(msgspec.Struct):
+    resourceSpans: list[_ResourceSpans]
+
+
+_decode_spans = msgspec.json.Decoder(_Request).decode
+
+
+class Sent(NamedTuple):
+    """Number of spans that were sent, and how many of them the collector refused, with its reason."""
+
+    spans: int
+    refused: int
+    reason: str
+
+
+class Collector:
+    """A collector at ``endpoint``, such as ``http://localhost:4318``. Raises CollectorError.
+
+    Its headers come from OpenTelemetry's environment variable. Close it, or use it in a ``with`` block.
+    """
+
+    def __init__(self, endpoint: str) -> None:
+        parts = urlsplit(endpoint)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise CollectorError(
+                f"{endpoint[:200]!r} is not the URL of a collector.",
+                "Use a URL such as http://localhost:4318.",
+            )
+        self.host = parts.netloc.rpartition("@")[2]
+        path = parts.path.rstrip("/").removesuffix("/v1/traces") + "/v1/traces"
+        self._url = parts._replace(path=path).geturl()
+        headers = {"Content-Type": "application/json", "Content-Encoding": "gzip", **_headers()}
+        self._client = httpx.Client(headers=headers, timeout=_TIMEOUT_S)
+
+    def __enter__(self) -> Collector:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def send(self, chunks: Iterable[bytes]) -> Sent:
+        """Send an export in the format ``otlp``. Raises CollectorError."""
+        spans, refused, reason = 0, 0, ""
+        for line in _lines(chunks):
+            answer = self._post(line)
+            spans += sum(
+                len(scope.spans)
+                for resource in _decode_spans(line).resourceSpans
+                for scope in resource.scopeSpans
+            )
+            partial = answer.get("partialSuccess") or {}
+            refused += int(partial.get("rejectedSpans") or 0)
+            reason = str(partial.get("errorMessage") or reason)[:_MAX_REASON]
+        return Sent(spans, refused, reason)
+
+    def _post(self, body: bytes) -> dict[str, Any]:
+        content = gzip.compress(body)
+        for pause_s in (*_PAUSES_S, None):
+            try:
+                with self._client.stream("POST", self._url, content=content) as answer:
+                    if answer.is_success:
+                        return _decode(answer)
+            except httpx.HTTPError as error:
+                problem = f"Could not reach the collector {self.host}: {type(error).__name__}."
+            else:
+                problem = f"The collector {self.host} answered {answer.status_code}."
+                if answer.status_code not in _BUSY:
+                    break
+            if pause_s is not None:
+                time.sleep(pause_s)
+        raise CollectorError(
+            problem, f"Check the URL, which ends in the port of OTLP over HTTP (4318), and {HEADERS}."
+        )
+
+
+def _decode(answer: httpx.Response) -> dict[str, Any]:
+    """Return what a collector answered. Some answer with nothing, or with Protobuf."""
+    content = next(answer.iter_bytes(_MAX_ANSWER_BYTES), b"")
+    try:
+        return msgspec.json.decode(content, type=dict[str, Any])
+    except DECODE_ERRORS:
+        return {}
+
+
+def _headers() -> dict[str, str]:
+    headers = {}
+    for item in os.environ.get(HEADERS, "").split(","):
+        name, is_pair, value = item.partition("=")
+        if is_pair and name.strip():
+            headers[unquote(name.strip())] = unquote(value.strip())
+    return headers
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+    if rest:
+        yield rest
