@@ -20,7 +20,9 @@ from rayscope.storage.session_file import MEMORY_LIMIT
 DEFAULT_PORT = 8700
 _MAX_KEY_CHARS = 1000
 #: The first parts of Rayscope's own paths. A root path that begins with one would be ambiguous.
-OWN_PATHS = frozenset({"api", "assets", "compare", "docs", "metrics", "ray", "runs", "s", "sessions", "ws"})
+OWN_PATHS = frozenset(
+    {"api", "assets", "compare", "docs", "enter_cluster", "metrics", "ray", "runs", "s", "sessions", "ws"}
+)
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 log = logging.getLogger("rayscope.server")
 

@@ -224,6 +224,7 @@ def timeline(
     return response
 
 
+@router.answer("/api/v0/{resource}/")  # as KubeRay's History Server asks for placement groups
 @router.answer("/api/v0/{resource}")
 def list_resource(
     catalog: CurrentCatalog,

@@ -45,6 +45,13 @@ def redirect(settings: CurrentSettings, session: str) -> Response:
     return RedirectResponse(f"{settings.root_path}/ray/{quote(session, safe='')}/")
 
 
+@router.get("/enter_cluster/{namespace}/{name}/{session}")
+def enter(settings: CurrentSettings, session: str) -> Response:
+    """The address of a session in KubeRay's History Server, which needs a cookie for what comes next."""
+    page = "" if session == "live" else f"ray/{quote(session, safe='')}/"
+    return RedirectResponse(f"{settings.root_path}/{page}")
+
+
 @router.get("/ray/{session}/")
 def page(records: CurrentRecords, settings: CurrentSettings, session: str, request: Request) -> Response:
     """The front end's page."""

@@ -70,6 +70,22 @@ def test_other_files_are_refused(base: str, path: str) -> None:
     assert "<" not in answer.text
 
 
+def test_addresses_of_kuberays_history_server_lead_there(base: str) -> None:
+    server = base.removesuffix(f"/ray/{SESSION}")
+    entered = httpx.get(f"{server}/enter_cluster/default/raycluster/{SESSION}")
+    assert entered.headers["location"] == f"/rayscope/ray/{SESSION}/"
+    hostile = httpx.get(f"{server}/enter_cluster/default/raycluster/%5Cevil.example%0D")
+    assert hostile.headers["location"] == "/rayscope/ray/%5Cevil.example%0D/"
+    assert httpx.get(f"{server}/enter_cluster/default/raycluster/live").headers["location"] == "/rayscope/"
+    for path in (
+        *("nodes?view=summary", "nodes/a", "events", "logical/actors", "logical/actors/a", "api/jobs/"),
+        *("api/cluster_status", "api/grafana_health", "api/prometheus_health", "api/serve/applications/"),
+        *("api/v0/placement_groups/", "api/v0/tasks", "api/v0/tasks/summarize", "api/v0/tasks/timeline"),
+        *("api/v0/cluster_metadata", "api/data/datasets/01000000"),
+    ):
+        assert get(f"{base}/{path}").status_code == 200, path
+
+
 @pytest.mark.parametrize("session", ["nowhere", "..%2f..", "%2e%2e", "x" * 5000])
 @pytest.mark.parametrize("path", ["/", "/nodes?view=summary", "/logical/actors", "/timezone"])
 def test_unknown_sessions_are_refused(base: str, session: str, path: str) -> None:

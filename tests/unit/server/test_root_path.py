@@ -81,7 +81,7 @@ def test_a_root_path_is_a_path(path: str) -> None:
 
 def test_a_root_path_is_none_of_our_own(serve: Callable[..., Server]) -> None:
     paths = httpx.get(f"{serve().url}/openapi.json").json()["paths"]
-    others = {"assets", "compare", "docs", "ray", "runs", "s", "sessions", "ws"}
+    others = {"assets", "compare", "docs", "enter_cluster", "ray", "runs", "s", "sessions", "ws"}
     assert {path.split("/")[1] for path in paths} | others == OWN_PATHS
     for path in OWN_PATHS:
         with pytest.raises(ValidationError, match="choose another path"):
