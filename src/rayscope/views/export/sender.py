@@ -13,7 +13,7 @@ from rayscope.files import replacing
 from rayscope.periodic import PeriodicTask
 from rayscope.storage.catalog import Catalog
 from rayscope.storage.sql.filters import TaskFilters
-from rayscope.views.export.collector import Collector
+from rayscope.views.export.collector import Collector, CollectorError
 from rayscope.views.export.export import Export
 from rayscope.views.export.format import Format
 
@@ -23,6 +23,8 @@ log = logging.getLogger("rayscope.server")
 _LOOK_S = 5.0
 #: How long to wait after the collector failed, in seconds.
 _PAUSE_S = 60.0
+#: How long to wait after an error until the same job is tried again, in seconds. Others are sent meanwhile.
+_RETRY_S = 600.0
 #: A trace is sent this long after its job ended, in ns. By then, Ray has reported all of its attempts.
 _SETTLED_NS = 65 * 10**9
 
@@ -51,6 +53,8 @@ class TraceSender:
         self._ended = ended
         self._since_ns = time.time_ns()
         self._sent: set[tuple[str, str]] = set()
+        #: When the job of a session is tried again after an error (monotonic, s).
+        self._retry_s: dict[tuple[str, str], float] = {}
         self._task = PeriodicTask("rayscope-traces", _LOOK_S, self._look)
 
     def start(self) -> None:
@@ -87,13 +91,19 @@ class TraceSender:
             key = job.session, job.job_id
             if key in self._sent or not self._since_ns <= job.end_ns <= settled_ns:
                 continue
+            if time.monotonic() < self._retry_s.get(key, 0.0):
+                continue
             if self._task.is_stopping:
                 return None
             try:
                 self._send(job)
             except RayscopeError as error:
                 log.warning("the trace of job %s of %s was not sent: %s", job.job_id, job.session, error)
-                return _PAUSE_S
+                self._retry_s[key] = time.monotonic() + _RETRY_S
+                if isinstance(error, CollectorError):
+                    return _PAUSE_S
+                continue
+            self._retry_s.pop(key, None)
             self._sent.add(key)
             self._save()
         return None

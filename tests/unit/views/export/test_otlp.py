@@ -304,7 +304,9 @@ def test_each_ended_job_is_sent_once(
     path = tmp_path / "traces" / "sent"
     path.parent.mkdir()
     path.write_text("0\n")
-    jobs = [EndedJob(SESSION, JOB, at(200)), EndedJob(SESSION, "02000000", 2**62)]
+    # The first has no tasks, and the last has not ended yet.
+    jobs = [EndedJob(SESSION, "03000000", at(200)), EndedJob(SESSION, JOB, at(200))]
+    jobs.append(EndedJob(SESSION, "02000000", 2**62))
 
     def run() -> TraceSender:
         sending = TraceSender(receiver.url, path, catalog, lambda: jobs)
