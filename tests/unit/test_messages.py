@@ -44,6 +44,8 @@ _NOT_SHOWN = {
     "report/api.py": {"bad_query"},
     "report/page.py": {"ui_missing"},
     "server/push/realtime.py": {"bad_message", "bad_query"},
+    # The server does not start.
+    "server/lifecycle.py": {"store_error"},
     "server/ray_dashboard.py": {"not_found"},
     "storage/sql/entities.py": {"bad_query"},
     "storage/sql/lanes.py": {"bad_query"},

@@ -133,8 +133,10 @@ def export(
         fail("A session file has the whole session.", "Leave out --job, --since, and --until.")
     if anonymise and form is not FileFormat.session:
         fail("Only session files can be anonymised.", "Add --format session.")
-    if push is not None and (form is not FileFormat.otlp or output is not None):
-        fail("Only traces can be sent to a collector.", "Add --format otlp, and leave out --output.")
+    if push is not None and form is not FileFormat.otlp:
+        fail("Only traces can be sent to a collector.", "Add --format otlp.")
+    if push is not None and output is not None:
+        fail("--push writes no file.", "Leave out --output.")
     if output is not None:
         _refuse_existing(output, form, force)
     url = server_url(server, settings.folder)
@@ -146,6 +148,7 @@ def export(
     if push is not None:
         with opened as source:
             _push(source, push)
+            _warn_of_left_out(source)
         return
     with opened as source, contextlib.ExitStack() as stack:
         target = output or _default(source.name, form, force)
@@ -154,9 +157,13 @@ def export(
         progress = stack.enter_context(_progress())
         with explain_write_errors(target):
             size = _write(source, form, target, progress)
-        for what, number in source.left_out.items():
-            warn(f"not included: {number:,} {_NOT_IN_IT.get(what, what)}")
+        _warn_of_left_out(source)
     say(f"{target} ({size_text(size)}): {_OPEN_WITH[form]}")
+
+
+def _warn_of_left_out(source: _Source) -> None:
+    for what, number in source.left_out.items():
+        warn(f"not included: {number:,} {_NOT_IN_IT.get(what, what)}")
 
 
 def _push(source: _Source, url: str) -> None:

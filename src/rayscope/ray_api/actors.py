@@ -51,7 +51,11 @@ _FIELDS = {
 
 
 def read_actors(
-    reader: duckdb.DuckDBPyConnection, *, ids: list[str] | None = None, node_id: str | None = None
+    reader: duckdb.DuckDBPyConnection,
+    *,
+    ids: list[str] | None = None,
+    node_id: str | None = None,
+    limit: int = _MAX_ACTORS,
 ) -> Iterator[bytes]:
     """An object with the actors by ID as JSON, some at a time."""
     where = Where([ACTORS.where], [])
@@ -62,7 +66,7 @@ def read_actors(
     columns = ", ".join(f"'{name}': {sql}" for name, sql in _FIELDS.items())
     reader.execute(
         f"SELECT to_json(id)::VARCHAR || ':' || to_json({{{columns}}})::VARCHAR FROM actor_rows a{where.sql} "
-        f"ORDER BY start_ns DESC NULLS FIRST, id LIMIT {_MAX_ACTORS}",
+        f"ORDER BY start_ns DESC NULLS FIRST, id LIMIT {int(limit)}",
         where.values,
     )
     before = "{"

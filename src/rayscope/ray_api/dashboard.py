@@ -27,6 +27,8 @@ from rayscope.storage.session_file import SessionFile
 from rayscope.storage.slots import Slots
 
 _LISTS = Slots(4, "4 lists are already being sent.", waiting=8, wait_s=10.0)
+#: Maximum number of actors in an answer about a node. The newest are returned.
+_MAX_NODE_ACTORS = 2_000
 
 router = RayRouter()
 
@@ -102,7 +104,7 @@ def node(records: CurrentRecords, usages: CurrentNodeUsage, session: Session, no
 
     def look(file: SessionFile) -> dict[str, Any]:
         with file.reader() as reader:
-            actors = b"".join(read_actors(reader, node_id=node_id))
+            actors = b"".join(read_actors(reader, node_id=node_id, limit=_MAX_NODE_ACTORS))
             workers = describe_workers(reader, found[0]) if found else []
         return {"actors": msgspec.Raw(actors), "workers": workers}
 

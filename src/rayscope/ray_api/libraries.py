@@ -116,7 +116,7 @@ def _replica(replica: serve_schemas.ServeReplica) -> dict[str, Any]:
 
 def datasets(file: SessionFile, job_id: str) -> dict[str, Any]:
     """The datasets of a job, newest first."""
-    items, _ = data_sql.datasets(file, _MAX_DATASETS)
+    items, _ = data_sql.datasets(file, _MAX_DATASETS, job_id=job_id)
     nothing = {name: dict.fromkeys(kinds, 0) for name, kinds in _DATASET_METRICS.items()}
     return {
         "datasets": [
@@ -144,7 +144,6 @@ def datasets(file: SessionFile, job_id: str) -> dict[str, Any]:
                 ],
             }
             for item in items
-            if item["job_id"] == job_id
         ]
     }
 

@@ -106,7 +106,7 @@ def _nodes(
     for task_id, name, kind, state, actor_id, parent_id, created in rows:
         key = str(task_id)
         node = nodes.setdefault(key, Node(str(name), key, str(kind), link={"type": "task", "id": key}))
-        node.timestamp = None if created is None else int(created)
+        node.timestamp = _earlier(node.timestamp, None if created is None else int(created))
         node.add({str(state): 1})
         caller = None if parent_id is None or str(parent_id).startswith(DRIVER_PREFIX) else str(parent_id)
         if kind in ("ACTOR_TASK", _CREATION) and actor_id is not None:

@@ -41,6 +41,7 @@ from rayscope.records.rollups import Rollups
 from rayscope.runs.collector import RunCollector
 from rayscope.runs.exchange import RunExchange
 from rayscope.runs.service import Runs
+from rayscope.runs.summary import RunSummary
 from rayscope.server import memory
 from rayscope.server.deletion import Deletion
 from rayscope.server.health import Health, read_details
@@ -148,7 +149,7 @@ def create_services(settings: Settings, *, read_only: bool = False) -> Services:
         deletion=deletion,
         archive=archive,
         warehouse=warehouse,
-        trace_sender=_create_trace_sender(settings, catalog, runs) if settings.otlp_endpoint else None,
+        trace_sender=None if read_only else _create_trace_sender(settings, catalog, runs, is_keeper),
         session_files=SessionFiles(
             catalog, folder / "session-files", settings.min_free_bytes, records.is_live
         ),
@@ -234,20 +235,36 @@ def _is_alone(_: str | None) -> bool:
     return True
 
 
-def _create_trace_sender(settings: Settings, catalog: Catalog, runs: Runs) -> TraceSender:
-    # It is imported here so that it is absent from a server that sends no traces.
+def _create_trace_sender(
+    settings: Settings, catalog: Catalog, runs: Runs, is_keeper: Callable[[str | None], bool]
+) -> TraceSender | None:
+    if not settings.otlp_endpoint:
+        return None
+    # They are imported here so that they are absent from a server that sends no traces.
+    from rayscope.views.export.collector import CollectorError
     from rayscope.views.export.sender import EndedJob, TraceSender
+
+    def end_ns(run: RunSummary) -> int:
+        """When a job ended. If its cluster was lost, that is when its session did."""
+        if run.end_ns is not None:
+            return run.end_ns
+        about = catalog.about(run.session)
+        return about.ended_ns or about.last_ns
 
     def ended() -> list[EndedJob]:
         here, complete = set(catalog.names()), runs.store.complete
         return [
-            # If a cluster was lost, the ends of its jobs are unknown.
-            EndedJob(run.session, run.job_id, run.end_ns or run.made_ns)
+            EndedJob(run.session, run.job_id, end_ns(run))
             for run, _ in runs.runs()
-            if run.session in here and (run.end_ns is not None or run.session in complete)
+            if run.session in here
+            and (run.end_ns is not None or run.session in complete)
+            and is_keeper(run.session)
         ]
 
-    return TraceSender(settings.otlp_endpoint or "", settings.folder / "traces" / "sent", catalog, ended)
+    try:
+        return TraceSender(settings.otlp_endpoint, settings.folder / "traces" / "sent", catalog, ended)
+    except CollectorError as error:
+        raise StoreError(error.message, error.remedy) from error
 
 
 def _create_archive(

@@ -47,8 +47,11 @@ def redirect(settings: CurrentSettings, session: str) -> Response:
 
 @router.get("/enter_cluster/{namespace}/{name}/{session}")
 def enter(settings: CurrentSettings, session: str) -> Response:
-    """The address of a session in KubeRay's History Server, which needs a cookie for what comes next."""
-    page = "" if session == "live" else f"ray/{quote(session, safe='')}/"
+    """The address of a session in KubeRay's History Server. It leads to the session in our UI.
+
+    That page may be opened by a link from elsewhere, and it signs users in.
+    """
+    page = "" if session == "live" else f"s/{quote(session, safe='')}"
     return RedirectResponse(f"{settings.root_path}/{page}")
 
 

@@ -73,9 +73,9 @@ def test_other_files_are_refused(base: str, path: str) -> None:
 def test_addresses_of_kuberays_history_server_lead_there(base: str) -> None:
     server = base.removesuffix(f"/ray/{SESSION}")
     entered = httpx.get(f"{server}/enter_cluster/default/raycluster/{SESSION}")
-    assert entered.headers["location"] == f"/rayscope/ray/{SESSION}/"
+    assert entered.headers["location"] == f"/rayscope/s/{SESSION}"
     hostile = httpx.get(f"{server}/enter_cluster/default/raycluster/%5Cevil.example%0D")
-    assert hostile.headers["location"] == "/rayscope/ray/%5Cevil.example%0D/"
+    assert hostile.headers["location"] == "/rayscope/s/%5Cevil.example%0D"
     assert httpx.get(f"{server}/enter_cluster/default/raycluster/live").headers["location"] == "/rayscope/"
     for path in (
         *("nodes?view=summary", "nodes/a", "events", "logical/actors", "logical/actors/a", "api/jobs/"),

@@ -31,18 +31,20 @@ LEFT JOIN jobs j USING (job_id)
 
 
 def datasets(
-    file: SessionFile, limit: int, dataset_id: str | None = None
+    file: SessionFile, limit: int, dataset_id: str | None = None, job_id: str | None = None
 ) -> tuple[list[schemas.DatasetItem], int]:
-    """The datasets (newest first), or a single one, each with its ``operators`` in order, and the total
-    number of datasets.
+    """The datasets (newest first), of one job or all, or a single one, each with its ``operators`` in order.
+
+    Also returns the number of all datasets.
     """
     with file.reader() as reader:
         total = reader.execute("SELECT count(*) FROM datasets").fetchone()
         found = rows_of(
             reader.execute(
-                f"SELECT * EXCLUDE (open) FROM ({_DATASETS}) WHERE $id IS NULL OR dataset_id = $id "
+                f"SELECT * EXCLUDE (open) FROM ({_DATASETS}) WHERE ($id IS NULL OR dataset_id = $id) "
+                "AND ($job IS NULL OR job_id = $job) "
                 "ORDER BY start_ns DESC NULLS LAST, dataset_id LIMIT $limit",
-                {"id": dataset_id, "limit": limit},
+                {"id": dataset_id, "job": job_id, "limit": limit},
             )
         )
         operators = rows_of(

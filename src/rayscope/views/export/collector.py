@@ -5,9 +5,9 @@ from __future__ import annotations
 import gzip
 import os
 import time
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+from urllib.parse import unquote
 
 import httpx
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from rayscope.errors import RayscopeError
 from rayscope.model.decoding import DECODE_ERRORS
 
-#: Time limit of a request, in seconds.
+#: Time limit for connecting, and for each read and write, in seconds.
 _TIMEOUT_S = 30.0
 #: Answers after which OTLP's specification asks to send again.
 _BUSY = frozenset({429, 502, 503, 504})
@@ -35,6 +35,15 @@ class CollectorError(RayscopeError):
     status = 502
 
 
+class _PartialSuccess(msgspec.Struct, frozen=True):
+    rejectedSpans: int = 0
+    errorMessage: str = ""
+
+
+class _Answer(msgspec.Struct):
+    partialSuccess: _PartialSuccess = _PartialSuccess()
+
+
 class _ScopeSpans(msgspec.Struct):
     spans: list[msgspec.Raw]
 
@@ -47,7 +56,8 @@ class _Request(msgspec.Struct):
     resourceSpans: list[_ResourceSpans]
 
 
-_decode_spans = msgspec.json.Decoder(_Request).decode
+_decode_answer = msgspec.json.Decoder(_Answer, strict=False).decode
+_decode_request = msgspec.json.Decoder(_Request).decode
 
 
 class Sent(NamedTuple):
@@ -61,21 +71,28 @@ class Sent(NamedTuple):
 class Collector:
     """A collector at ``endpoint``, such as ``http://localhost:4318``. Raises CollectorError.
 
-    Its headers come from OpenTelemetry's environment variable. Close it, or use it in a ``with`` block.
+    Its headers come from OpenTelemetry's environment variable. ``pause`` waits some seconds. Close it, or use
+    it in a ``with`` block.
     """
 
-    def __init__(self, endpoint: str) -> None:
-        parts = urlsplit(endpoint)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+    def __init__(self, endpoint: str, pause: Callable[[float], object] = time.sleep) -> None:
+        self._pause = pause
+        try:
+            url = httpx.URL(endpoint)
+        except httpx.InvalidURL:
+            url = httpx.URL("")
+        if url.scheme not in ("http", "https") or not url.host:
             raise CollectorError(
                 f"{endpoint[:200]!r} is not the URL of a collector.",
                 "Use a URL such as http://localhost:4318.",
             )
-        self.host = parts.netloc.rpartition("@")[2]
-        path = parts.path.rstrip("/").removesuffix("/v1/traces") + "/v1/traces"
-        self._url = parts._replace(path=path).geturl()
+        self.host = url.netloc.decode()
+        self._url = url.copy_with(path=url.path.rstrip("/").removesuffix("/v1/traces") + "/v1/traces")
         headers = {"Content-Type": "application/json", "Content-Encoding": "gzip", **_headers()}
-        self._client = httpx.Client(headers=headers, timeout=_TIMEOUT_S)
+        try:
+            self._client = httpx.Client(headers=headers, timeout=_TIMEOUT_S)
+        except ValueError as error:
+            raise CollectorError(f"{HEADERS} has a header that is not ASCII.", "Correct it.") from error
 
     def __enter__(self) -> Collector:
         return self
@@ -91,44 +108,41 @@ class Collector:
         """Send an export in the format ``otlp``. Raises CollectorError."""
         spans, refused, reason = 0, 0, ""
         for line in _lines(chunks):
-            answer = self._post(line)
-            spans += sum(
-                len(scope.spans)
-                for resource in _decode_spans(line).resourceSpans
-                for scope in resource.scopeSpans
-            )
-            partial = answer.get("partialSuccess") or {}
-            refused += int(partial.get("rejectedSpans") or 0)
-            reason = str(partial.get("errorMessage") or reason)[:_MAX_REASON]
+            partial = self._post(line).partialSuccess
+            resources = _decode_request(line).resourceSpans
+            spans += sum(len(scope.spans) for resource in resources for scope in resource.scopeSpans)
+            refused += partial.rejectedSpans
+            reason = partial.errorMessage[:_MAX_REASON] or reason
         return Sent(spans, refused, reason)
 
-    def _post(self, body: bytes) -> dict[str, Any]:
+    def _post(self, body: bytes) -> _Answer:
         content = gzip.compress(body)
         for pause_s in (*_PAUSES_S, None):
             try:
                 with self._client.stream("POST", self._url, content=content) as answer:
-                    if answer.is_success:
-                        return _decode(answer)
+                    said = next(answer.iter_bytes(_MAX_ANSWER_BYTES), b"")
             except httpx.HTTPError as error:
                 problem = f"Could not reach the collector {self.host}: {type(error).__name__}."
             else:
-                problem = f"The collector {self.host} answered {answer.status_code}."
+                if answer.is_success:
+                    return _decode(said)
+                text = said[:_MAX_REASON].decode(errors="replace")
+                problem = f"The collector {self.host} answered {answer.status_code}: {text!r}."
                 if answer.status_code not in _BUSY:
                     break
             if pause_s is not None:
-                time.sleep(pause_s)
+                self._pause(pause_s)
         raise CollectorError(
-            problem, f"Check the URL, which ends in the port of OTLP over HTTP (4318), and {HEADERS}."
+            problem, f"Check the URL, usually that of port 4318 (OTLP over HTTP), and {HEADERS}."
         )
 
 
-def _decode(answer: httpx.Response) -> dict[str, Any]:
+def _decode(content: bytes) -> _Answer:
     """Return what a collector answered. Some answer with nothing, or with Protobuf."""
-    content = next(answer.iter_bytes(_MAX_ANSWER_BYTES), b"")
     try:
-        return msgspec.json.decode(content, type=dict[str, Any])
+        return _decode_answer(content)
     except DECODE_ERRORS:
-        return {}
+        return _Answer()
 
 
 def _headers() -> dict[str, str]:

@@ -198,7 +198,7 @@ class Export:
     def _only_job(self) -> str | None:
         """The job to export. Raises BadQuery if there are other filters."""
         if self._filters.active().keys() - {"job_id"}:
-            raise BadQuery("This format has whole jobs.", "Use no filter but job_id.")
+            raise BadQuery("This format exports whole jobs.", "Filter by job only (--job, job_id).")
         return self._filters.job_id or None
 
     def _otlp(self) -> Iterator[bytes]:

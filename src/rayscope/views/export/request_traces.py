@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from rayscope.libraries.serve import compute, sql
@@ -9,7 +10,7 @@ from rayscope.libraries.serve.schemas import ServeRequest, ServeRequestStep
 from rayscope.storage.session_file import SessionFile
 from rayscope.views.export.formats.otlp import Context, OtlpSpan, context_of, new_trace, span_id
 
-#: Maximum number of applications, and of requests of each. The slowest requests are exported.
+#: Maximum number of applications, and of the slowest and of the failed requests of each.
 _MAX_APPLICATIONS = 100
 _MAX_REQUESTS = 500
 
@@ -20,9 +21,12 @@ def request_spans(file: SessionFile, session: str, job_id: str | None) -> Iterat
     A request is in the trace of its client, or a trace of its own.
     """
     applications, _ = sql.applications(file, _MAX_APPLICATIONS)
-    for application in applications:
-        hops, _ = sql.requests(file, application["name"], _MAX_REQUESTS, "slowest")
+    orders: tuple[sql.Order, ...] = ("failed", "slowest")
+    for application, order in itertools.product(applications, orders):
+        hops, _ = sql.requests(file, application["name"], _MAX_REQUESTS, order)
         for request in compute.requests(hops):
+            if order == "slowest" and request["failed"]:
+                continue
             job = next((step["actor_id"][-8:] for step in request["steps"] if step["actor_id"]), None)
             if job_id in (None, job):
                 yield from _spans(session, request)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import tempfile
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from rayscope.errors import RayscopeError
 from rayscope.files import replacing
@@ -47,7 +48,8 @@ class TraceSender:
     def __init__(
         self, endpoint: str, path: Path, catalog: Catalog, ended: Callable[[], Iterable[EndedJob]]
     ) -> None:
-        self._collector = Collector(endpoint)
+        self._task = PeriodicTask("rayscope-traces", _LOOK_S, self._look)
+        self._collector = Collector(endpoint, self._task.wait)
         self._path = path
         self._catalog = catalog
         self._ended = ended
@@ -55,7 +57,6 @@ class TraceSender:
         self._sent: set[tuple[str, str]] = set()
         #: When the job of a session is tried again after an error (monotonic, s).
         self._retry_s: dict[tuple[str, str], float] = {}
-        self._task = PeriodicTask("rayscope-traces", _LOOK_S, self._look)
 
     def start(self) -> None:
         """Start to send."""
@@ -81,9 +82,12 @@ class TraceSender:
         known = set(self._catalog.names())
         self._sent = {job for job in self._sent if job[0] in known}
         lines = [str(self._since_ns), *(" ".join(job) for job in sorted(self._sent))]
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with replacing(self._path) as file:
-            file.write("\n".join(lines).encode())
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with replacing(self._path) as file:
+                file.write("\n".join(lines).encode())
+        except OSError as error:  # another server will send these traces again, which adds nothing
+            log.warning("could not write %s: %s", self._path, error)
 
     def _look(self) -> float | None:
         settled_ns = time.time_ns() - _SETTLED_NS
@@ -95,20 +99,31 @@ class TraceSender:
                 continue
             if self._task.is_stopping:
                 return None
+            self._retry_s[key] = time.monotonic() + _RETRY_S
             try:
                 self._send(job)
             except RayscopeError as error:
                 log.warning("the trace of job %s of %s was not sent: %s", job.job_id, job.session, error)
-                self._retry_s[key] = time.monotonic() + _RETRY_S
                 if isinstance(error, CollectorError):
                     return _PAUSE_S
                 continue
-            self._retry_s.pop(key, None)
+            del self._retry_s[key]
             self._sent.add(key)
             self._save()
         return None
 
     def _send(self, job: EndedJob) -> None:
+        with tempfile.TemporaryFile() as content:
+            # A slow collector must not keep the session open.
+            self._write(job, content)
+            content.seek(0)
+            sent = self._collector.send(content)
+        if sent.refused:
+            log.warning(
+                "%s refused %d of %d spans: %s", self._collector.host, sent.refused, sent.spans, sent.reason
+            )
+
+    def _write(self, job: EndedJob, content: IO[bytes]) -> None:
         about = self._catalog.about(job.session)
         with (
             self._catalog.reading(job.session) as file,
@@ -121,8 +136,4 @@ class TraceSender:
                 last_ns=about.last_ns,
             ) as export,
         ):
-            sent = self._collector.send(export.chunks)
-        if sent.refused:
-            log.warning(
-                "%s refused %d of %d spans: %s", self._collector.host, sent.refused, sent.spans, sent.reason
-            )
+            content.writelines(export.chunks)

@@ -31,7 +31,7 @@ from rayscope.storage.sql.pages import rows_of
 #: The annotation, or the entry of a job's metadata, that names the user's own span (W3C Trace Context).
 TRACEPARENT = "traceparent"
 #: Maximum number of links from one attempt.
-_MAX_LINKS = 100
+_MAX_LINKS = 50
 _TIMES = times("$last")
 _BEGIN = f"coalesce({REACHED}, {CREATED})"
 _RANKED = f"""
@@ -63,10 +63,14 @@ WITH ranks AS (
     SELECT row_id, 1, row_number() OVER (PARTITION BY function ORDER BY begin_ns, row_id)
     FROM ranked WHERE failed
     UNION ALL
-    SELECT unnest(ids), 1, generate_subscripts(ids, 1) FROM (
-        SELECT arg_max(row_id, run_ns, $slowest) AS ids FROM ranked GROUP BY function))
+    SELECT row_id, 1, rank FROM (
+        SELECT row_id, row_number() OVER (PARTITION BY function ORDER BY run_ns DESC, row_id) AS rank
+        FROM ranked)
+    WHERE rank <= $slowest)
 SELECT r.*, w.on_path_ns, coalesce(n.name, '') AS node
-FROM (SELECT row_id, min((step, rank)) AS place FROM ranks GROUP BY row_id ORDER BY place LIMIT $limit) c
+FROM (
+    SELECT row_id, min((step, rank)) AS place FROM ranks
+    GROUP BY row_id ORDER BY place, row_id LIMIT $limit) c
 JOIN ranked r USING (row_id)
 LEFT JOIN walked w USING (task_hi, task_lo, attempt)
 LEFT JOIN (SELECT rowid AS row_id, node_id FROM attempts) a USING (row_id)
@@ -85,17 +89,17 @@ ORDER BY s.begin_ns, task_id, attempt
 _OF_SHOWN = "task_hi IN (SELECT task_hi FROM shown)"
 #: Data that shown tasks passed to shown tasks. An argument has no attempt: all attempts of a task receive it.
 _EDGES = f"""
-SELECT producer, consumer, attempt, kind, bytes FROM (
+SELECT producer, consumer, attempt, kind, sum(bytes)::BIGINT AS bytes FROM (
     SELECT {hex_id("producer")} AS producer, {hex_id("consumer")} AS consumer,
-        CASE kind WHEN 'get' THEN taken_by END AS attempt, kind,
-        sum(bytes)::BIGINT AS bytes
+        CASE kind WHEN 'get' THEN taken_by END AS attempt, kind, max(bytes) AS bytes
     FROM ({moved(_OF_SHOWN, "{}_hi IN (SELECT object_hi FROM edge_rows WHERE " + _OF_SHOWN + ")", "attempt")})
     WHERE kind IN ('argument', 'get') AND NOT nested AND consumer_hi IN (SELECT task_hi FROM shown)
         AND producer_hi IN (SELECT task_hi FROM shown)
         AND (producer_hi, producer_lo) != (consumer_hi, consumer_lo)
-    GROUP BY ALL)
+    GROUP BY producer, consumer, attempt, kind, object_hi, object_lo, object_index)
 WHERE producer IN (SELECT {TASK_ID} FROM shown) AND consumer IN (SELECT {TASK_ID} FROM shown)
-QUALIFY row_number() OVER (PARTITION BY consumer, attempt ORDER BY bytes DESC NULLS LAST, producer)
+GROUP BY producer, consumer, attempt, kind
+QUALIFY row_number() OVER (PARTITION BY consumer, attempt ORDER BY sum(bytes) DESC NULLS LAST, producer)
     <= {_MAX_LINKS}
 ORDER BY consumer, attempt, bytes DESC NULLS LAST, producer
 """
@@ -175,10 +179,11 @@ def read_job(reader: duckdb.DuckDBPyConnection, job_id: str) -> Job:
     """Read a job. Unknown fields are None."""
     high, low = split_id(DRIVER_PREFIX + job_id)
     found = reader.execute(
-        "SELECT max(state), max(entrypoint), max(submission_id), max(message), coalesce("
+        # A driver may have inherited its annotation from the environment of the cluster.
+        "SELECT max(state), max(entrypoint), max(submission_id), max(message), "
+        f"coalesce(max(TRY_CAST(metadata AS JSON)->>'$.{TRACEPARENT}'), "
         "(SELECT arg_max(value, time_ns) FROM annotation_rows WHERE task_hi = $high AND task_lo = $low "
-        f"AND kind = 'annotation' AND name = '{TRACEPARENT}'), "
-        f"max(TRY_CAST(metadata AS JSON)->>'$.{TRACEPARENT}')) FROM job_rows WHERE id = $job",
+        f"AND kind = 'annotation' AND name = '{TRACEPARENT}')) FROM job_rows WHERE id = $job",
         {"job": job_id, "high": high, "low": low},
     ).fetchall()
     return Job(*found[0])

@@ -79,60 +79,80 @@ class JobTrace:
         }
         for function in self._functions:
             yield _function_span(job, functions[function.name], function)
-        parents = self._parents(job, functions)
-        contexts = [
-            Context(parent.trace_id, span_id(self._session, attempt["task_id"], attempt["attempt"]))
-            for attempt, parent in zip(self._attempts, parents, strict=True)
-        ]
-        links = self._links(contexts)
-        for attempt, parent, own, linked in zip(self._attempts, parents, contexts, links, strict=True):
-            yield _attempt_span(self._job_id, attempt, parent, own, linked)
-
-    def _parents(self, job: Context, functions: Mapping[str, Context]) -> list[Context]:
-        """The span above each attempt: the user's own; that of its caller if it is in the user's trace; or
-        that of its function.
-        """
-        within = {
-            attempt["task_id"]: Context(users.trace_id, self._id(attempt))
-            for attempt in self._attempts
-            if (users := context_of(attempt["traceparent"]))
-        }
-        # Attempts are ordered by time, so a caller comes before what it calls.
-        parents = []
-        for attempt in self._attempts:
-            caller = within.get(attempt["caller_task_id"] or "")
-            parent = context_of(attempt["traceparent"]) or caller or functions.get(attempt["function"], job)
-            if caller and parent is caller:
-                within[attempt["task_id"]] = Context(caller.trace_id, self._id(attempt))
-            parents.append(parent)
-        return parents
-
-    def _id(self, attempt: ShownAttempt) -> str:
-        return span_id(self._session, attempt["task_id"], attempt["attempt"])
-
-    def _links(self, contexts: Sequence[Context]) -> list[list[Link]]:
-        """The links of each attempt to the attempt that called it, and to those whose data it received."""
         by_task: dict[str, list[int]] = defaultdict(list)
         for place, attempt in enumerate(self._attempts):
             by_task[attempt["task_id"]].append(place)
-        for places in by_task.values():
-            places.sort(key=lambda place: self._attempts[place]["attempt"])
-        links: list[list[Link]] = [[] for _ in self._attempts]
+        callers = [self._caller(attempt, by_task) for attempt in self._attempts]
+        contexts = [
+            Context(trace_id, self._id(place)) for place, trace_id in enumerate(self._traces(callers, job))
+        ]
+        links = self._links(callers, contexts, by_task)
         for place, attempt in enumerate(self._attempts):
-            callers = by_task.get(attempt["caller_task_id"] or "", ())
-            created_ns = attempt["created_ns"]
-            running = [caller for caller in callers if self._attempts[caller]["begin_ns"] <= created_ns]
-            if running:
-                links[place].append(Link(contexts[running[-1]], {"rayscope.link": "caller"}))
+            parent = context_of(attempt["traceparent"])
+            caller = callers[place]
+            if parent is None and caller is not None and contexts[caller].trace_id != job.trace_id:
+                parent = contexts[caller]
+            parent = parent or functions.get(attempt["function"], job)
+            yield _attempt_span(self._job_id, attempt, parent, contexts[place], links[place])
+
+    def _id(self, place: int) -> str:
+        attempt = self._attempts[place]
+        return span_id(self._session, attempt["task_id"], attempt["attempt"])
+
+    def _caller(self, attempt: ShownAttempt, by_task: Mapping[str, list[int]]) -> int | None:
+        """The place of the attempt that called another: that which ran when the other was submitted."""
+        for place in by_task.get(attempt["caller_task_id"] or "", ()):
+            caller = self._attempts[place]
+            if caller["begin_ns"] <= attempt["created_ns"] <= caller["end_ns"]:
+                return place
+        return None
+
+    def _traces(self, callers: Sequence[int | None], job: Context) -> list[str]:
+        """The trace of each attempt: that of the nearest span of the user's above it, or that of the job."""
+        found: dict[int, str] = {}
+        for first in range(len(self._attempts)):
+            way: list[int] = []
+            place: int | None = first
+            trace_id = job.trace_id
+            while place is not None and place not in way:
+                if place in found:
+                    trace_id = found[place]
+                    break
+                way.append(place)
+                if users := context_of(self._attempts[place]["traceparent"]):
+                    trace_id = users.trace_id
+                    break
+                place = callers[place]
+            found.update(dict.fromkeys(way, trace_id))
+        return [found[place] for place in range(len(self._attempts))]
+
+    def _links(
+        self, callers: Sequence[int | None], contexts: Sequence[Context], by_task: Mapping[str, list[int]]
+    ) -> list[list[Link]]:
+        """The links of each attempt to the attempt that called it, and to those whose data it received."""
+        links: list[list[Link]] = [
+            [] if caller is None else [Link(contexts[caller], {"rayscope.link": "caller"})]
+            for caller in callers
+        ]
         for edge in self._edges:
-            link = Link(
-                contexts[by_task[edge.producer][-1]],
-                {"rayscope.link": edge.kind, "rayscope.bytes": edge.bytes},
-            )
             for place in by_task[edge.consumer]:
-                if edge.attempt is None or edge.attempt == self._attempts[place]["attempt"]:
-                    links[place].append(link)
+                consumer = self._attempts[place]
+                if edge.attempt not in (None, consumer["attempt"]):
+                    continue
+                made_by = self._producer(by_task[edge.producer], consumer)
+                if made_by is not None:
+                    about = {"rayscope.link": edge.kind, "rayscope.bytes": edge.bytes}
+                    links[place].append(Link(contexts[made_by], about))
         return links
+
+    def _producer(self, places: Sequence[int], consumer: ShownAttempt) -> int | None:
+        """The last attempt that may have made a value before its consumer ended, if it is shown."""
+        made = [
+            place
+            for place in places
+            if not self._attempts[place]["failed"] and self._attempts[place]["begin_ns"] <= consumer["end_ns"]
+        ]
+        return max(made, key=lambda place: self._attempts[place]["attempt"], default=None)
 
     def _job_span(self, above: Context, own: Context) -> OtlpSpan:
         job, path = self._job, self._path

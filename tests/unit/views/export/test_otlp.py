@@ -152,6 +152,35 @@ def test_what_a_task_in_the_users_trace_calls_is_below_it(fresh: Running) -> Non
         assert by_task[ids[name]].trace_id == root.trace_id
 
 
+def test_links_name_the_attempts_that_called_and_made_the_data(fresh: Running) -> None:
+    recorded = Story()
+    root = recorded.task("root", 0, 10, 90, failed=True)
+    recorded.task("root", 95, 100, 190, task_id=root, attempt=1)
+    recorded.annotate(root, "traceparent", USERS)
+    first = recorded.task("child", 15, 20, 30, parent=root)
+    second = recorded.task("child", 115, 120, 160, parent=root)
+    made = recorded.task("make", 110, 111, 112, parent=root, failed=True)
+    recorded.task("make", 113, 114, 115, parent=root, task_id=made, attempt=1)
+    recorded.task("make", 170, 171, 172, parent=root, task_id=made, attempt=2)
+    recorded.argument(second, made, 1000)
+    recorded.fetched(second, made, 1000, 121)
+    record(fresh, recorded)
+    spans = {
+        (values(span)["ray.task_id"], values(span)["ray.attempt"]): span
+        for span in export(fresh)
+        if "ray.task_id" in values(span)
+    }
+    # Only the first attempt of the root is in the user's trace, and so are the tasks that it called.
+    assert spans[first, 0].parent_span_id == spans[root, 0].span_id
+    assert spans[first, 0].trace_id.hex() == USERS_TRACE
+    assert spans[second, 0].trace_id == spans[root, 1].trace_id != spans[first, 0].trace_id
+    links = {values(link)["rayscope.link"]: link for link in spans[second, 0].links}
+    assert links["caller"].span_id == spans[root, 1].span_id
+    # The last attempt began after its consumer had ended, and the first one failed.
+    assert links["argument"].span_id == spans[made, 1].span_id
+    assert values(links["argument"])["rayscope.bytes"] == 1000
+
+
 @pytest.mark.parametrize("text", ["", "nonsense", "00-" + "0" * 32 + "-00f067aa0ba902b7-01", "'; DROP TABLE"])
 def test_an_invalid_context_is_ignored(fresh: Running, text: str) -> None:
     recorded, _ = story()
@@ -182,7 +211,7 @@ def test_a_large_job_is_a_skeleton(fresh: Running, monkeypatch: pytest.MonkeyPat
 def test_a_trace_has_whole_jobs(fresh: Running) -> None:
     record(fresh, story()[0])
     answer = fresh.client.get("/api/v1/export", params={"format": "otlp", "func_name": "fit"})
-    assert fresh.error(answer, 400)["message"] == "This format has whole jobs."
+    assert fresh.error(answer, 400)["message"] == "This format exports whole jobs."
     answer = fresh.client.get("/api/v1/export", params={"format": "otlp", "job_id": "99000000"})
     assert fresh.error(answer, 404)
 
@@ -278,6 +307,10 @@ def test_a_collector_gets_each_line_once(
 def test_a_collector_that_refuses_is_reported(fresh: Running, receiver: Receiver) -> None:
     record(fresh, story()[0])
     content = fresh.client.get("/api/v1/export", params={"format": "otlp"}).content
+    for odd in (b'{"partialSuccess": 1}', b"[]", b'{"partialSuccess": {"rejectedSpans": "many"}}', b"\x00"):
+        receiver.body = odd
+        with Collector(receiver.url) as collector:
+            assert collector.send([content]) == (8, 0, "")
     receiver.body = b'{"partialSuccess": {"rejectedSpans": "3", "errorMessage": "too old"}}'
     with Collector(receiver.url) as collector:
         sent = collector.send([content])
@@ -287,7 +320,7 @@ def test_a_collector_that_refuses_is_reported(fresh: Running, receiver: Receiver
             collector.send([content])
 
 
-@pytest.mark.parametrize("url", ["localhost:4318", "ftp://a", "http://", "file:///etc/passwd"])
+@pytest.mark.parametrize("url", ["localhost:4318", "ftp://a", "http://", "file:///etc/passwd", "http://a:1b"])
 def test_other_addresses_are_refused(url: str) -> None:
     with pytest.raises(CollectorError, match="not the URL of a collector"):
         Collector(url)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-#: Maximum number of spans in a request, so that it stays below the usual limits of collectors (4 to 20 MiB).
-REQUEST_SPANS = 1_000
+#: Approximate size of a request, below the usual limits of collectors (4 to 20 MiB).
+_REQUEST_BYTES = 2_000_000
 #: Maximum length of a text.
 _MAX_CHARS = 500
 _KIND_INTERNAL = 1
@@ -84,25 +84,28 @@ def _hashed(size: int, *parts: str | int) -> str:
 
 def requests(spans: Iterable[OtlpSpan], resource: Mapping[str, Value], version: str) -> Iterator[bytes]:
     """Yield the spans as the bodies of export requests, each of them one line of JSON."""
-    batch: list[OtlpSpan] = []
+    batch: list[tuple[str, msgspec.Raw]] = []
+    size = 0
     for span in spans:
-        batch.append(span)
-        if len(batch) == REQUEST_SPANS:
+        encoded = msgspec.Raw(msgspec.json.encode(_span(span)))
+        batch.append((span.host or "", encoded))
+        size += len(memoryview(encoded))
+        if size >= _REQUEST_BYTES:
             yield _request(batch, resource, version)
-            batch = []
+            batch, size = [], 0
     if batch:
         yield _request(batch, resource, version)
 
 
-def _request(spans: list[OtlpSpan], resource: Mapping[str, Value], version: str) -> bytes:
-    by_host = groupby(sorted(spans, key=lambda span: span.host or ""), key=lambda span: span.host)
+def _request(spans: list[tuple[str, msgspec.Raw]], resource: Mapping[str, Value], version: str) -> bytes:
+    by_host = groupby(sorted(spans, key=lambda item: item[0]), key=lambda item: item[0])
     groups = [
         {
-            "resource": {"attributes": _attributes({**resource, "host.name": host})},
+            "resource": {"attributes": _attributes({**resource, "host.name": host or None})},
             "scopeSpans": [
                 {
                     "scope": {"name": "rayscope", "version": version},
-                    "spans": [_span(span) for span in of_host],
+                    "spans": [span for _, span in of_host],
                 }
             ],
         }
