@@ -8,7 +8,7 @@ import duckdb
 import msgspec
 
 from rayscope.ray_api.fields import TASKS, sql_of
-from rayscope.ray_api.lists import ListRequest, count_types
+from rayscope.ray_api.lists import ListRequest, total_by_type
 from rayscope.storage.call_paths import DRIVER_PREFIX
 
 #: Maximum number of attempts in a tree. Larger summaries have no tree, but a group for each name.
@@ -55,7 +55,10 @@ def summarize_lineage(reader: duckdb.DuckDBPyConnection, request: ListRequest) -
         request.both.values,
     ).fetchall()
     summary = _tree(reader, rows) if len(rows) <= MAX_ATTEMPTS else _by_name(reader, request)
-    return {"summary": summary, **count_types(reader, request), "summary_by": "lineage"}
+    types = reader.execute(
+        f"SELECT type, count(*) FROM attempts{request.both.sql} GROUP BY 1", request.both.values
+    ).fetchall()
+    return {"summary": summary, **total_by_type(types), "summary_by": "lineage"}
 
 
 def _by_name(reader: duckdb.DuckDBPyConnection, request: ListRequest) -> list[Node]:

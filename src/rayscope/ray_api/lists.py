@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -220,14 +220,19 @@ def summarize_tasks(reader: duckdb.DuckDBPyConnection, request: ListRequest) -> 
     for name, state, kind, number, _ in found:
         group = groups.setdefault(name, {"func_or_class_name": name, "type": kind, "state_counts": {}})
         group["state_counts"][state] = group["state_counts"].get(state, 0) + number
-    return {"summary": groups, **count_types(reader, request), "summary_by": "func_name"}
+    return {
+        "summary": groups,
+        **total_by_type((kind, number) for _, _, kind, number, _ in found),
+        "summary_by": "func_name",
+    }
 
 
-def count_types(reader: duckdb.DuckDBPyConnection, request: ListRequest) -> dict[str, int]:
-    """The number of attempts of each type, by Ray's names for the totals."""
-    query = f"SELECT type, count(*) FROM attempts{request.both.sql} GROUP BY 1"
-    counts = dict(reader.execute(query, request.both.values).fetchall())
-    return {total: counts.get(kind, 0) for total, kind in _TOTALS.items()}
+def total_by_type(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The number of attempts of each type, by Ray's names for the totals. ``counts``: types and numbers."""
+    sums: Counter[str] = Counter()
+    for kind, number in counts:
+        sums[kind] += number
+    return {total: sums[kind] for total, kind in _TOTALS.items()}
 
 
 def summarize_actors(reader: duckdb.DuckDBPyConnection, request: ListRequest) -> dict[str, Any]:
