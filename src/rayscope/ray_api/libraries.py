@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -123,9 +124,7 @@ def datasets(file: SessionFile, job_id: str) -> dict[str, Any]:
             {
                 "dataset": item["dataset_id"],
                 "job_id": item["job_id"],
-                "state": _shown(item["state"]),
-                "progress": item["progress"] or 0,
-                "total": item["total"] or 0,
+                **_progress(item),
                 "total_rows": item["total_rows"] or 0,
                 "start_time": (item["start_ns"] or 0) / 1e9,
                 "end_time": item["end_ns"] / 1e9 if item["end_ns"] else None,
@@ -134,9 +133,7 @@ def datasets(file: SessionFile, job_id: str) -> dict[str, Any]:
                     {
                         "operator": operator["operator_id"],
                         "name": operator["name"],
-                        "state": _shown(operator["state"]),
-                        "progress": operator["progress"] or 0,
-                        "total": operator["total"] or 0,
+                        **_progress(operator),
                         "queued_blocks": operator["queued_blocks"] or 0,
                         **nothing,
                     }
@@ -148,8 +145,12 @@ def datasets(file: SessionFile, job_id: str) -> dict[str, Any]:
     }
 
 
-def _shown(state: str | None) -> str:
-    return "UNKNOWN" if state is None else state
+def _progress(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "state": "UNKNOWN" if item["state"] is None else item["state"],
+        "progress": item["progress"] or 0,
+        "total": item["total"] or 0,
+    }
 
 
 def train(file: SessionFile) -> dict[str, Any]:
