@@ -41,8 +41,6 @@ _SAMPLES = 512
 _FIRST_PUT = 100_000_001
 #: Prefix of the ID of an actor's creation task.
 _CREATION = b"\xff" * 8
-#: Maximum number of characters of a W3C ``traceparent``, which has 55 today.
-_MAX_TRACEPARENT = 100
 #: Functions that Ray 2.50 does not need: there, ``PlacementGroup.ready`` runs a task.
 _NEWER = frozenset({"_call_placement_group_ready_async"})
 #: The actor's part of the ID of a task without an actor.
@@ -155,7 +153,7 @@ def install() -> None:
     sampler.hz, reason = rate()
     state.when_driver.append(sampler.start)
     if parent := os.environ.get("TRACEPARENT"):  # W3C Trace Context
-        values = {"traceparent": parent[:_MAX_TRACEPARENT]}
+        values = {"traceparent": parent[: serve.MAX_TRACEPARENT]}
         state.when_driver.append(lambda: report_from_user("rayscope.annotation", {"values": values}))
     state.missing = (*missing, reason) if reason else tuple(missing)
     state.on = True

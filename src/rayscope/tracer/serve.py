@@ -47,8 +47,8 @@ _MAX_EDGES = 200
 _MAX_ROUTE = 200
 #: Maximum number of characters in a request ID, which clients may choose.
 _MAX_ID = 100
-#: Maximum number of characters in a header ``traceparent``, which has 55 today.
-_MAX_TRACEPARENT = 100
+#: Maximum number of characters of a W3C ``traceparent``, which has 55 today.
+MAX_TRACEPARENT = 100
 #: Maximum number of characters in a method, a status, or an error's class.
 _MAX_WORD = 60
 _NO_FAILURES = (StopIteration, StopAsyncIteration, asyncio.CancelledError)
@@ -271,7 +271,7 @@ def _traceparent(request: Any) -> str:
     """The client's span (W3C Trace Context), or "" if it names none. Requests of gRPC are not looked at."""
     headers = getattr(request, "scope", {}).get("headers", ())
     return next(
-        (value[:_MAX_TRACEPARENT].decode("latin-1") for name, value in headers if name == b"traceparent"), ""
+        (value[:MAX_TRACEPARENT].decode("latin-1") for name, value in headers if name == b"traceparent"), ""
     )
 
 
