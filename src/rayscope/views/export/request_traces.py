@@ -46,7 +46,7 @@ def _spans(session: str, request: ServeRequest) -> Iterator[OtlpSpan]:
 def _span(request: ServeRequest, step: ServeRequestStep, parent: Context, own: Context) -> OtlpSpan:
     deployment, route = step["deployment"], request["route"] or "/"
     return OtlpSpan(
-        own.span_id or "",
+        own,
         parent,
         deployment or f"{request['method']} {route}".strip(),
         step["begin_ns"],

@@ -157,7 +157,7 @@ class JobTrace:
     def _job_span(self, above: Context, own: Context) -> OtlpSpan:
         job, path = self._job, self._path
         return OtlpSpan(
-            own.span_id or "",
+            own,
             above,
             program_name(job.entrypoint or "") or f"job {self._job_id}",
             path.begin_ns,
@@ -177,7 +177,7 @@ class JobTrace:
 
 def _function_span(job: Context, own: Context, function: Function) -> OtlpSpan:
     return OtlpSpan(
-        own.span_id or "",
+        own,
         job,
         function.name or "unknown",
         function.begin_ns,
@@ -218,7 +218,7 @@ def _attempt_span(
         [Event(attempt["end_ns"], "exception", {"exception.message": message})] if attempt["failed"] else []
     )
     return OtlpSpan(
-        own.span_id or "",
+        own,
         parent,
         attempt["name"] or attempt["function"] or "unknown",
         attempt["begin_ns"],

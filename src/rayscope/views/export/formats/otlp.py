@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -50,7 +51,7 @@ class Link(NamedTuple):
 class OtlpSpan(NamedTuple):
     """A span. Times are in ns. ``host`` is the name of its node. ``error`` is the message if it failed."""
 
-    span_id: str
+    own: Context
     parent: Context
     name: str
     begin_ns: int
@@ -98,7 +99,7 @@ def requests(spans: Iterable[OtlpSpan], resource: Mapping[str, Value], version: 
 
 
 def _request(spans: list[tuple[str, msgspec.Raw]], resource: Mapping[str, Value], version: str) -> bytes:
-    by_host = groupby(sorted(spans, key=lambda item: item[0]), key=lambda item: item[0])
+    by_host = groupby(sorted(spans, key=itemgetter(0)), key=itemgetter(0))
     groups = [
         {
             "resource": {"attributes": _attributes({**resource, "host.name": host or None})},
@@ -117,8 +118,8 @@ def _request(spans: list[tuple[str, msgspec.Raw]], resource: Mapping[str, Value]
 def _span(span: OtlpSpan) -> dict[str, Any]:
     begin_ns = max(0, span.begin_ns)
     encoded: dict[str, Any] = {
-        "traceId": span.parent.trace_id,
-        "spanId": span.span_id,
+        "traceId": span.own.trace_id,
+        "spanId": span.own.span_id,
         "name": span.name[:_MAX_CHARS],
         "kind": _KIND_INTERNAL,
         "startTimeUnixNano": str(begin_ns),
