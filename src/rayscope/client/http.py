@@ -213,7 +213,7 @@ class Client(_Http, SyncCaller):
     def export(
         self, form: str, path: str | Path, *, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Path:
-        """Write a session to ``path`` as ``perfetto``, ``speedscope``, ``parquet`` (a ZIP), or ``otlp``."""
+        """Write a session to ``path`` in a format of docs/reference/export.md, ``parquet`` as a ZIP file."""
         return self._download(self._export(form, session, filters), Path(path))
 
     def export_lines(
@@ -327,7 +327,7 @@ class AsyncClient(_Http, AsyncCaller):
     async def export(
         self, form: str, path: str | Path, *, session: str | None = None, **filters: Unpack[TaskFilters]
     ) -> Path:
-        """Write a session to ``path`` as ``perfetto``, ``speedscope``, ``parquet`` (a ZIP), or ``otlp``."""
+        """Write a session to ``path`` in a format of docs/reference/export.md, ``parquet`` as a ZIP file."""
         return await self._download(self._export(form, session, filters), Path(path))
 
     async def export_lines(
